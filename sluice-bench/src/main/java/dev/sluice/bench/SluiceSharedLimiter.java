@@ -19,7 +19,8 @@ final class SluiceSharedLimiter implements SharedLimiter {
   private final SharedTokenBucket.Blocking blocking;
   private final SharedThrottle.Blocking throttle;
 
-  private SluiceSharedLimiter(String url, String prefix, long perSecond, SharedLimitOptions options) {
+  private SluiceSharedLimiter(
+      String url, String prefix, long perSecond, SharedLimitOptions options) {
     limits = SharedLimits.builder().url(url).prefix(prefix).onOutage(OutageMode.CLOSED).open();
     if (!limits.status().available()) {
       throw new IllegalStateException("Redis does not answer: " + limits.status());
@@ -35,7 +36,8 @@ final class SluiceSharedLimiter implements SharedLimiter {
   }
 
   static SharedLimiter leased(String url, long perSecond) {
-    return new SluiceSharedLimiter(url, "leased:", perSecond, SharedLimitOptions.defaults().leased());
+    return new SluiceSharedLimiter(
+        url, "leased:", perSecond, SharedLimitOptions.defaults().leased());
   }
 
   @Override

@@ -2,9 +2,9 @@ package dev.sluice.bench;
 
 import dev.sluice.client.Delivery;
 import dev.sluice.client.Message;
+import dev.sluice.client.MessageConsumer;
 import dev.sluice.client.Producer;
 import dev.sluice.client.SluiceClient;
-import dev.sluice.client.MessageConsumer;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;

@@ -1,7 +1,5 @@
 package dev.sluice.broker;
 
-import dev.sluice.broker.engine.Dispatcher;
-import dev.sluice.broker.engine.FailureHandler;
 import static dev.sluice.broker.QueueNames.requireBetween;
 import static dev.sluice.broker.QueueNames.requireDuration;
 import static dev.sluice.broker.QueueNames.requireKey;
@@ -9,6 +7,8 @@ import static dev.sluice.broker.QueueNames.requireQueueName;
 
 import dev.sluice.LimitStats;
 import dev.sluice.NanoClock;
+import dev.sluice.broker.engine.Dispatcher;
+import dev.sluice.broker.engine.FailureHandler;
 import dev.sluice.broker.engine.LimitConfigEntry;
 import dev.sluice.broker.runtime.BrokerLifecycle;
 import dev.sluice.broker.runtime.BrokerRuntime;

@@ -1,7 +1,5 @@
 package dev.sluice.broker;
 
-import dev.sluice.broker.runtime.QueueRegistry;
-import dev.sluice.broker.runtime.QueryCache;
 import static dev.sluice.broker.QueueNames.requireBetween;
 
 import dev.sluice.FairnessKeyStats;
@@ -14,6 +12,8 @@ import dev.sluice.broker.runtime.BrokerLifecycle;
 import dev.sluice.broker.runtime.BrokerRuntime;
 import dev.sluice.broker.runtime.FairnessKeyScan;
 import dev.sluice.broker.runtime.PendingCalls;
+import dev.sluice.broker.runtime.QueryCache;
+import dev.sluice.broker.runtime.QueueRegistry;
 import dev.sluice.broker.store.MessageId;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -119,7 +119,8 @@ public final class BrokerView {
    * @return the messages
    * @throws BrokerException if the queue does not exist
    */
-  public List<StoredMessage> messages(String queue, @Nullable UUID from, int limit, BrokerView.PreviewSize size) {
+  public List<StoredMessage> messages(
+      String queue, @Nullable UUID from, int limit, BrokerView.PreviewSize size) {
     return messages(queue, from, limit, size, BrokerView.MemoryBudget.ENDLESS);
   }
 
@@ -136,7 +137,11 @@ public final class BrokerView {
    * @throws BrokerException if the queue does not exist
    */
   public List<StoredMessage> messages(
-      String queue, @Nullable UUID from, int limit, BrokerView.PreviewSize size, BrokerView.MemoryBudget room) {
+      String queue,
+      @Nullable UUID from,
+      int limit,
+      BrokerView.PreviewSize size,
+      BrokerView.MemoryBudget room) {
     requireBetween("limit", limit, 1, MAX_MESSAGES);
     BrokerRuntime machinery = life.machinery();
     OptionalLong place = from == null ? OptionalLong.empty() : placeOf(queue, from);
@@ -156,7 +161,8 @@ public final class BrokerView {
    */
   public record PreviewSize(int payloadBytes, long allBytes) {
     /** All there is. */
-    public static final BrokerView.PreviewSize ALL = new BrokerView.PreviewSize(Integer.MAX_VALUE, Long.MAX_VALUE);
+    public static final BrokerView.PreviewSize ALL =
+        new BrokerView.PreviewSize(Integer.MAX_VALUE, Long.MAX_VALUE);
 
     /** Checks that it is not negative. */
     public PreviewSize {
@@ -210,7 +216,8 @@ public final class BrokerView {
   /**
    * Where the message of that id was when it was enqueued; 0 without one, or if it was not here.
    */
-  private static long formerPlaceOf(QueueRegistry scripts, QueueRegistry.QueueHandle view, @Nullable UUID from) {
+  private static long formerPlaceOf(
+      QueueRegistry scripts, QueueRegistry.QueueHandle view, @Nullable UUID from) {
     if (from == null) {
       return 0;
     }
@@ -258,7 +265,8 @@ public final class BrokerView {
             .limit(limit)
             .toList();
     List<FairnessKeyStats> keys = inPieces(first, (state, piece) -> stats(state.line(name), piece));
-    return new QueryCache.CachedResult<>(new BrokerView.QueueSnapshot(walk.stats.withKeys(keys), walk.waiting), walk.isDear());
+    return new QueryCache.CachedResult<>(
+        new BrokerView.QueueSnapshot(walk.stats.withKeys(keys), walk.waiting), walk.isDear());
   }
 
   /**
@@ -301,9 +309,11 @@ public final class BrokerView {
         () -> look(queue, order, limit, prefix));
   }
 
-  private record FairnessKeysQuery(int queue, FairnessKeyPage.Order order, int limit, String prefix) {}
+  private record FairnessKeysQuery(
+      int queue, FairnessKeyPage.Order order, int limit, String prefix) {}
 
-  private QueryCache.CachedResult<FairnessKeyPage> look(String queue, FairnessKeyPage.Order order, int limit, String prefix) {
+  private QueryCache.CachedResult<FairnessKeyPage> look(
+      String queue, FairnessKeyPage.Order order, int limit, String prefix) {
     FairnessKeyScan walk = FairnessKeyScan.over(life.machinery(), queue);
     List<FairnessKeyPage.Row> matching =
         walk.keys.stream().filter(each -> each.key().startsWith(prefix)).toList();
@@ -363,7 +373,8 @@ public final class BrokerView {
         .toList();
   }
 
-  private static FairnessKeyPage.Row with(FairnessKeyPage.Row key, List<FairnessKeyPage.Throttled> parked) {
+  private static FairnessKeyPage.Row with(
+      FairnessKeyPage.Row key, List<FairnessKeyPage.Throttled> parked) {
     return new FairnessKeyPage.Row(
         key.key(),
         key.depth(),

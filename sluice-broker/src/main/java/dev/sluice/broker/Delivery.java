@@ -191,8 +191,8 @@ public final class Delivery {
 
   /**
    * Marks the message as sent, right before it goes to its receiver; for a handler that {@linkplain
-   * MessageConsumer.Handler#forwards forwards}. From then on its throttle tokens are spent, unless its
-   * receiver releases it.
+   * MessageConsumer.Handler#forwards forwards}. From then on its throttle tokens are spent, unless
+   * its receiver releases it.
    *
    * @return false if its lease has ended, or this was called before: it must not be sent then
    */

@@ -61,5 +61,6 @@ public record FairnessKeyPage(
    *     through, the share of one is its weight of it
    * @param until how long until it lets somebody go; empty if time alone does not do it
    */
-  public record Throttled(String throttleKey, int messages, long weight, Optional<Duration> until) {}
+  public record Throttled(
+      String throttleKey, int messages, long weight, Optional<Duration> until) {}
 }

@@ -22,7 +22,8 @@ public final class QueueNames {
     return value;
   }
 
-  public static Duration requireDuration(String name, Duration value, Duration least, Duration most) {
+  public static Duration requireDuration(
+      String name, Duration value, Duration least, Duration most) {
     if (value.compareTo(least) < 0 || value.compareTo(most) > 0) {
       throw new IllegalArgumentException(
           name + " must be from " + least + " to " + most + ": " + name + "=" + value);

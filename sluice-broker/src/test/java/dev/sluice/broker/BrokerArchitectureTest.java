@@ -105,7 +105,8 @@ final class BrokerArchitectureTest {
             .filter(type -> type.getPackageName().equals("dev.sluice.broker"))
             .filter(type -> type.getModifiers().contains(JavaModifier.PUBLIC))
             .toList();
-    System.out.printf("types of the API of sluice-broker: %d of %d%n", shown.size(), topLevel.size());
+    System.out.printf(
+        "types of the API of sluice-broker: %d of %d%n", shown.size(), topLevel.size());
     assertThat(shown.size() * 100).isLessThanOrEqualTo(topLevel.size() * 35);
   }
 }

@@ -94,7 +94,9 @@ class BrokerEdgesTest {
         "function on_enqueue(msg) return { fairness_key = msg.headers.t, throttle_keys = {''} } end";
     broker.createQueue("q", QueueConfig.builder().onEnqueue(script).build());
     broker.enqueue("q", Message.of("m").withHeader("t", "")).join();
-    assertThat(broker.stats("q").keys()).extracting(FairnessKeyStats::key).containsExactly("default");
+    assertThat(broker.stats("q").keys())
+        .extracting(FairnessKeyStats::key)
+        .containsExactly("default");
   }
 
   @Test
@@ -331,7 +333,8 @@ class BrokerEdgesTest {
   }
 
   /** Notes its end. */
-  private record Told(String name, Map<String, BrokerException> ends) implements MessageConsumer.Handler {
+  private record Told(String name, Map<String, BrokerException> ends)
+      implements MessageConsumer.Handler {
     @Override
     public void handle(List<Delivery> deliveries) {
       throw new AssertionError(deliveries);
@@ -415,7 +418,8 @@ class BrokerEdgesTest {
     broker.close();
     try (Store store = RocksStore.open(dir)) {
       RowBatch rows = new RowBatch();
-      rows.put(StoreTable.CONFIG, Schema.queueKey(1), Schema.queueRow(".", QueueConfig.defaults(), 1));
+      rows.put(
+          StoreTable.CONFIG, Schema.queueKey(1), Schema.queueRow(".", QueueConfig.defaults(), 1));
       rows.put(StoreTable.CONFIG, Schema.configKey("throttle..."), Schema.utf8("1,1"));
       store.write(rows);
     }

@@ -201,7 +201,8 @@ final class BrokerHeapTest {
     for (int i = 0; i < queues; i++) {
       String queue = "q" + i;
       broker.createQueue(queue);
-      List<Message> once = batch(FairnessKeyTable.MAX_IDLE, key -> Message.of("").withKey("k" + key));
+      List<Message> once =
+          batch(FairnessKeyTable.MAX_IDLE, key -> Message.of("").withKey("k" + key));
       broker.enqueueAll(queue, once).join();
       broker.purge(queue);
     }

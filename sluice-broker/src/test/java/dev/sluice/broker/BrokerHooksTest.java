@@ -163,7 +163,9 @@ class BrokerHooksTest {
     open(1);
     broker.createQueue("bad", os().onEnqueue("function on_enqueue(msg) error('no') end").build());
     assertThat(get(broker.enqueueAll("bad", batch(1_000)))).hasSize(1_000);
-    assertThat(gate.ran).filteredOn("bad ENQUEUE FAILED"::equals).hasSize(HookCircuitBreaker.FAILURES);
+    assertThat(gate.ran)
+        .filteredOn("bad ENQUEUE FAILED"::equals)
+        .hasSize(HookCircuitBreaker.FAILURES);
     assertThat(gate.ran).filteredOn("bad ENQUEUE BYPASSED"::equals).hasSize(997);
   }
 

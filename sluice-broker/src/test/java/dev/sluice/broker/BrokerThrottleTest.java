@@ -62,7 +62,8 @@ class BrokerThrottleTest {
   }
 
   /** When each of so many messages was let go; they are acknowledged. */
-  private List<Instant> receive(MessageConsumer consumer, int messages) throws InterruptedException {
+  private List<Instant> receive(MessageConsumer consumer, int messages)
+      throws InterruptedException {
     List<Instant> times = new ArrayList<>();
     while (times.size() < messages) {
       List<Delivery> taken = consumer.poll(100, SOON);

@@ -57,7 +57,8 @@ class BrokerViewTest {
     return broker.view().keys("q", Order.DEPTH, 1, name).keys().get(0);
   }
 
-  private static List<Delivery> take(MessageConsumer consumer, int messages) throws InterruptedException {
+  private static List<Delivery> take(MessageConsumer consumer, int messages)
+      throws InterruptedException {
     List<Delivery> taken = new ArrayList<>();
     while (taken.size() < messages) {
       taken.addAll(consumer.poll(messages - taken.size(), SOON));
@@ -76,7 +77,9 @@ class BrokerViewTest {
     assertThat(all.waiting()).isEqualTo(3);
     assertThat(all.readyWeight()).isEqualTo(4);
     assertThat(all.matching()).isEqualTo(4);
-    assertThat(all.keys()).extracting(FairnessKeyPage.Row::key).containsExactly("b", "a", "bb", "c");
+    assertThat(all.keys())
+        .extracting(FairnessKeyPage.Row::key)
+        .containsExactly("b", "a", "bb", "c");
     assertThat(keys(Order.DEPTH, 2).keys())
         .extracting(FairnessKeyPage.Row::key)
         .containsExactly("b", "a");
@@ -172,7 +175,8 @@ class BrokerViewTest {
       FairnessKeyPage after = keys(Order.DELIVERED, 10);
       assertThat(after.active()).isZero();
       assertThat(after.keys())
-          .containsExactly(new FairnessKeyPage.Row("a", 0, 0, 0, 0, 1, 3, Duration.ZERO, List.of()));
+          .containsExactly(
+              new FairnessKeyPage.Row("a", 0, 0, 0, 0, 1, 3, Duration.ZERO, List.of()));
       send(1, of("a"));
       take(consumer, 1);
       assertThat(key("a").delivered()).isEqualTo(4);

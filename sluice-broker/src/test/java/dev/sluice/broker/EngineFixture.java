@@ -1,13 +1,13 @@
 package dev.sluice.broker;
 
-import dev.sluice.broker.engine.Dispatcher;
-import dev.sluice.broker.engine.EngineState;
-import dev.sluice.broker.engine.ConsumerState;
 import dev.sluice.broker.engine.BatchEncoder;
 import dev.sluice.broker.engine.BrokerEngine;
 import dev.sluice.broker.engine.BrokerQueue;
 import dev.sluice.broker.engine.CommitBatch;
 import dev.sluice.broker.engine.Completion;
+import dev.sluice.broker.engine.ConsumerState;
+import dev.sluice.broker.engine.Dispatcher;
+import dev.sluice.broker.engine.EngineState;
 import dev.sluice.broker.engine.InternedPlacement;
 import dev.sluice.broker.engine.PendingDelivery;
 import dev.sluice.broker.engine.PreparedMessage;
@@ -50,9 +50,11 @@ abstract class EngineFixture implements EngineState.EngineCallbacks {
 
   /** Returns messages of one byte each. */
   static List<PreparedMessage> submissions(int messages, long delayNanos) {
-    InternedPlacement.Spec route = new InternedPlacement.Spec("k", 1, 0, Collections.emptySortedMap());
+    InternedPlacement.Spec route =
+        new InternedPlacement.Spec("k", 1, 0, Collections.emptySortedMap());
     byte[] body = MessageEnvelope.encode(Map.of(), new byte[1]);
-    return Collections.nCopies(messages, new PreparedMessage(route, body, delayNanos, 0, null, false));
+    return Collections.nCopies(
+        messages, new PreparedMessage(route, body, delayNanos, 0, null, false));
   }
 
   /** Adds what it gets to {@link #delivered}. */
@@ -68,7 +70,9 @@ abstract class EngineFixture implements EngineState.EngineCallbacks {
 
   void consume(int credit) {
     engine.dispatch.open(
-        "q", new Dispatcher.ConsumerRegistration(credit, false, new Receiver(), new CompletableFuture<>()));
+        "q",
+        new Dispatcher.ConsumerRegistration(
+            credit, false, new Receiver(), new CompletableFuture<>()));
     for (int i = 0; i < 20; i++) {
       step();
     }

@@ -1,8 +1,8 @@
 package dev.sluice.broker;
 
-import dev.sluice.broker.hooks.HookEngine;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.sluice.broker.hooks.HookEngine;
 import dev.sluice.broker.hooks.HookEngine.Retry;
 import dev.sluice.broker.hooks.HookLimits;
 import dev.sluice.broker.lua.LuaHookEngine;
@@ -70,14 +70,16 @@ class HookDocTest {
     Map<String, String> headers = Map.of("tenant", "acme");
     assertThat(assign(title, headers, config))
         .isEqualTo(new HookEngine.EnqueueResult("acme", 7, List.of("tenant:acme")));
-    assertThat(assign(title, headers)).isEqualTo(new HookEngine.EnqueueResult("acme", 1, List.of()));
+    assertThat(assign(title, headers))
+        .isEqualTo(new HookEngine.EnqueueResult("acme", 1, List.of()));
   }
 
   @Test
   void providerAndTenantProviderThrottles() throws IOException {
     String title = "Provider and tenant-provider throttles";
     assertThat(assign(title, Map.of("tenant", "acme", "provider", "mail")))
-        .isEqualTo(new HookEngine.EnqueueResult("acme", 1, List.of("provider:mail", "tenant:acme:mail")));
+        .isEqualTo(
+            new HookEngine.EnqueueResult("acme", 1, List.of("provider:mail", "tenant:acme:mail")));
     assertThat(assign(title, Map.of("tenant", "acme")).throttleKeys()).isEmpty();
   }
 
@@ -102,19 +104,24 @@ class HookDocTest {
     assertThat(judge(title, 2, "timeout")).isEqualTo(new Retry(1000));
   }
 
-  private HookEngine.EnqueueResult assign(String title, Map<String, String> headers) throws IOException {
+  private HookEngine.EnqueueResult assign(String title, Map<String, String> headers)
+      throws IOException {
     return assign(title, headers, Map.of());
   }
 
-  private HookEngine.EnqueueResult assign(String title, Map<String, String> headers, Map<String, String> config)
-      throws IOException {
+  private HookEngine.EnqueueResult assign(
+      String title, Map<String, String> headers, Map<String, String> config) throws IOException {
     String script = examples().getOrDefault(title, "");
-    return engine.compileEnqueue(script).run(new HookEngine.EnqueueContext("orders", headers, 100), config);
+    return engine
+        .compileEnqueue(script)
+        .run(new HookEngine.EnqueueContext("orders", headers, 100), config);
   }
 
-  private HookEngine.FailureResult judge(String title, int attempts, String error) throws IOException {
+  private HookEngine.FailureResult judge(String title, int attempts, String error)
+      throws IOException {
     String script = examples().getOrDefault(title, "");
-    HookEngine.FailureContext failure = new HookEngine.FailureContext("orders", new UUID(1, 2), Map.of(), attempts, error);
+    HookEngine.FailureContext failure =
+        new HookEngine.FailureContext("orders", new UUID(1, 2), Map.of(), attempts, error);
     return engine.compileFailure(script).run(failure, Map.of());
   }
 }

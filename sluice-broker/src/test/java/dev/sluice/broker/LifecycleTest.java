@@ -1,10 +1,10 @@
 package dev.sluice.broker;
 
-import dev.sluice.broker.runtime.BrokerLifecycle;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.sluice.broker.BrokerException.Code;
+import dev.sluice.broker.runtime.BrokerLifecycle;
 import dev.sluice.broker.store.Store;
 import dev.sluice.broker.store.StoreException;
 import dev.sluice.broker.store.rocks.RocksStore;
@@ -59,7 +59,8 @@ final class LifecycleTest {
   private Broker open() {
     Broker broker =
         new Broker(
-            BrokerLifecycle.open(new FaultyOpener(), BrokerConfig.defaults().withDiskReserveBytes(0)));
+            BrokerLifecycle.open(
+                new FaultyOpener(), BrokerConfig.defaults().withDiskReserveBytes(0)));
     if (broker.queue("q").isEmpty()) {
       broker.createQueue("q");
     }

@@ -1,7 +1,7 @@
 package dev.sluice.broker;
 
-import dev.sluice.broker.store.RowBatch;
 import dev.sluice.broker.engine.CommitBatch;
+import dev.sluice.broker.store.RowBatch;
 import dev.sluice.broker.store.Schema;
 import dev.sluice.broker.store.StoreTable;
 import dev.sluice.broker.store.rocks.RocksStore;

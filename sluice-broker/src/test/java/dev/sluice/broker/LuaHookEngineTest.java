@@ -40,7 +40,8 @@ class LuaHookEngineTest {
               }
             end
             """);
-    HookEngine.EnqueueContext arrival = new HookEngine.EnqueueContext("orders", Map.of("tenant", "acme"), 512);
+    HookEngine.EnqueueContext arrival =
+        new HookEngine.EnqueueContext("orders", Map.of("tenant", "acme"), 512);
     assertThat(hook.run(arrival, Map.of("a", "b")))
         .isEqualTo(new HookEngine.EnqueueResult("orders:acme:512", 3, List.of("b", "b", "nil")));
   }
@@ -56,7 +57,8 @@ class LuaHookEngineTest {
               return { action = "retry", delay_ms = 100 * msg.attempts }
             end
             """);
-    HookEngine.FailureContext failure = new HookEngine.FailureContext("orders", new UUID(1, 2), Map.of("a", "b"), 4, "boom");
+    HookEngine.FailureContext failure =
+        new HookEngine.FailureContext("orders", new UUID(1, 2), Map.of("a", "b"), 4, "boom");
     assertThat(hook.run(failure, Map.of())).isEqualTo(new Retry(400));
   }
 
@@ -64,7 +66,8 @@ class LuaHookEngineTest {
   void failure_seesTheBeginningOfALongError() {
     FailureHook hook =
         engine.compileFailure("function on_failure(msg) return { delay_ms = #msg.error } end");
-    HookEngine.FailureContext failure = new HookEngine.FailureContext("q", new UUID(0, 0), Map.of(), 1, "e".repeat(10_000_000));
+    HookEngine.FailureContext failure =
+        new HookEngine.FailureContext("q", new UUID(0, 0), Map.of(), 1, "e".repeat(10_000_000));
     assertThat(hook.run(failure, Map.of())).isEqualTo(new Retry(16_384));
   }
 
@@ -136,8 +139,10 @@ class LuaHookEngineTest {
           """)
   void failure_answerIsRead(String answer, long delay) {
     FailureHook hook = engine.compileFailure("function on_failure(msg) return " + answer + " end");
-    HookEngine.FailureResult expected = delay < 0 ? new HookEngine.MoveToDeadLetters() : new Retry(delay);
-    assertThat(hook.run(new HookEngine.FailureContext("q", new UUID(0, 0), Map.of(), 1, ""), Map.of()))
+    HookEngine.FailureResult expected =
+        delay < 0 ? new HookEngine.MoveToDeadLetters() : new Retry(delay);
+    assertThat(
+            hook.run(new HookEngine.FailureContext("q", new UUID(0, 0), Map.of(), 1, ""), Map.of()))
         .isEqualTo(expected);
   }
 

@@ -207,7 +207,8 @@ class LuaSandboxTest {
   void time_runsOutThoughFewInstructionsDo() {
     long[] now = {0};
     HookLimits limits = new HookLimits(Integer.MAX_VALUE, 10_000_000, 1 << 20);
-    ScriptRunner slow = new ScriptRunner(limits, () -> now[0] += 100_000, LuaSandbox.allocatedBytes());
+    ScriptRunner slow =
+        new ScriptRunner(limits, () -> now[0] += 100_000, LuaSandbox.allocatedBytes());
     assertThat(slow.failure("while true do end")).contains("ran for more than 10000000 ns");
     assertThat(slow.spent()).isLessThan(10_000);
   }

@@ -31,7 +31,8 @@ final class MovedEntriesTest {
 
   private MovedMessageEntry entry(long firstSequence, long sequence) {
     BrokerQueue line = broker.line("q");
-    InternedPlacement route = line.enter(new InternedPlacement.Spec("k", 1, 0, Collections.emptySortedMap()), 0);
+    InternedPlacement route =
+        line.enter(new InternedPlacement.Spec("k", 1, 0, Collections.emptySortedMap()), 0);
     return new MovedMessageEntry(line, sequence, route, 1, 0, MessageId.of(7, firstSequence));
   }
 
@@ -71,7 +72,8 @@ final class MovedEntriesTest {
   }
 
   /** Removes most of {@code left}, so that the test does not compare each with each. */
-  private static Deque<MovedMessageEntry> shortened(Deque<MovedMessageEntry> left, MovedMessageIndex entries) {
+  private static Deque<MovedMessageEntry> shortened(
+      Deque<MovedMessageEntry> left, MovedMessageIndex entries) {
     while (left.size() > 200) {
       entries.remove(left.remove());
     }

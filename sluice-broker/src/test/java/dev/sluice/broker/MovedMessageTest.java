@@ -297,7 +297,8 @@ final class MovedMessageTest {
     ByteWriter out = new ByteWriter(stateRow.length);
     out.varint(in.varint32()).int64(in.int64()).int64(in.int64()).varint(in.varint32());
     InternedPlacement.Spec route = InternedPlacement.decode(in);
-    assertThat(route).isEqualTo(new InternedPlacement.Spec("default", 1, 0, new java.util.TreeMap<>()));
+    assertThat(route)
+        .isEqualTo(new InternedPlacement.Spec("default", 1, 0, new java.util.TreeMap<>()));
     return out.text("default").varint(1).varint(0).varint(0).toBytes();
   }
 

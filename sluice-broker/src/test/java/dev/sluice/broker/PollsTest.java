@@ -1,8 +1,8 @@
 package dev.sluice.broker;
 
-import dev.sluice.broker.engine.Dispatcher;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.sluice.broker.engine.Dispatcher;
 import dev.sluice.broker.engine.InternedPlacement;
 import dev.sluice.broker.engine.PendingDelivery;
 import dev.sluice.broker.engine.PendingReceive;
@@ -31,7 +31,9 @@ final class PollsTest {
     List<PreparedMessage> all = new ArrayList<>();
     for (int i = 0; i < messages; i++) {
       InternedPlacement.Spec route = new InternedPlacement.Spec("k" + i % 10, 1, 0, throttles);
-      all.add(new PreparedMessage(route, MessageEnvelope.encode(Map.of(), new byte[1]), 0, 0, null, false));
+      all.add(
+          new PreparedMessage(
+              route, MessageEnvelope.encode(Map.of(), new byte[1]), 0, 0, null, false));
     }
     broker.engine.intake.enqueue(queue, all, new CompletableFuture<>());
     broker.step();
@@ -61,7 +63,8 @@ final class PollsTest {
     enqueue("busy", 50_000, "fast");
     PendingReceive outlet = new PendingReceive(new CompletableFuture<>(), new PrefetchBudget());
     broker.engine.dispatch.open(
-        "busy", new Dispatcher.ConsumerRegistration(1_000_000, false, outlet, new CompletableFuture<>()));
+        "busy",
+        new Dispatcher.ConsumerRegistration(1_000_000, false, outlet, new CompletableFuture<>()));
     broker.step();
     throttle("fast", "1000000,1000000");
     broker.now += EngineFixture.SECOND;

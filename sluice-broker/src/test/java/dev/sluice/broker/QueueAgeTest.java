@@ -1,8 +1,8 @@
 package dev.sluice.broker;
 
-import dev.sluice.broker.engine.Dispatcher;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.sluice.broker.engine.Dispatcher;
 import dev.sluice.broker.engine.PendingDelivery;
 import java.time.Duration;
 import java.util.concurrent.CompletableFuture;

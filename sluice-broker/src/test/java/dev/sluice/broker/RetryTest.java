@@ -1,11 +1,11 @@
 package dev.sluice.broker;
 
-import dev.sluice.broker.engine.FailureHandler;
 import static dev.sluice.broker.EngineFixture.SECOND;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 
 import dev.sluice.broker.engine.ConsumerState;
+import dev.sluice.broker.engine.FailureHandler;
 import dev.sluice.broker.engine.PendingDelivery;
 import dev.sluice.broker.engine.RetryBackoff;
 import dev.sluice.broker.store.ByteWriter;

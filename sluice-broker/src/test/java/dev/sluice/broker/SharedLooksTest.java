@@ -1,10 +1,10 @@
 package dev.sluice.broker;
 
-import dev.sluice.broker.runtime.QueryCache;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.sluice.ManualClock;
+import dev.sluice.broker.runtime.QueryCache;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
@@ -83,7 +83,9 @@ class SharedLooksTest {
   @Test
   void whatIsCheap_isNotShared() {
     for (int i = 1; i < 4; i++) {
-      assertThat(looks.ask("q", () -> new QueryCache.CachedResult<>(looked.incrementAndGet(), false))).isEqualTo(i);
+      assertThat(
+              looks.ask("q", () -> new QueryCache.CachedResult<>(looked.incrementAndGet(), false)))
+          .isEqualTo(i);
     }
   }
 

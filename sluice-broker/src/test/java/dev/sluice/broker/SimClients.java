@@ -1,11 +1,11 @@
 package dev.sluice.broker;
 
-import dev.sluice.broker.engine.ConsumerState;
-import dev.sluice.broker.engine.Dispatcher;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.sluice.broker.SimLedger.Sent;
 import dev.sluice.broker.engine.BrokerEngine;
+import dev.sluice.broker.engine.ConsumerState;
+import dev.sluice.broker.engine.Dispatcher;
 import dev.sluice.broker.engine.FailureHandler;
 import dev.sluice.broker.engine.Lease;
 import dev.sluice.broker.engine.PendingDelivery;
@@ -149,7 +149,9 @@ final class SimClients {
             engine().dispatch.close(subscriber, null);
           }
         });
-    engine().dispatch.open(queue, new Dispatcher.ConsumerRegistration(credit, true, client, future));
+    engine()
+        .dispatch
+        .open(queue, new Dispatcher.ConsumerRegistration(credit, true, client, future));
   }
 
   private void received(Client client, PendingDelivery handover) {
@@ -315,7 +317,9 @@ final class SimClients {
     boolean mayHold = mayHold(handover);
     CompletableFuture<Void> future = new CompletableFuture<>();
     Duration delay = chance(70) ? null : Duration.ofMillis(random.nextInt(500));
-    engine().failures.nack(client.queue, claim(handover), new FailureHandler.Nack("no", delay), future);
+    engine()
+        .failures
+        .nack(client.queue, claim(handover), new FailureHandler.Nack("no", delay), future);
     if (!future.isCompletedExceptionally() && !simulation.hasFailureHook(handover.entry().line)) {
       long least = delay == null ? leastDelay(handover) : delay.toNanos();
       ledger.notBefore(handover.entry(), engine().state.now + least);

@@ -1,10 +1,10 @@
 package dev.sluice.broker;
 
-import dev.sluice.broker.engine.InternedPlacement;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.within;
 
 import dev.sluice.broker.engine.BrokerQueue;
+import dev.sluice.broker.engine.InternedPlacement;
 import dev.sluice.broker.engine.LimitConfigEntry;
 import dev.sluice.broker.engine.MessageEntry;
 import dev.sluice.broker.engine.MessageIndex;

@@ -1,11 +1,11 @@
 package dev.sluice.broker;
 
-import dev.sluice.broker.engine.InternedPlacement;
 import static org.assertj.core.api.Assertions.assertThatCode;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.sluice.broker.SimLedger.Sent;
 import dev.sluice.broker.engine.FailureHandler;
+import dev.sluice.broker.engine.InternedPlacement;
 import dev.sluice.broker.engine.MessageEntry;
 import dev.sluice.broker.engine.PendingDelivery;
 import dev.sluice.broker.engine.QueueAdmin;
@@ -19,7 +19,8 @@ import org.junit.jupiter.api.Test;
 
 /** The ledger of the simulation notices messages out of order, and expects no more than that. */
 final class SimLedgerTest {
-  private static final InternedPlacement.Spec ROUTE = new InternedPlacement.Spec("k", 1, 0, Collections.emptySortedMap());
+  private static final InternedPlacement.Spec ROUTE =
+      new InternedPlacement.Spec("k", 1, 0, Collections.emptySortedMap());
 
   private final SteppedBroker broker = new SteppedBroker();
   private final SimLedger ledger = new SimLedger();

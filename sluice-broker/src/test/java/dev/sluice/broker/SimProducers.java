@@ -68,7 +68,12 @@ final class SimProducers {
       String dedupeId = simulation.chance(90) ? null : "d" + sent.number;
       submissions.add(
           new PreparedMessage(
-              route, MessageEnvelope.encode(Map.of(), payload), delay, timeToLive, dedupeId, false));
+              route,
+              MessageEnvelope.encode(Map.of(), payload),
+              delay,
+              timeToLive,
+              dedupeId,
+              false));
       messages.add(sent);
       simulation.tell("enqueue " + sent + ", delay " + delay + ", lives " + timeToLive);
     }

@@ -188,7 +188,8 @@ final class SimStore implements Store {
 
   /** The rows of all tables, which hold callers to the rule of write-once tables. */
   private static final class Tables implements RowBatch.Visitor {
-    private final Map<StoreTable, NavigableMap<byte[], byte[]>> rows = new EnumMap<>(StoreTable.class);
+    private final Map<StoreTable, NavigableMap<byte[], byte[]>> rows =
+        new EnumMap<>(StoreTable.class);
     private final Map<StoreTable, TreeSet<byte[]>> everPut = new EnumMap<>(StoreTable.class);
 
     Tables() {

@@ -1,6 +1,5 @@
 package dev.sluice.broker;
 
-import dev.sluice.broker.engine.EngineState;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.sluice.broker.accounting.ReadyAgeHistogram;
@@ -9,6 +8,7 @@ import dev.sluice.broker.engine.BrokerEngine;
 import dev.sluice.broker.engine.BrokerQueue;
 import dev.sluice.broker.engine.CommitBatch;
 import dev.sluice.broker.engine.Completion;
+import dev.sluice.broker.engine.EngineState;
 import dev.sluice.broker.engine.InternedPlacement;
 import dev.sluice.broker.engine.LimitConfigEntry;
 import dev.sluice.broker.engine.MessageEntry;
@@ -206,7 +206,8 @@ final class Simulation implements EngineState.EngineCallbacks {
 
   /** What names no throttle key, and whose consumers have credit, does not wait. */
   private void nobodyIsHeldUp() {
-    List<MessageEntry> pending = engine.state.index.find(entry -> entry.stage == MessageEntry.Stage.PENDING);
+    List<MessageEntry> pending =
+        engine.state.index.find(entry -> entry.stage == MessageEntry.Stage.PENDING);
     for (MessageEntry entry : pending) {
       boolean free =
           entry.route.spec.throttles().isEmpty()
@@ -429,7 +430,8 @@ final class Simulation implements EngineState.EngineCallbacks {
     for (CompletableFuture<List<MessageEntry>> claimed : redrives) {
       if (claimed.isDone() && !claimed.isCompletedExceptionally()) {
         List<MessageEntry> entries = claimed.join();
-        List<InternedPlacement.Spec> routes = entries.stream().map(entry -> entry.route.spec).toList();
+        List<InternedPlacement.Spec> routes =
+            entries.stream().map(entry -> entry.route.spec).toList();
         engine.admin.redrive(entries, routes, new CompletableFuture<>());
       }
     }
@@ -443,7 +445,8 @@ final class Simulation implements EngineState.EngineCallbacks {
     int oldest = now;
     for (MessageEntry entry : engine.state.index.find(each -> each.line == line)) {
       stages.merge(entry.stage, 1L, Long::sum);
-      oldest = entry.stage == MessageEntry.Stage.PENDING ? Math.min(oldest, entry.readySince) : oldest;
+      oldest =
+          entry.stage == MessageEntry.Stage.PENDING ? Math.min(oldest, entry.readySince) : oldest;
       assertThat(engine.state.index.get(entry.id())).as("found by its id").isSameAs(entry);
       depth++;
     }
@@ -499,7 +502,8 @@ final class Simulation implements EngineState.EngineCallbacks {
     settle();
     pass(20 * LEASE);
     settle();
-    for (StoreTable table : List.of(StoreTable.MESSAGE, StoreTable.STATE, StoreTable.LEASE, StoreTable.DEDUPE)) {
+    for (StoreTable table :
+        List.of(StoreTable.MESSAGE, StoreTable.STATE, StoreTable.LEASE, StoreTable.DEDUPE)) {
       store.scan(
           table,
           new byte[0],

@@ -1,10 +1,10 @@
 package dev.sluice.broker;
 
-import dev.sluice.broker.engine.Dispatcher;
-import dev.sluice.broker.engine.FailureHandler;
-import dev.sluice.broker.engine.EngineState;
 import dev.sluice.broker.engine.BrokerQueue;
 import dev.sluice.broker.engine.ConsumerState;
+import dev.sluice.broker.engine.Dispatcher;
+import dev.sluice.broker.engine.EngineState;
+import dev.sluice.broker.engine.FailureHandler;
 import dev.sluice.broker.engine.PendingDelivery;
 import dev.sluice.broker.hooks.HookEngine;
 import java.util.List;

@@ -259,7 +259,8 @@ abstract class StoreContractTest {
     for (int round = 0; round < 300; round++) {
       RowBatch rows = new RowBatch();
       for (int i = random.nextInt(20); i > 0; i--) {
-        StoreTable table = StoreTable.ofColumnFamily(1 + random.nextInt(StoreTable.values().length));
+        StoreTable table =
+            StoreTable.ofColumnFamily(1 + random.nextInt(StoreTable.values().length));
         nextMessage = change(rows, model.get(table), table, nextMessage, random);
       }
       store.write(rows);
@@ -279,7 +280,11 @@ abstract class StoreContractTest {
 
   /** One random change to both; returns the next key for a table where none comes twice. */
   private static int change(
-      RowBatch rows, NavigableMap<byte[], byte[]> model, StoreTable table, int next, Random random) {
+      RowBatch rows,
+      NavigableMap<byte[], byte[]> model,
+      StoreTable table,
+      int next,
+      Random random) {
     boolean delete = random.nextInt(3) == 0;
     if (delete && table.writeOnce) {
       if (!model.isEmpty()) {

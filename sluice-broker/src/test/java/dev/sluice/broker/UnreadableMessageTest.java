@@ -43,7 +43,8 @@ final class UnreadableMessageTest {
   void open() {
     store = new FaultyStore(RocksStore.open(dir));
     broker =
-        new Broker(BrokerLifecycle.open(() -> store, BrokerConfig.defaults().withDiskReserveBytes(0)));
+        new Broker(
+            BrokerLifecycle.open(() -> store, BrokerConfig.defaults().withDiskReserveBytes(0)));
   }
 
   @AfterEach

@@ -1,11 +1,11 @@
 package dev.sluice.cli;
 
-import dev.sluice.cli.simulate.scenario.Scenario;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.within;
 
 import dev.sluice.cli.simulate.scenario.ArrivalProcess;
 import dev.sluice.cli.simulate.scenario.Distribution;
+import dev.sluice.cli.simulate.scenario.Scenario;
 import dev.sluice.cli.simulate.scenario.ScenarioFile;
 import dev.sluice.cli.text.Durations;
 import java.io.IOException;

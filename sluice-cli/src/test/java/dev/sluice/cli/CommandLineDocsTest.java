@@ -51,7 +51,10 @@ final class CommandLineDocsTest {
     CommandLine root =
         Sluice.commandLine(
             new CommandContext(
-                System.in, new TerminalInfo(false, false, false, false), Map.of(), ManualPacer::new));
+                System.in,
+                new TerminalInfo(false, false, false, false),
+                Map.of(),
+                ManualPacer::new));
     return root.getSubcommands();
   }
 

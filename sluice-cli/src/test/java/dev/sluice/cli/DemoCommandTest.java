@@ -61,7 +61,8 @@ final class DemoCommandTest {
   @Test
   @SuppressWarnings("unchecked")
   void quick_keepsEveryPromise() {
-    Cli cli = Cli.run(new Cli.Setting().pacer(SystemCommandTimer::new), "demo", "--quick", "--json");
+    Cli cli =
+        Cli.run(new Cli.Setting().pacer(SystemCommandTimer::new), "demo", "--quick", "--json");
     assertThat(cli.err()).isEmpty();
     Map<String, Object> figures = cli.json();
     assertThat(figures.get("problems")).isEqualTo(List.of());

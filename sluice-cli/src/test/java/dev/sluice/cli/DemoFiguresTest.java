@@ -1,15 +1,7 @@
 package dev.sluice.cli;
 
-import dev.sluice.cli.demo.MessageLog;
 import static org.assertj.core.api.Assertions.assertThat;
-import dev.sluice.cli.demo.Downtime;
-import dev.sluice.cli.demo.MessageLog.Count;
-import dev.sluice.cli.demo.RateStats;
-import dev.sluice.cli.demo.RateStats.Window;
-import dev.sluice.cli.demo.TenantStats;
-import dev.sluice.cli.demo.WaitStats;
-import dev.sluice.cli.runtime.CommandContext;
-import dev.sluice.cli.runtime.TerminalInfo;
+
 import dev.sluice.cli.demo.DemoJsonReport;
 import dev.sluice.cli.demo.DemoLineView;
 import dev.sluice.cli.demo.DemoResult;
@@ -18,7 +10,16 @@ import dev.sluice.cli.demo.DemoScreenView;
 import dev.sluice.cli.demo.DemoStatus;
 import dev.sluice.cli.demo.DemoTextReport;
 import dev.sluice.cli.demo.DemoView;
+import dev.sluice.cli.demo.Downtime;
+import dev.sluice.cli.demo.MessageLog;
+import dev.sluice.cli.demo.MessageLog.Count;
 import dev.sluice.cli.demo.ModelCallLog;
+import dev.sluice.cli.demo.RateStats;
+import dev.sluice.cli.demo.RateStats.Window;
+import dev.sluice.cli.demo.TenantStats;
+import dev.sluice.cli.demo.WaitStats;
+import dev.sluice.cli.runtime.CommandContext;
+import dev.sluice.cli.runtime.TerminalInfo;
 import java.io.PrintWriter;
 import java.io.StringWriter;
 import java.util.List;
@@ -42,7 +43,11 @@ final class DemoFiguresTest {
   }
 
   private static DemoResult figures(
-      long quietP99, Window worst, MessageLog.MessageTotals balance, long left, long chargedTokens) {
+      long quietP99,
+      Window worst,
+      MessageLog.MessageTotals balance,
+      long left,
+      long chargedTokens) {
     return new DemoResult(
         20_000,
         new DemoResult.CrashStats(6_000, 8_000, 12, 3),
@@ -59,7 +64,8 @@ final class DemoFiguresTest {
   }
 
   private static DemoResult good() {
-    return figures(500, new Window(220, 1_000, 220), new MessageLog.MessageTotals(2_000, 0, 3, 0), 0, 1_000);
+    return figures(
+        500, new Window(220, 1_000, 220), new MessageLog.MessageTotals(2_000, 0, 3, 0), 0, 1_000);
   }
 
   @Test
@@ -142,7 +148,9 @@ final class DemoFiguresTest {
     assertThat(log.unsettled()).isEqualTo(1);
     assertThat(log.grants()).containsExactly(2, 3, 4, 5);
     assertThat(log.passages())
-        .containsExactly(new MessageLog.DeliveryRecord("noisy", 1, 2), new MessageLog.DeliveryRecord("noisy", 1, 3));
+        .containsExactly(
+            new MessageLog.DeliveryRecord("noisy", 1, 2),
+            new MessageLog.DeliveryRecord("noisy", 1, 3));
   }
 
   @Test
@@ -228,7 +236,12 @@ final class DemoFiguresTest {
   @Test
   void everyBrokenPromise_isAProblem() {
     DemoResult bad =
-        figures(501, new Window(222, 1_001, 221), new MessageLog.MessageTotals(2_000, 1, 3, 2), 4, 1_001);
+        figures(
+            501,
+            new Window(222, 1_001, 221),
+            new MessageLog.MessageTotals(2_000, 1, 3, 2),
+            4,
+            1_001);
     assertThat(bad.problems())
         .containsExactly(
             "1 acknowledged messages were lost",
@@ -285,7 +298,8 @@ final class DemoFiguresTest {
   @Test
   void screen_fitsATerminal() {
     List<String> lines =
-        DemoScreenView.lines("http://localhost:8080/", 100, status(5_000, 800), List.of("an event"));
+        DemoScreenView.lines(
+            "http://localhost:8080/", 100, status(5_000, 800), List.of("an event"));
     assertThat(lines)
         .contains("provider [" + "#".repeat(20) + ".".repeat(20) + "] 100/s of 200/s, burst 20")
         .contains("noisy              2600        300      2300     1.50 s")

@@ -1,10 +1,10 @@
 package dev.sluice.cli;
 
-import dev.sluice.cli.text.Durations;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.sluice.Limit;
+import dev.sluice.cli.text.Durations;
 import dev.sluice.cli.text.InvalidInputException;
 import java.util.SplittableRandom;
 import java.util.stream.LongStream;

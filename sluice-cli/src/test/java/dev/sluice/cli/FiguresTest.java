@@ -37,7 +37,8 @@ class FiguresTest {
 
   @Test
   void fairShares_giveNobodyMoreThanItAsksFor() {
-    double[] parts = MaxMinFairShare.of(100, new double[] {1, 1, 2}, new double[] {10, 1_000, 1_000});
+    double[] parts =
+        MaxMinFairShare.of(100, new double[] {1, 1, 2}, new double[] {10, 1_000, 1_000});
     assertThat(parts).containsExactly(new double[] {0.1, 0.3, 0.6}, within(1e-9));
     assertThat(MaxMinFairShare.of(0, new double[] {1}, new double[] {5})).containsExactly(0);
   }

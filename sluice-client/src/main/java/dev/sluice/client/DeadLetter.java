@@ -1,6 +1,5 @@
 package dev.sluice.client;
 
-
 /**
  * Why a message is in a dead letter queue.
  *

@@ -11,8 +11,8 @@ import java.util.concurrent.CompletableFuture;
 
 /**
  * A message that somebody holds, known by its id; from {@link SluiceClient#lease}. Each settlement
- * is a call of its own; for many, a {@link MessageConsumer} is much faster. Futures fail with a {@link
- * SluiceClientException}.
+ * is a call of its own; for many, a {@link MessageConsumer} is much faster. Futures fail with a
+ * {@link SluiceClientException}.
  *
  * @since 0.1
  */

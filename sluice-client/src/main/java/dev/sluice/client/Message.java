@@ -7,8 +7,8 @@ import java.time.Duration;
 
 /**
  * A message on its way to a queue. An immutable value: {@code
- * Message.of("hello").withKey("tenant-a").withDelay(Duration.ofSeconds(5))}. The server
- * checks the values.
+ * Message.of("hello").withKey("tenant-a").withDelay(Duration.ofSeconds(5))}. The server checks the
+ * values.
  *
  * @since 0.1
  */
@@ -26,8 +26,7 @@ public final class Message {
    * @return the message
    */
   public static Message of(byte[] payload) {
-    return new Message(
-        NewMessage.newBuilder().setPayload(ByteString.copyFrom(payload)).build());
+    return new Message(NewMessage.newBuilder().setPayload(ByteString.copyFrom(payload)).build());
   }
 
   /**

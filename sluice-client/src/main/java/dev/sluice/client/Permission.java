@@ -1,6 +1,5 @@
 package dev.sluice.client;
 
-
 /**
  * What an API key allows. The server checks the values.
  *

@@ -65,7 +65,9 @@ public final class QueueConfig {
    * @return the settings
    */
   public QueueConfig withLease(Duration lease) {
-    return with(wire.toBuilder().setLeaseMs(lease.toMillis()), dev.sluice.proto.v1.QueueConfig.LEASE_MS_FIELD_NUMBER);
+    return with(
+        wire.toBuilder().setLeaseMs(lease.toMillis()),
+        dev.sluice.proto.v1.QueueConfig.LEASE_MS_FIELD_NUMBER);
   }
 
   /**
@@ -87,7 +89,9 @@ public final class QueueConfig {
    * @return the settings
    */
   public QueueConfig withOnEnqueue(String lua) {
-    return with(wire.toBuilder().setOnEnqueue(lua), dev.sluice.proto.v1.QueueConfig.ON_ENQUEUE_FIELD_NUMBER);
+    return with(
+        wire.toBuilder().setOnEnqueue(lua),
+        dev.sluice.proto.v1.QueueConfig.ON_ENQUEUE_FIELD_NUMBER);
   }
 
   /**
@@ -97,7 +101,9 @@ public final class QueueConfig {
    * @return the settings
    */
   public QueueConfig withOnFailure(String lua) {
-    return with(wire.toBuilder().setOnFailure(lua), dev.sluice.proto.v1.QueueConfig.ON_FAILURE_FIELD_NUMBER);
+    return with(
+        wire.toBuilder().setOnFailure(lua),
+        dev.sluice.proto.v1.QueueConfig.ON_FAILURE_FIELD_NUMBER);
   }
 
   /**
@@ -107,7 +113,9 @@ public final class QueueConfig {
    * @return the settings
    */
   public QueueConfig withMaxAttempts(int attempts) {
-    return with(wire.toBuilder().setMaxAttempts(attempts), dev.sluice.proto.v1.QueueConfig.MAX_ATTEMPTS_FIELD_NUMBER);
+    return with(
+        wire.toBuilder().setMaxAttempts(attempts),
+        dev.sluice.proto.v1.QueueConfig.MAX_ATTEMPTS_FIELD_NUMBER);
   }
 
   /**
@@ -141,7 +149,9 @@ public final class QueueConfig {
    * @return the settings
    */
   public QueueConfig withStrictOrder(boolean strict) {
-    return with(wire.toBuilder().setStrictOrder(strict), dev.sluice.proto.v1.QueueConfig.STRICT_ORDER_FIELD_NUMBER);
+    return with(
+        wire.toBuilder().setStrictOrder(strict),
+        dev.sluice.proto.v1.QueueConfig.STRICT_ORDER_FIELD_NUMBER);
   }
 
   /**
@@ -151,7 +161,9 @@ public final class QueueConfig {
    * @return the settings
    */
   public QueueConfig withMaxDepth(long messages) {
-    return with(wire.toBuilder().setMaxDepth(messages), dev.sluice.proto.v1.QueueConfig.MAX_DEPTH_FIELD_NUMBER);
+    return with(
+        wire.toBuilder().setMaxDepth(messages),
+        dev.sluice.proto.v1.QueueConfig.MAX_DEPTH_FIELD_NUMBER);
   }
 
   /**
@@ -162,7 +174,8 @@ public final class QueueConfig {
    */
   public QueueConfig withMaxDepthPerKey(long messages) {
     return with(
-        wire.toBuilder().setMaxDepthPerKey(messages), dev.sluice.proto.v1.QueueConfig.MAX_DEPTH_PER_KEY_FIELD_NUMBER);
+        wire.toBuilder().setMaxDepthPerKey(messages),
+        dev.sluice.proto.v1.QueueConfig.MAX_DEPTH_PER_KEY_FIELD_NUMBER);
   }
 
   /**

@@ -58,7 +58,10 @@ public record QueueStatus(
         stats.getDelayed(),
         stats.getConsumers(),
         stats.getKeysList().stream()
-            .map(key -> new QueueStatus.FairnessKeyStats(key.getKey(), key.getPending(), key.getWeight(), key.getDeficit()))
+            .map(
+                key ->
+                    new QueueStatus.FairnessKeyStats(
+                        key.getKey(), key.getPending(), key.getWeight(), key.getDeficit()))
             .toList(),
         QueueTotals.of(stats.getTotals()),
         stats.getUnknownThrottles(),

@@ -239,8 +239,7 @@ public final class SluiceClient implements AutoCloseable {
    * @param messages the messages
    * @return their ids, in order
    */
-  public CompletableFuture<List<String>> enqueueAsync(
-      String queue, List<Message> messages) {
+  public CompletableFuture<List<String>> enqueueAsync(String queue, List<Message> messages) {
     EnqueueRequest.Builder request = EnqueueRequest.newBuilder().setQueue(queue);
     messages.forEach(message -> request.addMessages(message.toWire()));
     return connection

@@ -3,8 +3,8 @@ package dev.sluice.client;
 import java.util.concurrent.atomic.AtomicLong;
 
 /**
- * Tokens that are reserved for a call of a model, while it is made; from {@link GovernorClient#call}. For
- * any number of threads.
+ * Tokens that are reserved for a call of a model, while it is made; from {@link
+ * GovernorClient#call}. For any number of threads.
  *
  * @since 0.1
  */

@@ -31,7 +31,9 @@ final class AdministrationTest {
   void start() throws Exception {
     server =
         SluiceServer.start(
-            ServerConfig.defaults(dir).withListen(ListenConfig.ANYWHERE).withBootstrapKey(BOOTSTRAP));
+            ServerConfig.defaults(dir)
+                .withListen(ListenConfig.ANYWHERE)
+                .withBootstrapKey(BOOTSTRAP));
     client = with(BOOTSTRAP);
     admin = client.administration();
   }
@@ -74,7 +76,8 @@ final class AdministrationTest {
     client.createQueue("mail", QueueConfig.defaults());
     Instant end = Instant.ofEpochMilli(System.currentTimeMillis()).plus(Duration.ofHours(1));
     Permission produce = new Permission("produce", "mail");
-    CreatedApiKey created = admin.createKey(NewApiKey.of("billing", List.of(produce)).withExpiry(end));
+    CreatedApiKey created =
+        admin.createKey(NewApiKey.of("billing", List.of(produce)).withExpiry(end));
     ApiKey known = admin.key(created.id());
     assertThat(known.name()).isEqualTo("billing");
     assertThat(known.permissions()).containsExactly(produce);

@@ -138,7 +138,8 @@ final class GovernorTest {
 
   @Test
   void refused_saysWhy() {
-    TokenDecision.Denied never = (TokenDecision.Denied) governor.request(TokenRequest.of("slow", 1_001));
+    TokenDecision.Denied never =
+        (TokenDecision.Denied) governor.request(TokenRequest.of("slow", 1_001));
     assertThat(never.reason()).isEqualTo(Reason.EXCEEDS_CAPACITY);
     assertThat(never.message()).contains("1001", "1000");
     assertThat(never.remaining()).isEqualTo(1_000);

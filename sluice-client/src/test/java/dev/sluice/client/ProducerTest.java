@@ -166,8 +166,7 @@ final class ProducerTest {
       assertFails(Code.RESOURCE_EXHAUSTED, producer.trySend(Message.of("3")))
           .contains("at most 2 messages");
       CompletableFuture<String> blocked = new CompletableFuture<>();
-      Thread sender =
-          new Thread(() -> blocked.complete(producer.send(Message.of("4")).join()));
+      Thread sender = new Thread(() -> blocked.complete(producer.send(Message.of("4")).join()));
       sender.start();
       await().until(() -> sender.getState() == Thread.State.WAITING);
       assertThat(held).noneMatch(CompletableFuture::isDone);

@@ -106,8 +106,7 @@ final class SluiceClientTest {
     assertFails(
             Code.INVALID_ARGUMENT,
             () ->
-                at.client.createQueue(
-                    "q", QueueConfig.defaults().withLease(Duration.ofMillis(5))))
+                at.client.createQueue("q", QueueConfig.defaults().withLease(Duration.ofMillis(5))))
         .contains("lease");
     assertFails(Code.INVALID_ARGUMENT, () -> at.client.createQueue("", QueueConfig.defaults()));
     assertFails(
@@ -126,9 +125,7 @@ final class SluiceClientTest {
     at.client.createQueue("q", QueueConfig.defaults());
     String id = at.client.enqueue("q", Message.of("one").withKey("k").withHeader("a", "b"));
     List<String> more =
-        at.client
-            .enqueueAsync("q", List.of(Message.of("two"), Message.of("three")))
-            .join();
+        at.client.enqueueAsync("q", List.of(Message.of("two"), Message.of("three"))).join();
     assertThat(more).hasSize(2).doesNotContain(id);
     assertThat(at.client.queue("q").keys())
         .extracting(QueueStatus.FairnessKeyStats::key)
@@ -166,10 +163,7 @@ final class SluiceClientTest {
     assertFails(
         Code.INVALID_ARGUMENT,
         at.client.enqueueAsync(
-            "q",
-            List.of(
-                Message.of("good"),
-                Message.of("bad").withDelay(Duration.ofMillis(-1)))));
+            "q", List.of(Message.of("good"), Message.of("bad").withDelay(Duration.ofMillis(-1)))));
     assertThat(at.client.queue("q").depth()).isZero();
     assertFails(Code.NOT_FOUND, () -> at.client.enqueue("none", Message.of("x")));
   }

@@ -47,8 +47,7 @@ final class SubscriptionTest {
 
   private void enqueue(int count) {
     at.client
-        .enqueueAsync(
-            "q", IntStream.range(0, count).mapToObj(i -> Message.of("m" + i)).toList())
+        .enqueueAsync("q", IntStream.range(0, count).mapToObj(i -> Message.of("m" + i)).toList())
         .join();
   }
 

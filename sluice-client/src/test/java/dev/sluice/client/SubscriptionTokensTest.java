@@ -32,8 +32,7 @@ final class SubscriptionTokensTest {
     at.client.createQueue("q", QueueConfig.defaults());
     at.client.administration().setThrottle("t", 0, MESSAGES);
     at.client
-        .enqueueAsync(
-            "q", Collections.nCopies(MESSAGES, Message.of("m").withThrottle("t", 1)))
+        .enqueueAsync("q", Collections.nCopies(MESSAGES, Message.of("m").withThrottle("t", 1)))
         .join();
   }
 

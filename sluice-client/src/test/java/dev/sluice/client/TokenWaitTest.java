@@ -106,13 +106,15 @@ final class TokenWaitTest {
     assertThat(((TokenDecision.Denied) governor.acquire(TokenRequest.of("slow", 1_001))).reason())
         .isEqualTo(Reason.EXCEEDS_CAPACITY);
     governor.acquire(ONE);
-    TokenDecision.Denied late = (TokenDecision.Denied) governor.acquire(ONE.withDeadline(Duration.ofMillis(20)));
+    TokenDecision.Denied late =
+        (TokenDecision.Denied) governor.acquire(ONE.withDeadline(Duration.ofMillis(20)));
     assertThat(late.reason()).isEqualTo(Reason.DEADLINE);
     AtomicReference<Queued> queued = new AtomicReference<>();
     CompletableFuture<TokenDecision> told = governor.acquireAsync(ONE, queued::set);
     await().until(() -> queued.get() != null);
     governor.cancel(queued.get().ticket());
-    assertThat(((TokenDecision.Denied) told.get(20, TimeUnit.SECONDS)).reason()).isEqualTo(Reason.CANCELLED);
+    assertThat(((TokenDecision.Denied) told.get(20, TimeUnit.SECONDS)).reason())
+        .isEqualTo(Reason.CANCELLED);
   }
 
   @Test
@@ -228,7 +230,8 @@ final class TokenWaitTest {
     server = TestServer.start(dir, port, GovernorTest.BUDGETS);
     // A ticket alone does not say what for.
     assertFails(Code.NOT_FOUND, ticket);
-    assertThat(((TokenDecision.Denied) late.get(20, TimeUnit.SECONDS)).reason()).isEqualTo(Reason.DEADLINE);
+    assertThat(((TokenDecision.Denied) late.get(20, TimeUnit.SECONDS)).reason())
+        .isEqualTo(Reason.DEADLINE);
     awaitInLine(1);
     assertThat(waiting).isNotDone();
     // The reservation has survived as well.

@@ -60,7 +60,8 @@ final class StreamingModelTest {
     provider.createContext("/", this::answer);
     provider.start();
     governor =
-        Governor.create(BudgetConfigReader.read(Pages.ROOT.resolve("examples/governor/token-budget.json")));
+        Governor.create(
+            BudgetConfigReader.read(Pages.ROOT.resolve("examples/governor/token-budget.json")));
     URI uri = URI.create("http://127.0.0.1:" + provider.getAddress().getPort() + "/");
     model = new StreamingModel(governor, uri, MODEL);
   }

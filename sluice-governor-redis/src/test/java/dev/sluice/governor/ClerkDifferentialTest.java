@@ -396,7 +396,8 @@ class ClerkDifferentialTest {
     TokenDecision expected = local.get();
     // Of several who are missed at the same moment, one or the other may be the first to go.
     boolean oneOfSeveral =
-        expected instanceof TokenDecision.Denied refused && refused.reason() == TokenDecision.Reason.ABANDONED;
+        expected instanceof TokenDecision.Denied refused
+            && refused.reason() == TokenDecision.Reason.ABANDONED;
     if (!oneOfSeveral) {
       assertThat(number(result, 4)).isEqualTo(expected.remaining());
     }

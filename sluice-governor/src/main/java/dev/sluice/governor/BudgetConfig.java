@@ -47,7 +47,8 @@ public record BudgetConfig(
    * @return the configuration
    */
   public static BudgetConfig of(Map<String, ModelBudget> models) {
-    return new BudgetConfig(models, WaitingListConfig.DEFAULTS, AlertConfig.DEFAULTS, Map.of(), List.of());
+    return new BudgetConfig(
+        models, WaitingListConfig.DEFAULTS, AlertConfig.DEFAULTS, Map.of(), List.of());
   }
 
   /** A model has paths at a server, from which browsers and proxies take dots. */

@@ -10,7 +10,8 @@ import java.util.OptionalLong;
  * @param priority its class
  * @param tokens what would be reserved
  * @param verdict granted at once, put in line, or refused
- * @param binding what etaMs is by, or why it is empty; {@link BudgetDimension#NONE} if nothing is short
+ * @param binding what etaMs is by, or why it is empty; {@link BudgetDimension#NONE} if nothing is
+ *     short
  * @param queuePosition where it would be in line, from 1 over all classes; 0 if not in line
  * @param waitMs what it would have to wait if it were alone; empty if unknown, or if it would be
  *     refused

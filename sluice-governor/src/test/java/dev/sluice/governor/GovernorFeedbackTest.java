@@ -44,9 +44,11 @@ class GovernorFeedbackTest {
     assertThat(queued.binding()).isEqualTo(BudgetDimension.PROVIDER);
     assertThat(governor.request("n", 10, CLASS)).isInstanceOf(TokenDecision.Granted.class);
     timer.advance(Duration.ofSeconds(30).toNanos() - 1);
-    assertThat(governor.poll(queued.ticket()).orElseThrow()).isInstanceOf(TokenDecision.Queued.class);
+    assertThat(governor.poll(queued.ticket()).orElseThrow())
+        .isInstanceOf(TokenDecision.Queued.class);
     timer.advance(1);
-    assertThat(governor.poll(queued.ticket()).orElseThrow()).isInstanceOf(TokenDecision.Granted.class);
+    assertThat(governor.poll(queued.ticket()).orElseThrow())
+        .isInstanceOf(TokenDecision.Granted.class);
   }
 
   @Test

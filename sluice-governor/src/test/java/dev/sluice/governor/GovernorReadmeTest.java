@@ -32,7 +32,8 @@ class GovernorReadmeTest {
       TokenRequest request =
           TokenRequest.of("AX9F7E2B-sonnet-4-5", 5_000, "P1_user").withTenant("acme");
       TokenDecision outcome = governor.request(request);
-      if (outcome instanceof TokenDecision.Queued queued) { // somebody is before you, and you can see it
+      if (outcome
+          instanceof TokenDecision.Queued queued) { // somebody is before you, and you can see it
         int number = queued.queuePosition();
         queued
             .etaMs()
@@ -51,7 +52,8 @@ class GovernorReadmeTest {
   /** So that the example has to wait, for a moment. */
   private void exhaust() throws IOException {
     try (Governor governor = Governor.open(BudgetConfigReader.read(file), directory)) {
-      while (governor.request("AX9F7E2B-sonnet-4-5", 5_000, "P1_user") instanceof TokenDecision.Granted) {
+      while (governor.request("AX9F7E2B-sonnet-4-5", 5_000, "P1_user")
+          instanceof TokenDecision.Granted) {
         // until fewer tokens are left than the example asks for
       }
     }

@@ -40,7 +40,8 @@ class GovernorTest {
       governor.request("m", 1_000, "P0_clinical");
       TokenDecision.Queued queued = (TokenDecision.Queued) governor.request("m", 100, "P1_user");
       CompletableFuture<Optional<TokenDecision>> outcome = governor.await(queued.ticket());
-      TokenDecision.Granted granted = (TokenDecision.Granted) outcome.get(20, TimeUnit.SECONDS).orElseThrow();
+      TokenDecision.Granted granted =
+          (TokenDecision.Granted) outcome.get(20, TimeUnit.SECONDS).orElseThrow();
       assertThat(governor.settle(granted.reservation(), 50)).isPresent();
       assertThat(governor.settle(granted.reservation(), 50)).isEmpty();
       assertThat(governor.extend(granted.reservation())).isFalse();
@@ -52,7 +53,8 @@ class GovernorTest {
     CountDownLatch free = new CountDownLatch(1);
     ModelBudget slow = off(60, 1_000);
     try (Governor governor = Governor.create(config(Map.of("m", slow)))) {
-      TokenDecision.Granted first = (TokenDecision.Granted) governor.request("m", 1_000, "P0_clinical");
+      TokenDecision.Granted first =
+          (TokenDecision.Granted) governor.request("m", 1_000, "P0_clinical");
       CompletableFuture<Optional<TokenDecision>> blocks = await(governor, 100);
       CompletableFuture<Optional<TokenDecision>> next = await(governor, 100);
       CompletableFuture<Void> blocked =
@@ -90,7 +92,8 @@ class GovernorTest {
                 .thenAccept(
                     turn -> {
                       // Which is the turn of the next.
-                      governor.settle(((TokenDecision.Granted) turn.orElseThrow()).reservation(), 0);
+                      governor.settle(
+                          ((TokenDecision.Granted) turn.orElseThrow()).reservation(), 0);
                       left.countDown();
                     });
       }

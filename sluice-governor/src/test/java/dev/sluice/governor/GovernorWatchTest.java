@@ -148,8 +148,10 @@ class GovernorWatchTest {
     TokenRequest request = TokenRequest.of("m", 1, "P1_user");
     TokenDecision granted = new TokenDecision.Granted("m", "P1_user", 1, 1, 1, "r");
     OptionalLong soon = OptionalLong.of(1);
-    TokenDecision queued = new TokenDecision.Queued("m", "P1_user", 1, 0, soon, 1, soon, BudgetDimension.TOKENS, "t");
-    TokenDecision refused = new TokenDecision.Denied("m", "P1_user", 1, 0, TokenDecision.Reason.LINE_FULL, "full");
+    TokenDecision queued =
+        new TokenDecision.Queued("m", "P1_user", 1, 0, soon, 1, soon, BudgetDimension.TOKENS, "t");
+    TokenDecision refused =
+        new TokenDecision.Denied("m", "P1_user", 1, 0, TokenDecision.Reason.LINE_FULL, "full");
     for (int i = 0; i < 18; i++) {
       watch.listener().asked(request, granted, 0);
     }
@@ -213,7 +215,11 @@ class GovernorWatchTest {
     ModelBudget larger = ModelBudget.of(600, 2_000, Allocation.OFF);
     watch.reload(
         new BudgetConfig(
-            Map.of("m", larger, "o", BUDGET), WaitingListConfig.DEFAULTS, rules, Map.of(), List.of()));
+            Map.of("m", larger, "o", BUDGET),
+            WaitingListConfig.DEFAULTS,
+            rules,
+            Map.of(),
+            List.of()));
     grant("m", 1_000, 0);
     grant("o", 1_000, 0);
     burst = 2_000;

@@ -1,9 +1,9 @@
 package dev.sluice.governor;
 
-import dev.sluice.governor.monitor.AlertMonitor;
 import static dev.sluice.governor.Desk.SECOND;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.sluice.governor.monitor.AlertMonitor;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.List;

@@ -26,7 +26,8 @@ class LocalBudgetStoreTest {
   private static final String P0 = "P0_clinical";
   private static final String P1 = "P1_user";
   private static final WaitingListConfig RULES =
-      new WaitingListConfig(20, Duration.ofSeconds(30), Duration.ofMinutes(10), 2, Duration.ofMinutes(1));
+      new WaitingListConfig(
+          20, Duration.ofSeconds(30), Duration.ofMinutes(10), 2, Duration.ofMinutes(1));
 
   private final VirtualTimer timer = new VirtualTimer();
   private final ModelBudget budget = ModelBudget.of(240_000, 300_000, Allocation.OFF);
@@ -95,7 +96,8 @@ class LocalBudgetStoreTest {
       late.advance(SECOND);
       // It is granted, and nobody was told yet.
       waiter.cancel(false);
-      TokenDecision.Granted claimed = (TokenDecision.Granted) slow.poll(ticket).join().orElseThrow();
+      TokenDecision.Granted claimed =
+          (TokenDecision.Granted) slow.poll(ticket).join().orElseThrow();
       untold.forEach(Runnable::run);
       late.advance(MINUTE);
       assertThat(slow.settle(claimed.reservation(), 4_000).join()).isPresent();

@@ -41,7 +41,8 @@ class ModelLineTest {
     desk.ask(1, 200_000);
     TokenWaiter batch = desk.ask(2, 50_000);
     assertThat(desk.isGranted(batch)).isFalse();
-    assertThat(new Forecaster(desk.line, 0).alone(batch.demand).by()).isEqualTo(BudgetDimension.CLASS);
+    assertThat(new Forecaster(desk.line, 0).alone(batch.demand).by())
+        .isEqualTo(BudgetDimension.CLASS);
     assertThat(desk.isGranted(desk.ask(1, 10_000))).isTrue();
     assertThat(desk.isGranted(desk.ask(0, 90_000))).isTrue();
   }
@@ -131,7 +132,8 @@ class ModelLineTest {
     assertThat(desk.isGranted(desk.ask("small", 0, 1_000))).isTrue();
     TokenWaiter held = desk.ask("small", 0, 100);
     assertThat(desk.isGranted(held)).isFalse();
-    assertThat(new Forecaster(desk.line, 0).alone(held.demand).by()).isEqualTo(BudgetDimension.TENANT);
+    assertThat(new Forecaster(desk.line, 0).alone(held.demand).by())
+        .isEqualTo(BudgetDimension.TENANT);
     assertThat(desk.isGranted(desk.ask("large", 2, 200_000))).isTrue();
     desk.advanceTo(10 * SECOND - 1);
     assertThat(desk.isGranted(held)).isFalse();

@@ -175,7 +175,8 @@ class ProviderFeedbackTest {
   void refusal_thatTheLimitExplains_lowersNoFurther() {
     String[] headers = {"x-ratelimit-limit-tokens", "192000", "x-ratelimit-remaining-tokens", "9"};
     assertThat(answer(429, headers).factor()).isEqualTo(0.8);
-    assertThat(answer(429, headers)).isEqualTo(new ProviderAdjustment(0.8, 9L, Duration.ofSeconds(2)));
+    assertThat(answer(429, headers))
+        .isEqualTo(new ProviderAdjustment(0.8, 9L, Duration.ofSeconds(2)));
     assertThat(answer(200, "x-ratelimit-limit-tokens", "240000").factor()).isEqualTo(1);
   }
 

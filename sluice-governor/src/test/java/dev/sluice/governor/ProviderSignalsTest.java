@@ -75,7 +75,8 @@ class ProviderSignalsTest {
 
   @Test
   void goDuration_thatIsTooLong_isNotRead() {
-    assertThat(ProviderRateLimitHeaders.goDuration("1s".repeat(32))).contains(Duration.ofSeconds(32));
+    assertThat(ProviderRateLimitHeaders.goDuration("1s".repeat(32)))
+        .contains(Duration.ofSeconds(32));
     assertThat(ProviderRateLimitHeaders.goDuration("1s".repeat(33))).isEmpty();
   }
 
@@ -90,7 +91,8 @@ class ProviderSignalsTest {
             "x-ratelimit-reset-requests", "1s",
             "x-ratelimit-reset-tokens", "6m0s");
     assertThat(signals.tokens())
-        .isEqualTo(new ProviderRateLimitHeaders.HeaderQuota(150_000L, 149_984L, Duration.ofMinutes(6)));
+        .isEqualTo(
+            new ProviderRateLimitHeaders.HeaderQuota(150_000L, 149_984L, Duration.ofMinutes(6)));
     assertThat(signals.requests())
         .isEqualTo(new ProviderRateLimitHeaders.HeaderQuota(60L, 59L, Duration.ofSeconds(1)));
     assertThat(signals.retryAfter()).isNull();
@@ -113,7 +115,8 @@ class ProviderSignalsTest {
     assertThat(signals.requests())
         .isEqualTo(new ProviderRateLimitHeaders.HeaderQuota(4_000L, 3_999L, Duration.ofSeconds(1)));
     assertThat(signals.tokens())
-        .isEqualTo(new ProviderRateLimitHeaders.HeaderQuota(480_000L, 476_000L, Duration.ofMillis(500)));
+        .isEqualTo(
+            new ProviderRateLimitHeaders.HeaderQuota(480_000L, 476_000L, Duration.ofMillis(500)));
   }
 
   @Test
@@ -215,12 +218,15 @@ class ProviderSignalsTest {
 
   @Test
   void reset_ofThePastOrFarAway() {
-    assertThat(ProviderRateLimitHeaders.timeUntil("2020-01-01T00:00:00Z", NOW)).contains(Duration.ZERO);
+    assertThat(ProviderRateLimitHeaders.timeUntil("2020-01-01T00:00:00Z", NOW))
+        .contains(Duration.ZERO);
     assertThat(ProviderRateLimitHeaders.timeUntil("2099-01-01T00:00:00Z", NOW)).isEmpty();
-    assertThat(ProviderRateLimitHeaders.timeUntil("+999999999-12-31T23:59:59-18:00", NOW)).isEmpty();
+    assertThat(ProviderRateLimitHeaders.timeUntil("+999999999-12-31T23:59:59-18:00", NOW))
+        .isEmpty();
     assertThat(ProviderRateLimitHeaders.timeUntil("-999999999-01-01T00:00:00+18:00", NOW))
         .contains(Duration.ZERO);
-    assertThat(ProviderRateLimitHeaders.timeUntil("2026-11-16 10:00:00", NOW)).isEqualTo(Optional.empty());
+    assertThat(ProviderRateLimitHeaders.timeUntil("2026-11-16 10:00:00", NOW))
+        .isEqualTo(Optional.empty());
   }
 
   @Test

@@ -360,7 +360,8 @@ class RestartTest {
     ask(store, 1_000, P0);
     store.request(TokenRequest.of("m", 100_000, P0).withTenant("t")).join();
     String ticket =
-        ((TokenDecision.Queued) store.request(TokenRequest.of("m", 100_000, P0).withTenant("t")).join())
+        ((TokenDecision.Queued)
+                store.request(TokenRequest.of("m", 100_000, P0).withTenant("t")).join())
             .ticket();
     CompletableFuture<Optional<TokenDecision>> waiter = store.await(ticket);
     // Nothing can replace a file that is a directory with something in it.

@@ -26,7 +26,8 @@ class RoutingTest {
     Map<String, List<String>> route = Map.of("any", List.of("learns", "plain"));
     try (Governor other =
         Governor.create(
-            new BudgetConfig(models, WaitingListConfig.DEFAULTS, AlertConfig.DEFAULTS, route, List.of()),
+            new BudgetConfig(
+                models, WaitingListConfig.DEFAULTS, AlertConfig.DEFAULTS, route, List.of()),
             timer)) {
       for (int i = 0; i < 30; i++) {
         TokenDecision.Granted granted = (TokenDecision.Granted) other.request("learns", 1_000, P1);

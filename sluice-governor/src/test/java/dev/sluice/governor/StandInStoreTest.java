@@ -67,7 +67,8 @@ final class StandInStoreTest {
 
   private StoreSnapshot.OpenTicket place(int number, String priority, long tokens) {
     TokenRequest request = request(priority, tokens);
-    return new StoreSnapshot.OpenTicket(id('t', number), request, tokens, timer.now(), Long.MAX_VALUE);
+    return new StoreSnapshot.OpenTicket(
+        id('t', number), request, tokens, timer.now(), Long.MAX_VALUE);
   }
 
   private static StoreSnapshot.OpenReservation held(int number, String key) {
@@ -79,8 +80,10 @@ final class StandInStoreTest {
         true);
   }
 
-  private OutageBudgetStore open(List<StoreSnapshot.OpenReservation> held, List<StoreSnapshot.OpenTicket> places) {
-    return BudgetStoreSupport.standIn(timer, CONFIG, BudgetListener.NONE, new StoreSnapshot(held, places));
+  private OutageBudgetStore open(
+      List<StoreSnapshot.OpenReservation> held, List<StoreSnapshot.OpenTicket> places) {
+    return BudgetStoreSupport.standIn(
+        timer, CONFIG, BudgetListener.NONE, new StoreSnapshot(held, places));
   }
 
   @Test
@@ -123,7 +126,8 @@ final class StandInStoreTest {
   void handOver_tellsWhatIsOpen_andEndsAllDecisions() {
     OutageBudgetStore store = open(List.of(held(1, "")), List.of(place(2, "P1_user", 900)));
     CompletableFuture<Optional<TokenDecision>> waiter = store.await(id('t', 2));
-    TokenDecision.Queued queued = (TokenDecision.Queued) store.request(request("P0_clinical", 100)).join();
+    TokenDecision.Queued queued =
+        (TokenDecision.Queued) store.request(request("P0_clinical", 100)).join();
     timer.advance(Duration.ofMillis(100));
     StoreSnapshot left = store.handOver();
     assertThat(left.reservations())

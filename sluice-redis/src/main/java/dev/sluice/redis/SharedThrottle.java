@@ -4,8 +4,6 @@ import dev.sluice.Limits;
 import dev.sluice.ThrottleDecision;
 import dev.sluice.redis.limits.CostChecks;
 import dev.sluice.redis.limits.Futures;
-import dev.sluice.redis.limits.InMemoryKeyedLimits;
-import dev.sluice.redis.limits.RedisKeyedLimits;
 import java.util.Collection;
 import java.util.List;
 import java.util.Map;

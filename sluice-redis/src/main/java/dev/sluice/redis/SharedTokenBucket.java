@@ -4,8 +4,6 @@ import dev.sluice.Decision;
 import dev.sluice.Limit;
 import dev.sluice.TokenBucket;
 import dev.sluice.redis.limits.Futures;
-import dev.sluice.redis.limits.InMemoryTokenBucket;
-import dev.sluice.redis.limits.RedisTokenBucket;
 import java.time.Duration;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;

@@ -1,10 +1,10 @@
 package dev.sluice.redis;
 
-import dev.sluice.redis.limits.RedisDecider;
 import dev.sluice.Limit;
 import dev.sluice.redis.limits.BucketDemand;
 import dev.sluice.redis.limits.LimitsFleetMember;
 import dev.sluice.redis.limits.OutageLimits;
+import dev.sluice.redis.limits.RedisDecider;
 import dev.sluice.redis.limits.RedisLimits;
 import dev.sluice.redis.limits.ScriptLimit;
 import java.time.Duration;
@@ -118,7 +118,8 @@ final class FleetNode implements AutoCloseable {
   }
 
   /** The question of a bucket, with an answer that says more. */
-  private record Ask(BucketDemand demand, OutageMode policy) implements RedisDecider.BucketRequest<Answer> {
+  private record Ask(BucketDemand demand, OutageMode policy)
+      implements RedisDecider.BucketRequest<Answer> {
     @Override
     public List<BucketDemand> demands() {
       return List.of(demand);

@@ -169,7 +169,8 @@ final class HostileContentTest {
 
   @Test
   void scriptFlush_underLoad_isNotNoticed() {
-    SharedTokenBucket.Blocking bucket = limits.bucket("flushed", new Limit.Manual(1_000)).blocking();
+    SharedTokenBucket.Blocking bucket =
+        limits.bucket("flushed", new Limit.Manual(1_000)).blocking();
     for (int i = 0; i < 1_000; i++) {
       if (i % 50 == 0) {
         server.command("SCRIPT", "FLUSH");

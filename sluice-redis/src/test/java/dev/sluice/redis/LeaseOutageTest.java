@@ -16,7 +16,8 @@ import org.junit.jupiter.api.Timeout;
 final class LeaseOutageTest {
   private static final Duration PATIENCE = Duration.ofSeconds(10);
   private static final Limit LIMIT = new Limit.Rate(100, 200);
-  private static final TokenBlockConfig WHOLE = new TokenBlockConfig(Duration.ofMinutes(1), 1, Duration.ofMinutes(1), 0);
+  private static final TokenBlockConfig WHOLE =
+      new TokenBlockConfig(Duration.ofMinutes(1), 1, Duration.ofMinutes(1), 0);
 
   private final SureGrants grants = new SureGrants();
 

@@ -73,7 +73,8 @@ class LeaseScriptTest {
   void close_afterItsTime_changesNothing() {
     // The block lasts one microsecond: it is over before the next command.
     String params = ScriptLimit.of(new Limit.Manual(100)).params();
-    assertThat(run(LimitScript.LEASE, "", "0", "0", "50", "0", "1", "n.1", "0", params)).startsWith(4L);
+    assertThat(run(LimitScript.LEASE, "", "0", "0", "50", "0", "1", "n.1", "0", params))
+        .startsWith(4L);
     assertThat(run(LimitScript.LEASE, "n.1", "50", "0", "0", "0", "0", "", "0", params))
         .startsWith(1L, 50L);
   }

@@ -210,7 +210,8 @@ class LeasedLimitsTest {
   @Test
   void burst_whileBlocksWereOut_isExactInEveryWindow() {
     Limit limit = new Limit.Balanced(400, 400, Duration.ofSeconds(1));
-    TokenBlockConfig large = new TokenBlockConfig(Duration.ofSeconds(5), 0.3, Duration.ofSeconds(1), 0.1);
+    TokenBlockConfig large =
+        new TokenBlockConfig(Duration.ofSeconds(5), 0.3, Duration.ofSeconds(1), 0.1);
     SureGrants grants = new SureGrants();
     SharedTokenBucket.Blocking here =
         one.bucket(name, limit, SharedLimitOptions.defaults().leased(large)).blocking();
@@ -252,7 +253,8 @@ class LeasedLimitsTest {
   @Test
   void manual_isUsedUpExactly_andInRedisBelowTheReserve() {
     Limit limit = new Limit.Manual(100);
-    TokenBlockConfig half = new TokenBlockConfig(Duration.ofSeconds(2), 0.2, Duration.ofSeconds(1), 0.5);
+    TokenBlockConfig half =
+        new TokenBlockConfig(Duration.ofSeconds(2), 0.2, Duration.ofSeconds(1), 0.5);
     SharedTokenBucket.Blocking bucket =
         one.bucket(name, limit, SharedLimitOptions.defaults().leased(half)).blocking();
     long leased = one.status().leased();
@@ -302,7 +304,8 @@ class LeasedLimitsTest {
       await()
           .pollInterval(Duration.ofMillis(10))
           .untilAsserted(() -> assertThat(watching.available()).isGreaterThan(950));
-      assertThat(System.nanoTime() - sent).isGreaterThanOrEqualTo(nanos(TokenBlockConfig.DEFAULTS.ttl()));
+      assertThat(System.nanoTime() - sent)
+          .isGreaterThanOrEqualTo(nanos(TokenBlockConfig.DEFAULTS.ttl()));
       await().untilAsserted(() -> assertThat(watching.available()).isEqualTo(1_000));
     }
   }
@@ -324,7 +327,8 @@ class LeasedLimitsTest {
       assertThat(watching.available()).isEqualTo(950);
       assertThat(deaf.status().leased()).isZero();
       await().untilAsserted(() -> assertThat(watching.available()).isEqualTo(1_000));
-      assertThat(System.nanoTime() - sent).isGreaterThanOrEqualTo(nanos(TokenBlockConfig.DEFAULTS.ttl()));
+      assertThat(System.nanoTime() - sent)
+          .isGreaterThanOrEqualTo(nanos(TokenBlockConfig.DEFAULTS.ttl()));
     }
   }
 

@@ -1,9 +1,9 @@
 package dev.sluice.redis;
 
-import dev.sluice.redis.limits.BucketTokenBlocks;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.sluice.Limit;
+import dev.sluice.redis.limits.BucketTokenBlocks;
 import dev.sluice.redis.limits.ScriptLimit;
 import dev.sluice.redis.limits.TokenBlock;
 import dev.sluice.redis.limits.TokenBlockSize;
@@ -30,10 +30,12 @@ class LeaseholderTest {
   private final AtomicLong numbers = new AtomicLong();
   private final TokenBlockSize terms = terms(1_000);
   private final BucketTokenBlocks holder =
-      new BucketTokenBlocks(TokenBlockConfig.DEFAULTS, terms, time::get, () -> "id" + numbers.incrementAndGet());
+      new BucketTokenBlocks(
+          TokenBlockConfig.DEFAULTS, terms, time::get, () -> "id" + numbers.incrementAndGet());
 
   private static TokenBlockSize terms(long capacity) {
-    return TokenBlockSize.of(TokenBlockConfig.DEFAULTS, RULES, 0, ScriptLimit.of(new Limit.Manual(capacity)));
+    return TokenBlockSize.of(
+        TokenBlockConfig.DEFAULTS, RULES, 0, ScriptLimit.of(new Limit.Manual(capacity)));
   }
 
   private static final String TIME = "";
@@ -256,7 +258,8 @@ class LeaseholderTest {
 
   @Test
   void terms_blockIsTheSmallerOfShareAndWorth() {
-    TokenBlockConfig lease = new TokenBlockConfig(Duration.ofSeconds(1), 0.5, Duration.ofMillis(100), 0.25);
+    TokenBlockConfig lease =
+        new TokenBlockConfig(Duration.ofSeconds(1), 0.5, Duration.ofMillis(100), 0.25);
     assertThat(block(lease, new Limit.Manual(1_000))).isEqualTo(500);
     assertThat(block(lease, Limit.perSecond(1_000))).isEqualTo(100);
     assertThat(block(lease, new Limit.Strict(1_000, Duration.ofSeconds(1)))).isEqualTo(100);

@@ -19,7 +19,8 @@ class RedisReadmeTest {
     try (RedisServer redis = RedisServer.start()) {
       String url = redis.uri();
       try (SharedLimits limits = SharedLimits.connect(url)) { // redis://localhost:6379
-        SharedTokenBucket mails = limits.bucket("mails", Limit.perMinute(600)); // for all nodes together
+        SharedTokenBucket mails =
+            limits.bucket("mails", Limit.perMinute(600)); // for all nodes together
         if (mails.blocking().tryConsume()) { // or tryConsume(), a future
           send(mail);
         }

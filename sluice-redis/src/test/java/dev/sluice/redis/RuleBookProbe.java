@@ -39,7 +39,11 @@ final class RuleBookProbe implements AutoCloseable, FleetConnection.Member {
                 "sluice-redis",
                 RedisUnavailableException.failures()),
             new MembershipConfig(
-                "probe", List.of(space.members()), 1, space.schema(), MembershipConfig.Timing.DEFAULTS),
+                "probe",
+                List.of(space.members()),
+                1,
+                space.schema(),
+                MembershipConfig.Timing.DEFAULTS),
             this);
     book = new LimitDefinitions(connection, space, LimitTable.NONE, rules -> {});
     connection.start();
@@ -55,7 +59,8 @@ final class RuleBookProbe implements AutoCloseable, FleetConnection.Member {
   void sync() {
     connection
         .probe(LimitScript.RULES, new String[] {space.rules(), space.told()}, new String[] {"read"})
-        .thenCompose(answer -> book.sync(ScriptCall.number(answer, 0), ScriptCall.number(answer, 3)))
+        .thenCompose(
+            answer -> book.sync(ScriptCall.number(answer, 0), ScriptCall.number(answer, 3)))
         .orTimeout(MILLIS, TimeUnit.MILLISECONDS)
         .join();
   }

@@ -2,6 +2,7 @@ package dev.sluice.redis;
 
 import dev.sluice.Limit;
 import dev.sluice.redis.connection.FleetConnection;
+import dev.sluice.redis.connection.SimulatedLink;
 import dev.sluice.redis.limits.CachedLimits;
 import dev.sluice.redis.limits.LimitsFleetMember;
 import dev.sluice.redis.limits.RedisKeyedLimits;
@@ -10,7 +11,6 @@ import dev.sluice.redis.limits.ScriptLimit;
 import dev.sluice.redis.limits.SharedLimitsConfig;
 import dev.sluice.redis.limits.TokenBlockDecider;
 import dev.sluice.redis.limits.TokenBlocks;
-import dev.sluice.redis.connection.SimulatedLink;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicLong;

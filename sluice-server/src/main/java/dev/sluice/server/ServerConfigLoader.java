@@ -37,7 +37,8 @@ public final class ServerConfigLoader {
   private final List<String> warnings;
   private final String toml;
 
-  private ServerConfigLoader(SettingsLayer given, ServerConfigBuilder draft, List<String> warnings) {
+  private ServerConfigLoader(
+      SettingsLayer given, ServerConfigBuilder draft, List<String> warnings) {
     this.given = given;
     given.applyTo(draft);
     this.config = draft.config();

@@ -1,10 +1,10 @@
 package dev.sluice.server;
 
-import dev.sluice.server.transport.Readiness;
 import dev.sluice.broker.Broker;
 import dev.sluice.broker.BrokerStatus;
 import dev.sluice.governor.Governor;
 import dev.sluice.proto.v1.GovernorGrpc;
+import dev.sluice.server.transport.Readiness;
 import java.util.List;
 import java.util.Set;
 

@@ -154,7 +154,10 @@ final class AccessMatrixTest {
       String value = "{\"value\":\"{\\\"superadmin\\\":true,\\\"tokenHash\\\":\\\"%s\\\"}\"}";
       assertThat(as(key.getKey(), "PUT", path, value.formatted(hash)).status()).isEqualTo(200);
       fila.setConfig(
-          dev.sluice.server.fila.v1.SetConfigRequest.newBuilder().setKey(name).setValue(hash).build());
+          dev.sluice.server.fila.v1.SetConfigRequest.newBuilder()
+              .setKey(name)
+              .setValue(hash)
+              .build());
       assertThat(as(forged, "GET", "/v1/info", "").status()).isEqualTo(401);
       assertThat(as(key.getKey(), "DELETE", path, "").status()).isEqualTo(204);
     }

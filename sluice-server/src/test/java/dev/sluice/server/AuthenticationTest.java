@@ -208,7 +208,8 @@ final class AuthenticationTest {
 
   @Test
   void otherThanLoopback_needsABootstrapKey() throws Exception {
-    ServerConfig open = ServerConfig.defaults(dir).withListen(ListenConfig.ANYWHERE.withHost("0.0.0.0"));
+    ServerConfig open =
+        ServerConfig.defaults(dir).withListen(ListenConfig.ANYWHERE.withHost("0.0.0.0"));
     assertThatThrownBy(() -> SluiceServer.start(open))
         .isInstanceOf(IllegalArgumentException.class)
         .hasMessageContaining("loopback")

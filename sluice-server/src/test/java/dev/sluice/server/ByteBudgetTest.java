@@ -1,8 +1,8 @@
 package dev.sluice.server;
 
-import dev.sluice.server.transport.ResponseMemoryBudget;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.sluice.server.transport.ResponseMemoryBudget;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;

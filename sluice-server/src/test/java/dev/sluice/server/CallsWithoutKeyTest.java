@@ -1,8 +1,8 @@
 package dev.sluice.server;
 
-import dev.sluice.server.grpc.UnauthenticatedCallLimiter;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.sluice.server.grpc.UnauthenticatedCallLimiter;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 

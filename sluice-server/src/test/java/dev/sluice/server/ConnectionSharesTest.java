@@ -1,8 +1,8 @@
 package dev.sluice.server;
 
-import dev.sluice.server.transport.ConnectionLimiter;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.sluice.server.transport.ConnectionLimiter;
 import java.net.InetSocketAddress;
 import java.net.SocketAddress;
 import java.util.ArrayList;

@@ -45,7 +45,8 @@ final class ConsoleServers implements AutoCloseable {
         SluiceServer.start(config(dir, "keyed").withBootstrapKey(KEY).withGovernorFile(budgets));
     leaving = SluiceServer.start(config(dir, "leaving"));
     leavingPort = leaving.httpPort();
-    leavingConfig = config(dir, "leaving").withListen(ListenConfig.ANYWHERE.withHttpPort(leavingPort));
+    leavingConfig =
+        config(dir, "leaving").withListen(ListenConfig.ANYWHERE.withHttpPort(leavingPort));
     InetSocketAddress anywhere = new InetSocketAddress(InetAddress.getLoopbackAddress(), 0);
     control = com.sun.net.httpserver.HttpServer.create(anywhere, 0);
     control.createContext("/stop", exchange -> answer(exchange, this::stop));

@@ -1,11 +1,11 @@
 package dev.sluice.server;
 
-import dev.sluice.server.grpc.UnauthenticatedCallLimiter;
 import static dev.sluice.server.RawHttp2.frame;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.sluice.server.grpc.Http2FloodGuard;
 import dev.sluice.server.grpc.PendingCallLimiter;
+import dev.sluice.server.grpc.UnauthenticatedCallLimiter;
 import dev.sluice.server.transport.RequestMemoryBudget;
 import io.grpc.netty.shaded.io.netty.buffer.ByteBuf;
 import io.grpc.netty.shaded.io.netty.buffer.Unpooled;
@@ -142,7 +142,8 @@ final class FrameGuardTest {
     }
     List<ByteBuf> first = passed();
     // The header of the next call may go with them, but not the call.
-    assertThat(bytes(first)).hasSizeBetween(10 * PendingCallLimiter.TURN - 1, 10 * PendingCallLimiter.TURN);
+    assertThat(bytes(first))
+        .hasSizeBetween(10 * PendingCallLimiter.TURN - 1, 10 * PendingCallLimiter.TURN);
     for (int i = 0; i < 4 * PendingCallLimiter.TURN; i++) {
       gate.seen();
     }

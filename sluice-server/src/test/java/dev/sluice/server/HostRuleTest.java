@@ -93,7 +93,8 @@ final class HostRuleTest {
       }
     }
     HostHeaderPolicy rule =
-        HostHeaderPolicy.of(ServerConfig.defaults(dir).withListen(ListenConfig.ANYWHERE.withHost("My-Machine")));
+        HostHeaderPolicy.of(
+            ServerConfig.defaults(dir).withListen(ListenConfig.ANYWHERE.withHost("My-Machine")));
     rule.require(List.of("my-machine:8080"));
   }
 

@@ -1,17 +1,16 @@
 package dev.sluice.server;
 
-import dev.sluice.server.transport.Readiness;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.sluice.broker.Broker;
 import dev.sluice.server.HttpProbe.Reply;
 import dev.sluice.server.auth.AccountQuotas;
-import dev.sluice.server.auth.Permission;
-import dev.sluice.server.auth.Permission.Kind;
-import dev.sluice.server.auth.QueueAuthorization;
 import dev.sluice.server.auth.ApiKey;
 import dev.sluice.server.auth.ApiKeyStore;
 import dev.sluice.server.auth.Caller;
+import dev.sluice.server.auth.Permission;
+import dev.sluice.server.auth.Permission.Kind;
+import dev.sluice.server.auth.QueueAuthorization;
 import dev.sluice.server.auth.RevocationWatcher;
 import dev.sluice.server.http.HostHeaderPolicy;
 import dev.sluice.server.http.HttpRoute;
@@ -27,6 +26,7 @@ import dev.sluice.server.support.ErrorKind;
 import dev.sluice.server.telemetry.ServerMetrics;
 import dev.sluice.server.telemetry.Tracing;
 import dev.sluice.server.transport.ProtocolListenerConfig;
+import dev.sluice.server.transport.Readiness;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
@@ -55,7 +55,9 @@ final class HttpAccessTest {
   void start() throws IOException {
     broker = Broker.open(dir);
     AccountQuotas quotas = new AccountQuotas(ApiKeyStore.open(dir));
-    QueueOperations queues = new QueueOperations(broker, new QueueAuthorization(broker), quotas, AccountQuotas.openCalls());
+    QueueOperations queues =
+        new QueueOperations(
+            broker, new QueueAuthorization(broker), quotas, AccountQuotas.openCalls());
     ServerMetrics metrics = new ServerMetrics();
     server =
         new HttpServer(
@@ -103,7 +105,8 @@ final class HttpAccessTest {
       return new Caller("root", true, List.of(), ApiKey.NEVER);
     }
     if ("Bearer producer".equals(authorization)) {
-      return new Caller("producer", false, List.of(new Permission(Kind.PRODUCE, "q")), ApiKey.NEVER);
+      return new Caller(
+          "producer", false, List.of(new Permission(Kind.PRODUCE, "q")), ApiKey.NEVER);
     }
     throw new ApiException(ErrorKind.UNAUTHENTICATED, "a key is needed");
   }

@@ -1,8 +1,8 @@
 package dev.sluice.server;
 
-import dev.sluice.server.http.RequestBodyReader;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.sluice.server.http.RequestBodyReader;
 import dev.sluice.server.transport.MinimumTransferRate;
 import dev.sluice.server.transport.RequestMemoryBudget;
 import io.undertow.Undertow;

@@ -38,7 +38,8 @@ final class HttpMalformedTest {
 
   @BeforeAll
   static void start() throws IOException {
-    TransportConfig limits = new TransportConfig(1_000, 100, MAX_BODY, 8_192, Duration.ofSeconds(5));
+    TransportConfig limits =
+        new TransportConfig(1_000, 100, MAX_BODY, 8_192, Duration.ofSeconds(5));
     server =
         SluiceServer.start(
             ServerConfig.defaults(dir).withListen(ListenConfig.ANYWHERE).withLimits(limits));

@@ -23,7 +23,8 @@ final class HttpOffTest {
 
   private SluiceServer start(String name, int httpPort) throws IOException {
     return SluiceServer.start(
-        ServerConfig.defaults(dir.resolve(name)).withListen(new ListenConfig("127.0.0.1", 0, httpPort)));
+        ServerConfig.defaults(dir.resolve(name))
+            .withListen(new ListenConfig("127.0.0.1", 0, httpPort)));
   }
 
   private static void assertServes(SluiceServer server) {

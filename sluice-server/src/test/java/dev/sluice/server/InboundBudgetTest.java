@@ -1,9 +1,9 @@
 package dev.sluice.server;
 
-import dev.sluice.server.transport.RequestMemoryBudget;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.sluice.server.auth.ConcurrencyQuota;
+import dev.sluice.server.transport.RequestMemoryBudget;
 import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.Test;
@@ -80,7 +80,8 @@ final class InboundBudgetTest {
 
   /** A part of a key of its own that notes in {@link #evicted} when it has to go. */
   private RequestMemoryBudget.Reservation evictable(String key, long bytes) {
-    RequestMemoryBudget.Reservation part = budget.part("connection of " + key + evicted.size(), key);
+    RequestMemoryBudget.Reservation part =
+        budget.part("connection of " + key + evicted.size(), key);
     part.evictBy(() -> evicted.add(key));
     assertThat(part.take(bytes)).isTrue();
     return part;

@@ -29,7 +29,8 @@ final class InboundCallTest {
 
   private final Caller caller = new Caller("c", false, List.of(), EXPIRY_MS);
   private final RevocationWatcher keys =
-      new RevocationWatcher(authorization -> authenticated(), () -> Instant.ofEpochMilli(this.nowMs));
+      new RevocationWatcher(
+          authorization -> authenticated(), () -> Instant.ofEpochMilli(this.nowMs));
   private final ConcurrencyQuota open = new ConcurrencyQuota("streams", 10, 1);
   private final RecordingCall wire = new RecordingCall();
   private final Service service = new Service();
@@ -81,7 +82,8 @@ final class InboundCallTest {
 
   private ServerCall.Listener<ConsumeRequest> begin() {
     ServerCall.Listener<ConsumeRequest> client =
-        new AuthenticationInterceptor(keys, open).interceptCall(wire, new Metadata(), service::begin);
+        new AuthenticationInterceptor(keys, open)
+            .interceptCall(wire, new Metadata(), service::begin);
     client.onMessage(ConsumeRequest.getDefaultInstance());
     service.send();
     assertThat(service.received).hasSize(1);

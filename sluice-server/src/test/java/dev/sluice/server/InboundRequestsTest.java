@@ -53,8 +53,10 @@ import org.junit.jupiter.params.provider.ValueSource;
 final class InboundRequestsTest {
   private static final String ENQUEUE = "/sluice.v1.Queues/Enqueue";
   private static final int MEBIBYTE = 1 << 20;
-  private static final MinimumTransferRate PATIENT = new MinimumTransferRate(Duration.ofSeconds(60), 1_024);
-  private static final MinimumTransferRate HASTY = new MinimumTransferRate(Duration.ofMillis(500), 1_024);
+  private static final MinimumTransferRate PATIENT =
+      new MinimumTransferRate(Duration.ofSeconds(60), 1_024);
+  private static final MinimumTransferRate HASTY =
+      new MinimumTransferRate(Duration.ofMillis(500), 1_024);
 
   @TempDir private Path dir;
   private final RequestMemoryBudget inbound = new RequestMemoryBudget(4 * MEBIBYTE);

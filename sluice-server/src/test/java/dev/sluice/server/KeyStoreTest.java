@@ -2,14 +2,15 @@ package dev.sluice.server;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.sluice.server.auth.ApiKey;
 import dev.sluice.server.auth.ApiKeyOperations;
 import dev.sluice.server.auth.ApiKeyOperations.Created;
 import dev.sluice.server.auth.ApiKeyOperations.NewKey;
 import dev.sluice.server.auth.ApiKeyStore;
+import dev.sluice.server.auth.Caller;
 import dev.sluice.server.auth.Permission;
 import dev.sluice.server.auth.Permission.Kind;
-import dev.sluice.server.auth.ApiKey;
-import dev.sluice.server.auth.Caller;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;

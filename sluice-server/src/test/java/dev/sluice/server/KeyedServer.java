@@ -53,7 +53,8 @@ final class KeyedServer implements AutoCloseable {
     this(ServerConfig.defaults(dir), tuned);
   }
 
-  private KeyedServer(ServerConfig given, UnaryOperator<ProtocolListenerConfig> tuned) throws IOException {
+  private KeyedServer(ServerConfig given, UnaryOperator<ProtocolListenerConfig> tuned)
+      throws IOException {
     ServerConfig config = given.withListen(ListenConfig.ANYWHERE).withBootstrapKey(BOOTSTRAP);
     server = SluiceServer.start(config, () -> Instant.ofEpochMilli(nowMs.get()), tuned);
     channel = NettyChannelBuilder.forAddress("127.0.0.1", server.grpcPort()).usePlaintext().build();

@@ -6,11 +6,11 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import dev.sluice.Limits;
 import dev.sluice.ManualClock;
 import dev.sluice.server.auth.AccountQuotas;
+import dev.sluice.server.auth.ApiKeyStore;
+import dev.sluice.server.auth.Caller;
 import dev.sluice.server.operations.LimitOperations;
 import dev.sluice.server.operations.LimitOperations.Rate;
 import dev.sluice.server.operations.LocalLimitBackend;
-import dev.sluice.server.auth.ApiKeyStore;
-import dev.sluice.server.auth.Caller;
 import dev.sluice.server.support.ApiException;
 import dev.sluice.server.support.ErrorKind;
 import dev.sluice.server.support.JsonListFile;
@@ -160,7 +160,8 @@ final class LimitRestartTest {
     LimitOperations limits = LimitOperations.open(dir, throttle, 100, quotas());
     limits.set(Caller.ANYBODY, "key", new Rate(1, 1)).join();
     // Nothing can be written where a directory is in the way.
-    Path obstacle = Files.createDirectories(dir.resolve(LocalLimitBackend.FILE + ".tmp").resolve("x"));
+    Path obstacle =
+        Files.createDirectories(dir.resolve(LocalLimitBackend.FILE + ".tmp").resolve("x"));
     assertThatThrownBy(() -> limits.set(Caller.ANYBODY, "key", new Rate(9, 9)).join())
         .hasMessageContaining("could not be stored");
     assertThatThrownBy(() -> limits.set(Caller.ANYBODY, "other", new Rate(9, 9)).join())

@@ -1,6 +1,5 @@
 package dev.sluice.server;
 
-import dev.sluice.server.http.HttpResponse;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.JsonNode;
@@ -12,19 +11,20 @@ import dev.sluice.governor.Alert;
 import dev.sluice.governor.AuditReport;
 import dev.sluice.governor.BudgetDimension;
 import dev.sluice.governor.Counts;
+import dev.sluice.governor.ProviderStanding;
 import dev.sluice.governor.TokenDecision;
 import dev.sluice.governor.TokenExplanation.Outcome;
 import dev.sluice.governor.TokenSettlement;
+import dev.sluice.server.http.HttpResponse;
 import dev.sluice.server.http.HttpRoute;
 import dev.sluice.server.http.routes.AdminRoutes;
 import dev.sluice.server.http.routes.ApiKeyRoutes;
 import dev.sluice.server.http.routes.GovernorJson;
-import dev.sluice.server.http.routes.SchedulingStatsJson;
 import dev.sluice.server.http.routes.LimitRoutes;
 import dev.sluice.server.http.routes.MessageJson;
 import dev.sluice.server.http.routes.QueueJson;
+import dev.sluice.server.http.routes.SchedulingStatsJson;
 import dev.sluice.server.support.ErrorKind;
-import dev.sluice.governor.ProviderStanding;
 import java.io.IOException;
 import java.lang.reflect.RecordComponent;
 import java.nio.file.Path;

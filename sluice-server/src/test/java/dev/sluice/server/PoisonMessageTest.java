@@ -118,7 +118,8 @@ final class PoisonMessageTest {
     assertThat(config.toString())
         .isEqualTo(
             new String(
-                JsonCodec.write(QueueJson.Config.of(QueueConfig.defaults())), StandardCharsets.UTF_8));
+                JsonCodec.write(QueueJson.Config.of(QueueConfig.defaults())),
+                StandardCharsets.UTF_8));
     assertThat(config.get("max_attempts").asInt()).isEqualTo(QueueConfig.DEFAULT_MAX_ATTEMPTS);
     JsonNode described =
         http.get("/openapi.json").json().at("/components/schemas/QueueConfig/properties");

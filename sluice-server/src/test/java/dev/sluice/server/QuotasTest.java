@@ -1,7 +1,5 @@
 package dev.sluice.server;
 
-import dev.sluice.server.transport.ResponseMemoryBudget;
-import dev.sluice.server.auth.ApiKeyOperations;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
@@ -20,16 +18,17 @@ import dev.sluice.proto.v1.ConsumeRequest;
 import dev.sluice.proto.v1.ConsumeResponse;
 import dev.sluice.proto.v1.CreateKeyResponse;
 import dev.sluice.server.auth.AccountQuotas;
+import dev.sluice.server.auth.ApiKey;
 import dev.sluice.server.auth.ApiKeyAuthenticator;
+import dev.sluice.server.auth.ApiKeyOperations;
 import dev.sluice.server.auth.ApiKeyOperations.NewKey;
 import dev.sluice.server.auth.ApiKeyStore;
-import dev.sluice.server.auth.Permission;
-import dev.sluice.server.auth.Permission.Kind;
-import dev.sluice.server.auth.QueueAuthorization;
-import dev.sluice.server.auth.ApiKey;
 import dev.sluice.server.auth.Caller;
 import dev.sluice.server.auth.ConcurrencyQuota;
 import dev.sluice.server.auth.Credential;
+import dev.sluice.server.auth.Permission;
+import dev.sluice.server.auth.Permission.Kind;
+import dev.sluice.server.auth.QueueAuthorization;
 import dev.sluice.server.auth.RevocationWatcher;
 import dev.sluice.server.grpc.AuthenticationInterceptor;
 import dev.sluice.server.operations.LimitOperations;
@@ -40,6 +39,7 @@ import dev.sluice.server.support.ApiException;
 import dev.sluice.server.support.ErrorKind;
 import dev.sluice.server.support.JsonListFile;
 import dev.sluice.server.transport.MemoryBudgets;
+import dev.sluice.server.transport.ResponseMemoryBudget;
 import io.grpc.Metadata;
 import io.grpc.ServerCall;
 import io.grpc.Status;
@@ -117,7 +117,8 @@ final class QuotasTest {
 
   private static ApiKey key(int number) {
     String id = "id-" + number;
-    return new ApiKey(id, "old", "hash-" + number, 0, ApiKey.NEVER, false, List.of(), id, List.of());
+    return new ApiKey(
+        id, "old", "hash-" + number, 0, ApiKey.NEVER, false, List.of(), id, List.of());
   }
 
   @Test
@@ -164,7 +165,9 @@ final class QuotasTest {
     Caller child = caller(keys, api.create(root, wanted("a.b.*")));
     AccountQuotas quotas = new AccountQuotas(keys, new AccountQuotas.QuotaConfig(4, 2, 1));
     try (Broker broker = Broker.open(dir.resolve("broker"))) {
-      QueueOperations queues = new QueueOperations(broker, new QueueAuthorization(broker), quotas, AccountQuotas.openCalls());
+      QueueOperations queues =
+          new QueueOperations(
+              broker, new QueueAuthorization(broker), quotas, AccountQuotas.openCalls());
       QueueConfig config = QueueConfig.defaults();
       queues.create(root, "a.1", config);
       queues.create(child, "a.b.1", config);
@@ -210,7 +213,8 @@ final class QuotasTest {
     ApiKeyOperations.Created first = api.create(Caller.ANYBODY, wanted("a:*"));
     ApiKeyOperations.Created second = api.create(caller(keys, first), wanted("a:*"));
     ApiKeyOperations.Created narrow = api.create(caller(keys, second), wanted("a:b:*"));
-    LimitOperations limits = LimitOperations.open(dir, new AccountQuotas(keys, new AccountQuotas.QuotaConfig(4, 2, 1)));
+    LimitOperations limits =
+        LimitOperations.open(dir, new AccountQuotas(keys, new AccountQuotas.QuotaConfig(4, 2, 1)));
     LimitOperations.Rate rate = new LimitOperations.Rate(1, 1);
     limits.set(caller(keys, second), "a:1", rate).join();
     limits.set(caller(keys, second), "a:2", rate).join();
@@ -264,12 +268,17 @@ final class QuotasTest {
 
   @Test
   void callsThatWaitForMessages_haveAShare() throws IOException {
-    Caller caller = new Caller("c", false, List.of(new Permission(Kind.CONSUME, "q")), ApiKey.NEVER);
+    Caller caller =
+        new Caller("c", false, List.of(new Permission(Kind.CONSUME, "q")), ApiKey.NEVER);
     try (Broker broker = Broker.open(dir.resolve("broker"))) {
       broker.createQueue("q");
       ConcurrencyQuota open = new ConcurrencyQuota("calls", 10, 1);
       QueueOperations queues =
-          new QueueOperations(broker, new QueueAuthorization(broker), new AccountQuotas(ApiKeyStore.open(dir)), open);
+          new QueueOperations(
+              broker,
+              new QueueAuthorization(broker),
+              new AccountQuotas(ApiKeyStore.open(dir)),
+              open);
       Credential key = watches(caller).authenticate(null);
       Duration wait = Duration.ofSeconds(30);
       ResponseMemoryBudget.Reservation room = MemoryBudgets.ofHeap().answers().part("c");
@@ -294,7 +303,11 @@ final class QuotasTest {
     ModelBudget one = ModelBudget.of(60_000, 60_000, Allocation.OFF).withConcurrency(1);
     BudgetConfig config =
         new BudgetConfig(
-            Map.of("one", one), WaitingListConfig.DEFAULTS, AlertConfig.DEFAULTS, Map.of(), List.of());
+            Map.of("one", one),
+            WaitingListConfig.DEFAULTS,
+            AlertConfig.DEFAULTS,
+            Map.of(),
+            List.of());
     ScheduledExecutorService timer = Executors.newSingleThreadScheduledExecutor();
     try (Governor governor = Governor.create(config)) {
       TicketWaiters waits =

@@ -49,8 +49,8 @@ import org.junit.jupiter.params.provider.MethodSource;
 
 /**
  * Every list and map that a request can fill, on every wire: one entry more than {@link
- * RequestSizeLimits} allows is refused, with the rule and the number; as many as it allows, with names
- * whose hashes collide, are answered. The fields are found in the protocols and in {@code
+ * RequestSizeLimits} allows is refused, with the rule and the number; as many as it allows, with
+ * names whose hashes collide, are answered. The fields are found in the protocols and in {@code
  * openapi.json}, so that a new one without a bound fails here.
  */
 @Timeout(120)

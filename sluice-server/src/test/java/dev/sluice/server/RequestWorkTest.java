@@ -43,7 +43,8 @@ final class RequestWorkTest {
   @BeforeEach
   void start() throws IOException {
     MemoryBudgets usual = MemoryBudgets.ofHeap();
-    MemoryBudgets memory = new MemoryBudgets(usual.inbound(), work, usual.unread(), usual.answers());
+    MemoryBudgets memory =
+        new MemoryBudgets(usual.inbound(), work, usual.unread(), usual.answers());
     server = new KeyedServer(dir, listen -> listen.withMemory(memory));
     http = new HttpProbe(server.httpPort());
     var made = queues().createQueue(CreateQueueRequest.newBuilder().setName("q").build());

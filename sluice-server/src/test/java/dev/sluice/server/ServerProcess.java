@@ -79,7 +79,8 @@ final class ServerProcess implements AutoCloseable {
   /** Serves the directory of the first argument until it is killed or nobody listens to it. */
   public static void main(String[] args) throws IOException {
     SluiceServer server =
-        SluiceServer.start(ServerConfig.defaults(Path.of(args[0])).withListen(ListenConfig.ANYWHERE));
+        SluiceServer.start(
+            ServerConfig.defaults(Path.of(args[0])).withListen(ListenConfig.ANYWHERE));
     System.out.println(PORTS + server.grpcPort() + " " + server.httpPort());
     while (System.in.read() >= 0) {
       // The end of this stream is the end of the test.

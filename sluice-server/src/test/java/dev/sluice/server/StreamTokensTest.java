@@ -40,7 +40,10 @@ final class StreamTokensTest {
     broker = Broker.open(dir.resolve("broker"));
     queues =
         new QueueOperations(
-            broker, new QueueAuthorization(broker), new AccountQuotas(ApiKeyStore.open(dir)), AccountQuotas.openCalls());
+            broker,
+            new QueueAuthorization(broker),
+            new AccountQuotas(ApiKeyStore.open(dir)),
+            AccountQuotas.openCalls());
     broker.createQueue("q");
     broker.setThrottle("t", 0, MESSAGES);
     Message message = Message.of(new byte[10_000]).withThrottles("t");

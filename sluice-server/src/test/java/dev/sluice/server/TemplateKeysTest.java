@@ -6,15 +6,15 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import dev.sluice.Limits;
 import dev.sluice.ManualClock;
 import dev.sluice.server.auth.AccountQuotas;
+import dev.sluice.server.auth.ApiKey;
+import dev.sluice.server.auth.ApiKeyStore;
+import dev.sluice.server.auth.Caller;
+import dev.sluice.server.auth.Permission;
+import dev.sluice.server.auth.Permission.Kind;
 import dev.sluice.server.operations.LimitBackend;
 import dev.sluice.server.operations.LimitOperations;
 import dev.sluice.server.operations.LimitOperations.Rate;
 import dev.sluice.server.operations.LocalLimitBackend;
-import dev.sluice.server.auth.Permission;
-import dev.sluice.server.auth.Permission.Kind;
-import dev.sluice.server.auth.ApiKey;
-import dev.sluice.server.auth.ApiKeyStore;
-import dev.sluice.server.auth.Caller;
 import dev.sluice.server.operations.SharedLimitBackend;
 import dev.sluice.server.operations.TemplateKeyQuota;
 import dev.sluice.server.support.ApiException;
@@ -180,7 +180,8 @@ final class TemplateKeysTest {
   void keysInRedis_areBoundedForEachAccount() throws IOException {
     try (RedisServer redis = RedisServer.start()) {
       SharedLimitBackend fleet =
-          SharedLimitBackend.open(dir, RedisConfig.at(redis.uri()).withTimeout(RedisLimitsTest.PATIENCE));
+          SharedLimitBackend.open(
+              dir, RedisConfig.at(redis.uri()).withTimeout(RedisLimitsTest.PATIENCE));
       try {
         Awaitility.await().atMost(RedisLimitsTest.PATIENCE).until(() -> fleet.status().available());
         fill(api(fleet));

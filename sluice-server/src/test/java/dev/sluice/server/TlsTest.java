@@ -322,7 +322,10 @@ final class TlsTest {
     running().close();
     server =
         SluiceServer.start(
-            config().withTls(tls(good, ca)).withListen(ListenConfig.ANYWHERE).withBootstrapKey(KEY));
+            config()
+                .withTls(tls(good, ca))
+                .withListen(ListenConfig.ANYWHERE)
+                .withBootstrapKey(KEY));
     FilaClient keyless = new FilaClient(managed(new Client(ca, client)));
     assertRefused(() -> keyless.create("q"), Status.Code.UNAUTHENTICATED, "key");
     Metadata headers = new Metadata();

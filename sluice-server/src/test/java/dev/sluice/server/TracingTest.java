@@ -213,7 +213,8 @@ final class TracingTest {
   @Test
   void off_putsNothingInTheWay() {
     assertThat(Tracing.of(TelemetryConfig.NONE)).isSameAs(Tracing.OFF);
-    AuthenticationInterceptor access = new AuthenticationInterceptor(KeyedServer.open(), AccountQuotas.openCalls());
+    AuthenticationInterceptor access =
+        new AuthenticationInterceptor(KeyedServer.open(), AccountQuotas.openCalls());
     assertThat(Tracing.OFF.around(access)).isSameAs(access);
   }
 }

@@ -62,7 +62,8 @@ final class UnreadAnswersTest {
   @BeforeEach
   void start() throws IOException {
     MemoryBudgets usual = MemoryBudgets.ofHeap();
-    MemoryBudgets memory = new MemoryBudgets(usual.inbound(), usual.work(), usual.unread(), answers);
+    MemoryBudgets memory =
+        new MemoryBudgets(usual.inbound(), usual.work(), usual.unread(), answers);
     server = new KeyedServer(dir, listen -> listen.withMemory(memory));
     // More than the system buffers for a client that does not read.
     fill("a.q", 8);

@@ -7,11 +7,11 @@ import dev.sluice.governor.Allocation;
 import dev.sluice.governor.BudgetDimension;
 import dev.sluice.governor.BudgetListener;
 import dev.sluice.governor.Counts;
+import dev.sluice.governor.GovernorStatus;
+import dev.sluice.governor.ModelBudget;
 import dev.sluice.governor.TokenDecision;
 import dev.sluice.governor.TokenExplanation;
 import dev.sluice.governor.TokenExplanation.Outcome;
-import dev.sluice.governor.GovernorStatus;
-import dev.sluice.governor.ModelBudget;
 import dev.sluice.governor.TokenRequest;
 import dev.sluice.governor.TokenSettlement;
 import java.time.Duration;
@@ -54,7 +54,9 @@ public abstract class BudgetContract extends BudgetSuite {
     BudgetHarness rig = open(Allocation.OFF);
     dev.sluice.governor.TokenDecision.Granted granted = rig.granted(1_000, P1);
     assertThat(granted)
-        .isEqualTo(new dev.sluice.governor.TokenDecision.Granted(MODEL, P1, 1_000, 1_000, 299_000, granted.reservation()));
+        .isEqualTo(
+            new dev.sluice.governor.TokenDecision.Granted(
+                MODEL, P1, 1_000, 1_000, 299_000, granted.reservation()));
     assertThat(rig.granted(1_000, P1).reservation()).isNotEqualTo(granted.reservation());
     assertThat(rig.status().running()).isEqualTo(2);
   }
@@ -89,7 +91,8 @@ public abstract class BudgetContract extends BudgetSuite {
     assertThat(refused.priority()).isEqualTo(P1);
     assertThat(refused.tokens()).isEqualTo(300_001);
     assertThat(refused.remaining()).isEqualTo(299_000);
-    assertThat(refused.reason()).isEqualTo(dev.sluice.governor.TokenDecision.Reason.EXCEEDS_CAPACITY);
+    assertThat(refused.reason())
+        .isEqualTo(dev.sluice.governor.TokenDecision.Reason.EXCEEDS_CAPACITY);
     assertThat(refused.message()).contains("300000").contains("300001");
   }
 
@@ -123,7 +126,8 @@ public abstract class BudgetContract extends BudgetSuite {
   @Test
   void expectedTokens_areReservedInstead() {
     BudgetHarness rig = open(Allocation.OFF);
-    dev.sluice.governor.TokenDecision.Granted granted = rig.granted(request(10_000, P1).withExpectedTokens(7_500));
+    dev.sluice.governor.TokenDecision.Granted granted =
+        rig.granted(request(10_000, P1).withExpectedTokens(7_500));
     assertThat(granted.tokens()).isEqualTo(7_500);
     assertThat(granted.requestedTokens()).isEqualTo(10_000);
     assertThat(rig.settle(granted, 8_000))
@@ -184,7 +188,8 @@ public abstract class BudgetContract extends BudgetSuite {
     dev.sluice.governor.TokenDecision.Granted granted = granted(rig.poll(queued).orElseThrow());
     assertThat(granted.tokens()).isEqualTo(7_000);
     assertThat(granted.requestedTokens()).isEqualTo(10_000);
-    assertThat(refused(rig.ask(750_003, P2)).reason()).isEqualTo(dev.sluice.governor.TokenDecision.Reason.EXCEEDS_CAPACITY);
+    assertThat(refused(rig.ask(750_003, P2)).reason())
+        .isEqualTo(dev.sluice.governor.TokenDecision.Reason.EXCEEDS_CAPACITY);
   }
 
   @Test
@@ -311,7 +316,8 @@ public abstract class BudgetContract extends BudgetSuite {
   }
 
   /** The error says what there is, and what was asked for. */
-  private static void requireUnknown(BudgetHarness rig, TokenRequest bad, String known, String name) {
+  private static void requireUnknown(
+      BudgetHarness rig, TokenRequest bad, String known, String name) {
     List<CompletableFuture<?>> answers =
         List.of(rig.store.request(bad), rig.store.tryNow(bad), rig.store.explain(bad));
     for (CompletableFuture<?> answer : answers) {
@@ -326,7 +332,8 @@ public abstract class BudgetContract extends BudgetSuite {
   void hugeRequest_isRefused_andChangesNothing() {
     BudgetHarness rig = open(Allocation.CEILING);
     for (long huge : new long[] {210_001, TokenRequest.MOST_TOKENS}) {
-      assertThat(refused(rig.ask(huge, P1)).reason()).isEqualTo(dev.sluice.governor.TokenDecision.Reason.EXCEEDS_CAPACITY);
+      assertThat(refused(rig.ask(huge, P1)).reason())
+          .isEqualTo(dev.sluice.governor.TokenDecision.Reason.EXCEEDS_CAPACITY);
     }
     for (long more : new long[] {TokenRequest.MOST_TOKENS + 1, 1L << 53, Long.MAX_VALUE}) {
       assertThatThrownBy(() -> request(more, P1).withExpectedTokens(1))
@@ -383,7 +390,8 @@ public abstract class BudgetContract extends BudgetSuite {
             part(BudgetDimension.TENANT, 500, 100, 400, 30_000),
             part(BudgetDimension.REQUESTS, 1, 0, 1, 1_000),
             part(BudgetDimension.REQUESTS, 10, 9, 1, 0),
-            new TokenExplanation.DimensionStatus(BudgetDimension.CONCURRENCY, 1, 0, 1, OptionalLong.empty()));
+            new TokenExplanation.DimensionStatus(
+                BudgetDimension.CONCURRENCY, 1, 0, 1, OptionalLong.empty()));
     assertThat(explained.binding()).isEqualTo(BudgetDimension.CONCURRENCY);
   }
 
@@ -436,7 +444,8 @@ public abstract class BudgetContract extends BudgetSuite {
   void counts_areOfWhoAsked_andOfWhatWasCharged() {
     BudgetHarness rig = open(Allocation.OFF);
     dev.sluice.governor.TokenDecision.Granted first = rig.granted(300_000, P0);
-    CompletableFuture<Optional<dev.sluice.governor.TokenDecision>> waited = rig.waiter(request(100_000, P1));
+    CompletableFuture<Optional<dev.sluice.governor.TokenDecision>> waited =
+        rig.waiter(request(100_000, P1));
     advanceMillis(10_000);
     refused(rig.ask(400_000, P1));
     advanceMillis(15_000);
@@ -457,7 +466,8 @@ public abstract class BudgetContract extends BudgetSuite {
     BudgetHarness rig = open(config(sonnet(Allocation.OFF)), new Told(told));
     long start = fixture().nanos();
     dev.sluice.governor.TokenDecision.Granted first = rig.granted(300_000, P0);
-    CompletableFuture<Optional<dev.sluice.governor.TokenDecision>> waiter = rig.waiter(request(4_000, P1));
+    CompletableFuture<Optional<dev.sluice.governor.TokenDecision>> waiter =
+        rig.waiter(request(4_000, P1));
     advance(SECOND);
     BudgetHarness.grantOf(waiter);
     rig.settle(first, 299_000);

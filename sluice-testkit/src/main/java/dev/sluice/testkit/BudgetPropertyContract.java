@@ -4,10 +4,10 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.sluice.governor.Allocation;
 import dev.sluice.governor.BudgetListener;
+import dev.sluice.governor.ModelBudget;
 import dev.sluice.governor.TokenDecision;
 import dev.sluice.governor.TokenExplanation;
 import dev.sluice.governor.TokenExplanation.Outcome;
-import dev.sluice.governor.ModelBudget;
 import dev.sluice.governor.TokenRequest;
 import dev.sluice.governor.WaitingListConfig;
 import java.time.Duration;
@@ -154,9 +154,7 @@ public abstract class BudgetPropertyContract extends BudgetSuite {
       } else {
         assertThat(foretold.verdict())
             .isEqualTo(
-                outcome instanceof TokenDecision.Granted
-                    ? Outcome.GRANTED
-                    : Outcome.REFUSED);
+                outcome instanceof TokenDecision.Granted ? Outcome.GRANTED : Outcome.REFUSED);
       }
     }
 

@@ -11,8 +11,8 @@ import dev.sluice.governor.BudgetStore;
 import dev.sluice.governor.Governor;
 import dev.sluice.governor.ModelBudget;
 import dev.sluice.governor.TokenDecision;
-import dev.sluice.governor.TokenExplanation;
 import dev.sluice.governor.TokenDecision.Denied;
+import dev.sluice.governor.TokenExplanation;
 import dev.sluice.governor.TokenRequest;
 import dev.sluice.governor.WaitingListConfig;
 import java.time.Duration;
@@ -144,7 +144,8 @@ public abstract class BudgetSuite {
 
   static TokenExplanation.DimensionStatus part(
       BudgetDimension dimension, long capacity, long available, long needed, long waitMs) {
-    return new TokenExplanation.DimensionStatus(dimension, capacity, available, needed, OptionalLong.of(waitMs));
+    return new TokenExplanation.DimensionStatus(
+        dimension, capacity, available, needed, OptionalLong.of(waitMs));
   }
 
   static TokenDecision.Granted granted(TokenDecision outcome) {

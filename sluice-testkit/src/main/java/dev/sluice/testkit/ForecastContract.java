@@ -4,12 +4,12 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.sluice.governor.Allocation;
 import dev.sluice.governor.BudgetDimension;
+import dev.sluice.governor.GovernorStatus;
+import dev.sluice.governor.ModelBudget;
 import dev.sluice.governor.TokenDecision;
 import dev.sluice.governor.TokenExplanation;
 import dev.sluice.governor.TokenExplanation.Outcome;
 import dev.sluice.governor.WaitingListStatus;
-import dev.sluice.governor.GovernorStatus;
-import dev.sluice.governor.ModelBudget;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Comparator;
@@ -37,7 +37,8 @@ public abstract class ForecastContract extends BudgetSuite {
   }
 
   /** Waits until just before the moment foretold, and goes then. */
-  private void requireGoesAt(BudgetHarness rig, TokenDecision.Queued queued, long millis, BudgetDimension by) {
+  private void requireGoesAt(
+      BudgetHarness rig, TokenDecision.Queued queued, long millis, BudgetDimension by) {
     assertThat(queued.etaMs()).hasValue(millis);
     assertThat(queued.binding()).isEqualTo(by);
     advance(Duration.ofMillis(millis).minus(TICK));

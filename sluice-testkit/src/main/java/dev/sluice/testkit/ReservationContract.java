@@ -202,7 +202,8 @@ public abstract class ReservationContract extends BudgetSuite {
             sonnet(Allocation.OFF)
                 .withTenants(Map.of("t", new ModelBudget.TenantBudget(60, 10_000, 1))));
     TokenDecision.Granted first = rig.granted(request(10_000, P1).withTenant("t"));
-    CompletableFuture<Optional<TokenDecision>> next = rig.waiter(request(5_000, P1).withTenant("t"));
+    CompletableFuture<Optional<TokenDecision>> next =
+        rig.waiter(request(5_000, P1).withTenant("t"));
     assertThat(next).isNotDone();
     rig.settle(first, 5_000);
     assertThat(BudgetHarness.grantOf(next).tokens()).isEqualTo(5_000);
@@ -336,7 +337,9 @@ public abstract class ReservationContract extends BudgetSuite {
     rig.adjust(1, 0L, Duration.ZERO);
     assertThat(rig.queued(4_000, P1).waitMs()).hasValue(1_000);
     assertThatThrownBy(
-            () -> BudgetHarness.get(rig.store.adjust("gpt", new ProviderAdjustment(1, null, Duration.ZERO))))
+            () ->
+                BudgetHarness.get(
+                    rig.store.adjust("gpt", new ProviderAdjustment(1, null, Duration.ZERO))))
         .isInstanceOf(IllegalArgumentException.class)
         .hasMessageContaining("gpt");
   }
@@ -493,6 +496,7 @@ public abstract class ReservationContract extends BudgetSuite {
     rig.reload(config(without));
     rig.granted(request(2_000, P1).withTenant("t"));
     rig.reload(config(with));
-    assertThat(rig.queued(request(1, P1).withTenant("t")).binding()).isEqualTo(BudgetDimension.TENANT);
+    assertThat(rig.queued(request(1, P1).withTenant("t")).binding())
+        .isEqualTo(BudgetDimension.TENANT);
   }
 }

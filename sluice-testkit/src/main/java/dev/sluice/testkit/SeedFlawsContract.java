@@ -237,7 +237,8 @@ public abstract class SeedFlawsContract extends BudgetSuite {
     BudgetHarness rig = open(config);
     rig.granted(300_000, P0);
     TokenDecision.Queued cancelled = rig.queued(200_000, P1);
-    TokenDecision.Queued late = queued(rig.ask(request(200_000, P1).withDeadline(Duration.ofSeconds(5))));
+    TokenDecision.Queued late =
+        queued(rig.ask(request(200_000, P1).withDeadline(Duration.ofSeconds(5))));
     CompletableFuture<Optional<TokenDecision>> told = rig.store.await(late.ticket());
     TokenDecision.Queued abandoned = rig.queued(200_000, P1);
     assertThat(refused(rig.ask(1, P0)).reason()).isEqualTo(TokenDecision.Reason.LINE_FULL);

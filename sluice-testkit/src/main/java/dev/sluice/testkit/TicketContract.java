@@ -152,7 +152,8 @@ public abstract class TicketContract extends BudgetSuite {
   @Test
   void deadline_isOfTheWait_notOfTheGrant() {
     BudgetHarness rig = openEmpty();
-    TokenDecision.Queued queued = rig.queued(request(4_000, P1).withDeadline(Duration.ofSeconds(2)));
+    TokenDecision.Queued queued =
+        rig.queued(request(4_000, P1).withDeadline(Duration.ofSeconds(2)));
     advance(SECOND);
     assertThat(rig.isGranted(queued)).isTrue();
     advanceMillis(5_000);

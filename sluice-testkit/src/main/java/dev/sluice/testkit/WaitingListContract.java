@@ -6,9 +6,9 @@ import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException
 import dev.sluice.governor.Allocation;
 import dev.sluice.governor.BudgetDimension;
 import dev.sluice.governor.BudgetListener;
-import dev.sluice.governor.TokenExplanation.Outcome;
 import dev.sluice.governor.ModelBudget;
 import dev.sluice.governor.TokenDecision.Denied;
+import dev.sluice.governor.TokenExplanation.Outcome;
 import dev.sluice.governor.TokenRequest;
 import dev.sluice.governor.WaitingListConfig;
 import dev.sluice.governor.WaitingListStatus;
@@ -123,7 +123,8 @@ public abstract class WaitingListContract extends BudgetSuite {
         .containsExactly(Map.entry(P0, 0L), Map.entry(P1, 0L), Map.entry(P2, 0L));
     rig.granted(300_000, P0);
     dev.sluice.governor.TokenDecision.Queued batch = rig.queued(4_000, P2);
-    dev.sluice.governor.TokenDecision.Queued user = rig.queued(request(8_000, P1).withTenant("acme"));
+    dev.sluice.governor.TokenDecision.Queued user =
+        rig.queued(request(8_000, P1).withTenant("acme"));
     advance(SECOND);
     WaitingListStatus line = BudgetHarness.get(rig.store.queue(MODEL, 0, 10));
     assertThat(line.model()).isEqualTo(MODEL);
@@ -140,7 +141,14 @@ public abstract class WaitingListContract extends BudgetSuite {
                 BudgetDimension.TOKENS,
                 1_000),
             new WaitingListStatus.QueuedTicket(
-                batch.ticket(), "", P2, 4_000, 2, OptionalLong.of(2_000), BudgetDimension.LINE, 1_000));
+                batch.ticket(),
+                "",
+                P2,
+                4_000,
+                2,
+                OptionalLong.of(2_000),
+                BudgetDimension.LINE,
+                1_000));
     assertThat(line.etaMs())
         .containsExactly(Map.entry(P0, 0L), Map.entry(P1, 1_000L), Map.entry(P2, 2_000L));
     assertThat(line.binding())
@@ -156,7 +164,8 @@ public abstract class WaitingListContract extends BudgetSuite {
     assertThatIllegalArgumentException()
         .isThrownBy(() -> BudgetHarness.get(rig.store.queue("none", 0, 1)));
     assertThatIllegalArgumentException()
-        .isThrownBy(() -> BudgetHarness.get(rig.store.queue(MODEL, 0, WaitingListStatus.MAX_TICKETS + 1)))
+        .isThrownBy(
+            () -> BudgetHarness.get(rig.store.queue(MODEL, 0, WaitingListStatus.MAX_TICKETS + 1)))
         .withMessageContaining("limit");
     assertThatIllegalArgumentException()
         .isThrownBy(() -> BudgetHarness.get(rig.store.queue(MODEL, -1, 1)))
@@ -208,7 +217,8 @@ public abstract class WaitingListContract extends BudgetSuite {
             sonnet(Allocation.OFF)
                 .withTenants(Map.of("small", new ModelBudget.TenantBudget(600, 1_000, 1))));
     rig.granted(request(1_000, P0).withTenant("small"));
-    dev.sluice.governor.TokenDecision.Queued held = rig.queued(request(100, P0).withTenant("small"));
+    dev.sluice.governor.TokenDecision.Queued held =
+        rig.queued(request(100, P0).withTenant("small"));
     assertThat(held.binding()).isEqualTo(BudgetDimension.TENANT);
     rig.granted(request(1_000, P0).withTenant("large"));
     rig.granted(request(200_000, P2).withTenant("large"));
@@ -226,7 +236,8 @@ public abstract class WaitingListContract extends BudgetSuite {
     for (int i = 0; i < 30; i++) {
       noisy.add(rig.queued(request(4_000, P1).withTenant("noisy")));
     }
-    dev.sluice.governor.TokenDecision.Queued quiet = rig.queued(request(4_000, P1).withTenant("quiet"));
+    dev.sluice.governor.TokenDecision.Queued quiet =
+        rig.queued(request(4_000, P1).withTenant("quiet"));
     assertThat(quiet.queuePosition()).isLessThanOrEqualTo(2);
     advanceMillis(2_000);
     assertThat(rig.isGranted(quiet)).isTrue();
@@ -293,7 +304,8 @@ public abstract class WaitingListContract extends BudgetSuite {
     rig.granted(300_000, P1);
     dev.sluice.governor.TokenDecision.Queued first = rig.queued(request(4_000, P1).withTenant("a"));
     rig.queued(request(4_000, P1).withTenant("b"));
-    dev.sluice.governor.TokenDecision.Queued left = rig.queued(request(100_000, P1).withTenant("a"));
+    dev.sluice.governor.TokenDecision.Queued left =
+        rig.queued(request(100_000, P1).withTenant("a"));
     assertThat(rig.cancel(left)).isTrue();
     dev.sluice.governor.TokenDecision.Queued again = rig.queued(request(4_000, P1).withTenant("a"));
     rig.queued(request(4_000, P1).withTenant("b"));
@@ -354,7 +366,8 @@ public abstract class WaitingListContract extends BudgetSuite {
   @Test
   void moreThanABatch_goOneAfterTheOther_whileTokensLast() {
     WaitingListConfig usual = WaitingListConfig.DEFAULTS;
-    WaitingListConfig two = new WaitingListConfig(100, usual.ticketPatience(), usual.reservationLife(), 2, MINUTE);
+    WaitingListConfig two =
+        new WaitingListConfig(100, usual.ticketPatience(), usual.reservationLife(), 2, MINUTE);
     BudgetHarness rig = open(config(Map.of(MODEL, sonnet(Allocation.OFF)), two));
     dev.sluice.governor.TokenDecision.Granted first = rig.granted(300_000, P0);
     List<dev.sluice.governor.TokenDecision.Queued> crowd = new ArrayList<>();
@@ -373,7 +386,8 @@ public abstract class WaitingListContract extends BudgetSuite {
     rig.granted(request(200_000, P1).withTenant("t"));
     // Also beyond what a store adds up one by one.
     for (int i = 1; i <= 150; i++) {
-      dev.sluice.governor.TokenDecision.Queued queued = rig.queued(request(200_000, P1).withTenant("t"));
+      dev.sluice.governor.TokenDecision.Queued queued =
+          rig.queued(request(200_000, P1).withTenant("t"));
       assertThat(queued.etaMs()).hasValue(Duration.ofMinutes(200_000L * i).toMillis());
     }
   }

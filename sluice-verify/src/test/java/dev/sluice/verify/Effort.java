@@ -21,7 +21,9 @@ final class Effort {
 
   /** A counted loop, which Lincheck would take for a thread that hangs. */
   private static ManagedStrategyGuarantee backOffEnds() {
-    return ManagedStrategyGuaranteeKt.forClasses("dev.sluice.internal.util.SpinBackoff").allMethods().ignore();
+    return ManagedStrategyGuaranteeKt.forClasses("dev.sluice.internal.util.SpinBackoff")
+        .allMethods()
+        .ignore();
   }
 
   /** The line keeps these under its lock: a switch inside them shows nothing. */

@@ -5,8 +5,8 @@ import java.util.Set;
 
 /**
  * Bounds the fairness keys without messages that all queues together remember: many queues with
- * {@link FairnessKeyTable#MAX_IDLE} each would fill the heap. Used by the thread of the state machine
- * alone.
+ * {@link FairnessKeyTable#MAX_IDLE} each would fill the heap. Used by the thread of the state
+ * machine alone.
  */
 public final class IdleKeyLru {
   /** About 5 MB, with the longest keys. */

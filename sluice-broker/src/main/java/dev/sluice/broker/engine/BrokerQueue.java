@@ -1,11 +1,11 @@
 package dev.sluice.broker.engine;
 
-import dev.sluice.broker.QueueConfig;
-import dev.sluice.broker.QueueStats;
-import dev.sluice.broker.Durability;
-import dev.sluice.broker.QueueTotals;
 import dev.sluice.FairQueue;
 import dev.sluice.FairnessKeyStats;
+import dev.sluice.broker.Durability;
+import dev.sluice.broker.QueueConfig;
+import dev.sluice.broker.QueueStats;
+import dev.sluice.broker.QueueTotals;
 import dev.sluice.broker.accounting.DedupeWindow;
 import dev.sluice.broker.accounting.FairnessKeyTable;
 import dev.sluice.broker.accounting.HeapBudget;
@@ -61,7 +61,8 @@ public final class BrokerQueue {
   long unknownThrottles;
   String unknownThrottleKey = "";
 
-  BrokerQueue(int id, String name, QueueConfig config, FairQueue<MessageEntry> queue, EngineState state) {
+  BrokerQueue(
+      int id, String name, QueueConfig config, FairQueue<MessageEntry> queue, EngineState state) {
     this.room = state.messageRoom;
     this.keys = new FairnessKeyTable(state.idleKeys);
     this.dedupe = new DedupeWindow(state.messageRoom);

@@ -1,9 +1,9 @@
 package dev.sluice.broker.engine;
 
-import dev.sluice.broker.LeaseToken;
-import dev.sluice.broker.BrokerException;
 import dev.sluice.Next;
+import dev.sluice.broker.BrokerException;
 import dev.sluice.broker.BrokerException.Code;
+import dev.sluice.broker.LeaseToken;
 import dev.sluice.broker.accounting.FairnessKeyCounters;
 import java.util.ArrayList;
 import java.util.List;
@@ -193,7 +193,8 @@ public final class Dispatcher {
   }
 
   /** Acknowledges each of {@code claims} that holds; answers with those that do not. */
-  public void ackAll(String queue, List<Dispatcher.LeaseRef> claims, CompletableFuture<List<UUID>> future) {
+  public void ackAll(
+      String queue, List<Dispatcher.LeaseRef> claims, CompletableFuture<List<UUID>> future) {
     try {
       BrokerQueue line = state.line(queue);
       List<UUID> refused = new ArrayList<>(0);
@@ -222,12 +223,14 @@ public final class Dispatcher {
   }
 
   /** Gives a consumer more time. */
-  public void extend(String queue, Dispatcher.LeaseRef claim, long nanos, CompletableFuture<Void> future) {
+  public void extend(
+      String queue, Dispatcher.LeaseRef claim, long nanos, CompletableFuture<Void> future) {
     try {
       Lease lease = require(queue, claim);
       MessageEntry entry = lease.entry;
       state.timers.set(lease, state.now + nanos);
-      state.batch.facts.add(new StateChange.LeaseChanged(entry, lease.token, entry.attempts, lease.due));
+      state.batch.facts.add(
+          new StateChange.LeaseChanged(entry, lease.token, entry.attempts, lease.due));
       state.store(lease);
       state.batch.whenWritten.answers.add(Completion.done(future));
     } catch (BrokerException refused) {

@@ -1,9 +1,9 @@
 package dev.sluice.broker.engine;
 
+import dev.sluice.FairScheduler;
+import dev.sluice.broker.BrokerException;
 import dev.sluice.broker.BrokerMetrics;
 import dev.sluice.broker.LeaseToken;
-import dev.sluice.broker.BrokerException;
-import dev.sluice.FairScheduler;
 import dev.sluice.broker.accounting.ConfigHeapUsage;
 import dev.sluice.broker.accounting.HeapBudget;
 import dev.sluice.broker.accounting.IdleKeyLru;
@@ -118,13 +118,15 @@ public final class EngineState {
 
   /** A new message of {@code line}, which is not stored yet. */
   MessageEntry create(BrokerQueue line, InternedPlacement.Spec spec, int bytes, long expiresAt) {
-    MessageEntry entry = new MessageEntry(line, nextSequence++, line.enter(spec, now), bytes, expiresAt);
+    MessageEntry entry =
+        new MessageEntry(line, nextSequence++, line.enter(spec, now), bytes, expiresAt);
     index.add(entry);
     return entry;
   }
 
   /** A place in {@code line} for {@code entry}, which keeps its id; it is not stored there yet. */
-  MessageEntry move(MessageEntry entry, BrokerQueue line, InternedPlacement.Spec spec, long expiresAt) {
+  MessageEntry move(
+      MessageEntry entry, BrokerQueue line, InternedPlacement.Spec spec, long expiresAt) {
     MessageEntry moved =
         new MovedMessageEntry(
             line, nextSequence++, line.enter(spec, now), entry.bytes, expiresAt, entry.id());
@@ -210,7 +212,8 @@ public final class EngineState {
   /** {@code lease} is over and left no trace: that is stored for as long as the lease is. */
   void revoke(Lease lease) {
     MessageEntry entry = lease.entry;
-    batch.facts.add(new StateChange.LeaseChanged(entry, lease.token, entry.attempts, StateChange.OVER));
+    batch.facts.add(
+        new StateChange.LeaseChanged(entry, lease.token, entry.attempts, StateChange.OVER));
     for (LeaseRow row : lease.rows) {
       if (row != batch.leases) {
         row.corrections.add(batch.leases);

@@ -37,7 +37,8 @@ public final class EnqueueHandler {
   }
 
   /** Takes all of {@code submissions} or, with an exception, none. */
-  public void enqueue(String queue, List<PreparedMessage> submissions, CompletableFuture<List<UUID>> future) {
+  public void enqueue(
+      String queue, List<PreparedMessage> submissions, CompletableFuture<List<UUID>> future) {
     try {
       BrokerQueue line = state.line(queue);
       @Nullable UUID[] known = duplicates(line, submissions);
@@ -96,7 +97,8 @@ public final class EnqueueHandler {
     return false;
   }
 
-  private void requireRoom(BrokerQueue line, List<PreparedMessage> submissions, @Nullable UUID[] known) {
+  private void requireRoom(
+      BrokerQueue line, List<PreparedMessage> submissions, @Nullable UUID[] known) {
     long more = 0;
     long moreBytes = 0;
     long moreHeap = 0;
@@ -154,7 +156,8 @@ public final class EnqueueHandler {
     long ownTime = submission.timeToLiveNanos();
     long timeToLive = ownTime > 0 ? ownTime : line.config.timeToLive().toNanos();
     long expiresAt = timeToLive > 0 ? state.now + timeToLive : Long.MAX_VALUE;
-    MessageEntry entry = state.create(line, submission.route(), submission.body().length, expiresAt);
+    MessageEntry entry =
+        state.create(line, submission.route(), submission.body().length, expiresAt);
     MessageEnvelope.stamp(submission.body(), state.now);
     long availableAt = state.now + submission.delayNanos();
     state.batch.facts.add(new StateChange.Enqueued(entry, availableAt, submission.body()));
@@ -183,7 +186,8 @@ public final class EnqueueHandler {
 
   void remember(BrokerQueue line, String dedupeId, UUID id, long until) {
     line.dedupe.remember(dedupeId, id, until);
-    state.timers.set(forgetting.computeIfAbsent(line, EnqueueHandler.DedupeTimer::new), line.dedupe.firstDue());
+    state.timers.set(
+        forgetting.computeIfAbsent(line, EnqueueHandler.DedupeTimer::new), line.dedupe.firstDue());
   }
 
   /** Forgets ids whose time is over. */

@@ -1,12 +1,12 @@
 package dev.sluice.broker.engine;
 
-import dev.sluice.broker.hooks.HookEngine;
-import dev.sluice.broker.QueueConfig;
-import dev.sluice.broker.QueueNames;
 import dev.sluice.broker.Broker;
 import dev.sluice.broker.BrokerException;
 import dev.sluice.broker.DeadLetter;
 import dev.sluice.broker.DeadLetter.Reason;
+import dev.sluice.broker.QueueConfig;
+import dev.sluice.broker.QueueNames;
+import dev.sluice.broker.hooks.HookEngine;
 import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;

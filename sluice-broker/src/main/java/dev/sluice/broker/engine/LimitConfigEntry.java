@@ -1,7 +1,7 @@
 package dev.sluice.broker.engine;
 
-import dev.sluice.broker.QueueNames;
 import dev.sluice.FairScheduler;
+import dev.sluice.broker.QueueNames;
 import org.jspecify.annotations.Nullable;
 
 /**

@@ -57,7 +57,8 @@ public class MessageEntry {
   /** Its lease, or what it waits for. */
   @Nullable EngineTimer timer;
 
-  MessageEntry(BrokerQueue line, long sequence, InternedPlacement route, int bytes, long expiresAt) {
+  MessageEntry(
+      BrokerQueue line, long sequence, InternedPlacement route, int bytes, long expiresAt) {
     this.line = line;
     this.sequence = sequence;
     this.route = route;

@@ -9,7 +9,9 @@ import org.jspecify.annotations.Nullable;
  * number, as each number is stored once, but keeps the id that its producer was told.
  */
 public final class MovedMessageEntry extends MessageEntry {
-  /** The estimated heap of the id and of its place in {@link MovedMessageIndex}, beside the entry. */
+  /**
+   * The estimated heap of the id and of its place in {@link MovedMessageIndex}, beside the entry.
+   */
   public static final long ID_HEAP_BYTES = 40;
 
   private final int firstQueueId;
@@ -18,7 +20,13 @@ public final class MovedMessageEntry extends MessageEntry {
   /** The next one in a chain of {@link MovedMessageIndex}. */
   @Nullable MovedMessageEntry next;
 
-  public MovedMessageEntry(BrokerQueue line, long sequence, InternedPlacement route, int bytes, long expiresAt, UUID id) {
+  public MovedMessageEntry(
+      BrokerQueue line,
+      long sequence,
+      InternedPlacement route,
+      int bytes,
+      long expiresAt,
+      UUID id) {
     super(line, sequence, route, bytes, expiresAt);
     this.firstQueueId = MessageId.queueId(id);
     this.firstSequence = MessageId.sequence(id);

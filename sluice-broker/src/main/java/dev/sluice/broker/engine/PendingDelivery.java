@@ -11,7 +11,8 @@ import org.jspecify.annotations.Nullable;
  * @param body its {@link MessageEnvelope}; null if it has to be read
  */
 public @SuppressWarnings("ArrayRecordComponent") // compared by nobody
-record PendingDelivery(ConsumerState to, Lease lease, int attempts, long until, byte @Nullable [] body) {
+record PendingDelivery(
+    ConsumerState to, Lease lease, int attempts, long until, byte @Nullable [] body) {
   static PendingDelivery of(Lease lease, ConsumerState to, byte @Nullable [] body) {
     return new PendingDelivery(to, lease, lease.entry.attempts, lease.due, body);
   }

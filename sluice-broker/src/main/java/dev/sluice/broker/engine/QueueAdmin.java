@@ -1,10 +1,10 @@
 package dev.sluice.broker.engine;
 
+import dev.sluice.broker.BrokerException;
+import dev.sluice.broker.BrokerException.Code;
+import dev.sluice.broker.DeadLetter;
 import dev.sluice.broker.QueueConfig;
 import dev.sluice.broker.QueueStats;
-import dev.sluice.broker.BrokerException;
-import dev.sluice.broker.DeadLetter;
-import dev.sluice.broker.BrokerException.Code;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Deque;

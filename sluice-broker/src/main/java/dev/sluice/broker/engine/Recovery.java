@@ -1,21 +1,21 @@
 package dev.sluice.broker.engine;
 
-import dev.sluice.broker.store.Schema;
-import dev.sluice.broker.BrokerMetrics;
 import dev.sluice.ScheduledItem;
+import dev.sluice.broker.BrokerMetrics;
+import dev.sluice.broker.accounting.DedupeWindow;
+import dev.sluice.broker.accounting.ReadyAgeHistogram;
+import dev.sluice.broker.accounting.RecoveryHeapCheck;
 import dev.sluice.broker.engine.CommitBatch.Level;
 import dev.sluice.broker.engine.CommitBatch.Meta;
+import dev.sluice.broker.store.ByteReader;
+import dev.sluice.broker.store.ByteWriter;
+import dev.sluice.broker.store.RowBatch;
+import dev.sluice.broker.store.Schema;
 import dev.sluice.broker.store.Schema.StateRow;
 import dev.sluice.broker.store.Schema.StoredLease;
 import dev.sluice.broker.store.Store;
 import dev.sluice.broker.store.StoreException;
 import dev.sluice.broker.store.StoreTable;
-import dev.sluice.broker.accounting.DedupeWindow;
-import dev.sluice.broker.accounting.ReadyAgeHistogram;
-import dev.sluice.broker.accounting.RecoveryHeapCheck;
-import dev.sluice.broker.store.ByteReader;
-import dev.sluice.broker.store.ByteWriter;
-import dev.sluice.broker.store.RowBatch;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.HashMap;
@@ -310,8 +310,10 @@ public final class Recovery {
   }
 
   private void writeRestart() {
-    rows.put(StoreTable.META, Schema.VERSION_KEY, new ByteWriter(4).int32(Schema.VERSION).toBytes());
-    rows.put(StoreTable.META, Schema.OPENED_KEY, new Schema.Opened(state.epoch, start.bootId).encode());
+    rows.put(
+        StoreTable.META, Schema.VERSION_KEY, new ByteWriter(4).int32(Schema.VERSION).toBytes());
+    rows.put(
+        StoreTable.META, Schema.OPENED_KEY, new Schema.Opened(state.epoch, start.bootId).encode());
     long lowWaterMark = state.index.lowWaterMark(state.nextSequence);
     Meta restarted =
         new Meta(state.now, start.bootNanos, state.nextSequence, state.nextQueueId, lowWaterMark);

@@ -1,6 +1,7 @@
 package dev.sluice.broker.engine;
 
 import dev.sluice.broker.QueueConfig;
+
 /*
  * After failure n the bound is retryDelay * 2^(n-1), at most maxRetryDelay, and the delay lies
  * between half of the bound and all of it. As the bound doubles, no delay is shorter than the one

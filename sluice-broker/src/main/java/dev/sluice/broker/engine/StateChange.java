@@ -28,7 +28,11 @@ sealed interface StateChange {
 
   /** A message went to another queue. */
   record Moved(
-      MessageEntry from, MessageEntry to, int attempts, long availableAt, @Nullable DeadLetter deadLetter)
+      MessageEntry from,
+      MessageEntry to,
+      int attempts,
+      long availableAt,
+      @Nullable DeadLetter deadLetter)
       implements StateChange {}
 
   /** A message is gone: acknowledged, purged, expired, or its queue is deleted. */
@@ -45,7 +49,8 @@ sealed interface StateChange {
    *
    * @param until {@link #OVER} if it ended without a failure
    */
-  record LeaseChanged(MessageEntry entry, LeaseToken token, int attempts, long until) implements StateChange {}
+  record LeaseChanged(MessageEntry entry, LeaseToken token, int attempts, long until)
+      implements StateChange {}
 
   /** No lease that was stored with that batch can be in force any more. */
   record LeasesEnded(int epoch, long batch) implements StateChange {}

@@ -16,11 +16,13 @@ public interface HookEngine {
   record EnqueueContext(String queue, Map<String, String> headers, int payloadSize) {}
 
   /** What {@code on_failure} is told; {@code attempts} counts the one that failed. */
-  record FailureContext(String queue, UUID id, Map<String, String> headers, int attempts, String error) {}
+  record FailureContext(
+      String queue, UUID id, Map<String, String> headers, int attempts, String error) {}
 
   /** What {@code on_enqueue} decides. */
   record EnqueueResult(String fairnessKey, int weight, List<String> throttleKeys) {
-    public static final HookEngine.EnqueueResult DEFAULT = new HookEngine.EnqueueResult("default", 1, List.of());
+    public static final HookEngine.EnqueueResult DEFAULT =
+        new HookEngine.EnqueueResult("default", 1, List.of());
   }
 
   /** What {@code on_failure} decides. */
@@ -43,10 +45,12 @@ public interface HookEngine {
      * @param budget charged with what the script uses, also if it fails; nothing is refused for it
      * @throws HookException if the script fails or exceeds the budget of one run
      */
-    HookEngine.EnqueueResult run(HookEngine.EnqueueContext arrival, Map<String, String> config, HookBudget budget);
+    HookEngine.EnqueueResult run(
+        HookEngine.EnqueueContext arrival, Map<String, String> config, HookBudget budget);
 
     /** Runs the script for a single message. */
-    default HookEngine.EnqueueResult run(HookEngine.EnqueueContext arrival, Map<String, String> config) {
+    default HookEngine.EnqueueResult run(
+        HookEngine.EnqueueContext arrival, Map<String, String> config) {
       return run(arrival, config, new HookBudget());
     }
   }

@@ -1,8 +1,8 @@
 package dev.sluice.broker.hooks;
 
-import dev.sluice.broker.BrokerException;
 import dev.sluice.FairExecutor;
 import dev.sluice.Placement;
+import dev.sluice.broker.BrokerException;
 import dev.sluice.broker.BrokerException.Code;
 import java.time.Duration;
 import java.util.Map;

@@ -26,7 +26,8 @@ public final class BaseLibrary {
   private BaseLibrary(ResourceGuard guard) {
     this.guard = guard;
     this.next = new LibraryFunction("next", args -> LuaArguments.table(args, 1).next(args.arg(2)));
-    this.inext = new LibraryFunction("ipairs", args -> LuaArguments.table(args, 1).inext(args.arg(2)));
+    this.inext =
+        new LibraryFunction("ipairs", args -> LuaArguments.table(args, 1).inext(args.arg(2)));
   }
 
   static void addTo(LuaTable table, ResourceGuard guard) {
@@ -38,9 +39,11 @@ public final class BaseLibrary {
     LibraryFunction.add(table, "getmetatable", BaseLibrary::getmetatable);
     LibraryFunction.add(
         table, "ipairs", args -> varargsOf(base.inext, LuaArguments.table(args, 1), LuaValue.ZERO));
-    LibraryFunction.add(table, "pairs", args -> varargsOf(base.next, LuaArguments.table(args, 1), NIL));
+    LibraryFunction.add(
+        table, "pairs", args -> varargsOf(base.next, LuaArguments.table(args, 1), NIL));
     LibraryFunction.add(table, "pcall", base::pcall);
-    LibraryFunction.add(table, "rawequal", args -> LuaValue.valueOf(args.arg(1).raweq(args.arg(2))));
+    LibraryFunction.add(
+        table, "rawequal", args -> LuaValue.valueOf(args.arg(1).raweq(args.arg(2))));
     LibraryFunction.add(table, "rawget", args -> LuaArguments.table(args, 1).rawget(args.arg(2)));
     LibraryFunction.add(table, "rawlen", args -> LuaValue.valueOf(args.arg(1).rawlen()));
     LibraryFunction.add(table, "rawset", BaseLibrary::rawset);
@@ -48,7 +51,8 @@ public final class BaseLibrary {
     LibraryFunction.add(table, "setmetatable", BaseLibrary::setmetatable);
     LibraryFunction.add(table, "tonumber", BaseLibrary::tonumber);
     LibraryFunction.add(table, "tostring", args -> text(guard, LuaArguments.value(args, 1)));
-    LibraryFunction.add(table, "type", args -> LuaStrings.of(LuaArguments.value(args, 1).typename()));
+    LibraryFunction.add(
+        table, "type", args -> LuaStrings.of(LuaArguments.value(args, 1).typename()));
     LibraryFunction.add(table, "xpcall", base::xpcall);
   }
 

@@ -1,8 +1,8 @@
 package dev.sluice.broker.lua;
 
+import dev.sluice.Placement;
 import dev.sluice.broker.QueueNames;
 import dev.sluice.broker.hooks.HookEngine;
-import dev.sluice.Placement;
 import dev.sluice.broker.hooks.HookEngine.Retry;
 import dev.sluice.broker.hooks.HookException;
 import java.util.ArrayList;

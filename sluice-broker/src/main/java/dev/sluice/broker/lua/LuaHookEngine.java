@@ -1,8 +1,8 @@
 package dev.sluice.broker.lua;
 
-import dev.sluice.broker.hooks.HookEngine;
 import static java.nio.charset.StandardCharsets.UTF_8;
 
+import dev.sluice.broker.hooks.HookEngine;
 import dev.sluice.broker.hooks.HookException;
 import dev.sluice.broker.hooks.HookLimits;
 import java.io.IOException;

@@ -71,7 +71,8 @@ public final class LuaSandbox {
    *
    * @throws HookException if either fails or exceeds a budget, or the function is not there
    */
-  public LuaValue run(Prototype script, String function, Message message, Map<String, String> config) {
+  public LuaValue run(
+      Prototype script, String function, Message message, Map<String, String> config) {
     return run(script, function, message, config, new HookBudget());
   }
 

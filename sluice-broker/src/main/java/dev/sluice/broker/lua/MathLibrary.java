@@ -52,7 +52,9 @@ final class MathLibrary {
 
   private static void addUnary(LuaTable table, String name, DoubleUnaryOperator operator) {
     LibraryFunction.add(
-        table, name, args -> LuaValue.valueOf(operator.applyAsDouble(LuaArguments.number(args, 1))));
+        table,
+        name,
+        args -> LuaValue.valueOf(operator.applyAsDouble(LuaArguments.number(args, 1))));
   }
 
   private static void addBinary(LuaTable table, String name, DoubleBinaryOperator operator) {
@@ -61,7 +63,8 @@ final class MathLibrary {
         name,
         args ->
             LuaValue.valueOf(
-                operator.applyAsDouble(LuaArguments.number(args, 1), LuaArguments.number(args, 2))));
+                operator.applyAsDouble(
+                    LuaArguments.number(args, 1), LuaArguments.number(args, 2))));
   }
 
   private static Varargs fold(Varargs args, DoubleBinaryOperator operator) {

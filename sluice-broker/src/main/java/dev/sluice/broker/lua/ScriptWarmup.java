@@ -49,6 +49,8 @@ public final class ScriptWarmup {
     LuaHookEngine engine = new LuaHookEngine(AMPLE, () -> 0);
     Map<String, String> texts = Map.of("key", "value");
     engine.compileEnqueue(SCRIPT).run(new HookEngine.EnqueueContext("queue", texts, 1), texts);
-    engine.compileFailure(SCRIPT).run(new HookEngine.FailureContext("queue", new UUID(0, 0), texts, 1, ""), texts);
+    engine
+        .compileFailure(SCRIPT)
+        .run(new HookEngine.FailureContext("queue", new UUID(0, 0), texts, 1, ""), texts);
   }
 }

@@ -31,7 +31,8 @@ public final class StringLibrary {
         table, "format", args -> StringFormat.format(guard, args, LuaArguments.text(args, 1)));
     LibraryFunction.add(table, "gmatch", strings::gmatch);
     LibraryFunction.add(table, "gsub", strings::gsub);
-    LibraryFunction.add(table, "len", args -> LuaValue.valueOf(LuaArguments.text(args, 1).m_length));
+    LibraryFunction.add(
+        table, "len", args -> LuaValue.valueOf(LuaArguments.text(args, 1).m_length));
     LibraryFunction.add(table, "lower", args -> strings.map(args, StringLibrary::lower));
     LibraryFunction.add(table, "match", args -> strings.find(args, false));
     LibraryFunction.add(table, "rep", strings::rep);

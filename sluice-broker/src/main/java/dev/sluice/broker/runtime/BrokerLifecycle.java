@@ -1,10 +1,10 @@
 package dev.sluice.broker.runtime;
 
-import dev.sluice.broker.BrokerStatus;
+import dev.sluice.broker.Broker;
 import dev.sluice.broker.BrokerConfig;
 import dev.sluice.broker.BrokerException;
-import dev.sluice.broker.Broker;
 import dev.sluice.broker.BrokerException.Code;
+import dev.sluice.broker.BrokerStatus;
 import dev.sluice.broker.store.Store;
 import dev.sluice.broker.store.StoreException;
 import dev.sluice.broker.store.rocks.RocksStore;
@@ -27,8 +27,8 @@ import org.jspecify.annotations.Nullable;
  */
 
 /**
- * Owns the {@link BrokerRuntime} of a broker and replaces it, with a reopened store, after the disk was
- * full; any other failure of the store stops the broker.
+ * Owns the {@link BrokerRuntime} of a broker and replaces it, with a reopened store, after the disk
+ * was full; any other failure of the store stops the broker.
  *
  * <p>Thread-safe.
  */

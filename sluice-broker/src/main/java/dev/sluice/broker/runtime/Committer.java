@@ -1,7 +1,7 @@
 package dev.sluice.broker.runtime;
 
-import dev.sluice.broker.BrokerMetrics;
 import dev.sluice.broker.BrokerConfig;
+import dev.sluice.broker.BrokerMetrics;
 import dev.sluice.broker.engine.BatchEncoder;
 import dev.sluice.broker.engine.CommitBatch;
 import dev.sluice.broker.engine.ConsumerState;

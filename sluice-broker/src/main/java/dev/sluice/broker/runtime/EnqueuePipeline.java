@@ -1,14 +1,14 @@
 package dev.sluice.broker.runtime;
 
 import dev.sluice.broker.BrokerConfig;
-import dev.sluice.broker.Message;
 import dev.sluice.broker.BrokerException;
-import dev.sluice.broker.hooks.HookEngine;
-import dev.sluice.broker.engine.InternedPlacement;
-import dev.sluice.broker.QueueNames;
 import dev.sluice.broker.BrokerException.Code;
+import dev.sluice.broker.Message;
+import dev.sluice.broker.QueueNames;
+import dev.sluice.broker.engine.InternedPlacement;
 import dev.sluice.broker.engine.PreparedMessage;
 import dev.sluice.broker.hooks.HookBudget;
+import dev.sluice.broker.hooks.HookEngine;
 import dev.sluice.broker.hooks.HookExecutor;
 import dev.sluice.broker.store.MessageEnvelope;
 import java.util.ArrayList;
@@ -90,7 +90,8 @@ public final class EnqueuePipeline {
       QueueNames.requireBetween("bytes of message", body.length, 0, config.maxMessageBytes());
       submissions.add(
           new PreparedMessage(
-              new InternedPlacement.Spec(message.key, message.weight, message.priority, message.throttles),
+              new InternedPlacement.Spec(
+                  message.key, message.weight, message.priority, message.throttles),
               body,
               message.delay.toNanos(),
               message.timeToLive.toNanos(),
@@ -109,7 +110,10 @@ public final class EnqueuePipeline {
   }
 
   private void put(
-      String queue, List<PreparedMessage> submissions, long bytes, CompletableFuture<List<UUID>> call) {
+      String queue,
+      List<PreparedMessage> submissions,
+      long bytes,
+      CompletableFuture<List<UUID>> call) {
     boolean taken =
         inbox.putMessages(machine -> machine.intake.enqueue(queue, submissions, call), bytes);
     if (taken) {
@@ -141,7 +145,8 @@ public final class EnqueuePipeline {
     List<HookEngine.EnqueueContext> arrivals = new ArrayList<>(messages.size());
     long held = bytes;
     for (Message message : messages) {
-      arrivals.add(new HookEngine.EnqueueContext(view.name(), message.headers, message.payload.length));
+      arrivals.add(
+          new HookEngine.EnqueueContext(view.name(), message.headers, message.payload.length));
       held += bytes(message.headers);
     }
     long from = System.nanoTime();
@@ -206,6 +211,7 @@ public final class EnqueuePipeline {
         throttles.put(key, 1L);
       }
     }
-    return new InternedPlacement.Spec(assigned.fairnessKey(), assigned.weight(), priority, throttles);
+    return new InternedPlacement.Spec(
+        assigned.fairnessKey(), assigned.weight(), priority, throttles);
   }
 }

@@ -1,7 +1,7 @@
 package dev.sluice.broker.runtime;
 
-import dev.sluice.broker.QueueStats;
 import dev.sluice.broker.FairnessKeyPage;
+import dev.sluice.broker.QueueStats;
 import dev.sluice.broker.accounting.FairnessKeyCounters;
 import dev.sluice.broker.engine.BrokerQueue;
 import java.time.Duration;
@@ -47,7 +47,8 @@ public final class FairnessKeyScan {
   }
 
   public static FairnessKeyScan over(BrokerRuntime machinery, String queue) {
-    FairnessKeyScan walk = machinery.ask(engine -> new FairnessKeyScan(engine.state.line(queue), engine.state.now));
+    FairnessKeyScan walk =
+        machinery.ask(engine -> new FairnessKeyScan(engine.state.line(queue), engine.state.now));
     while (walk.keys.size() < walk.counts.length) {
       machinery.ask(engine -> walk.pass(engine.state.line(queue)));
     }

@@ -1,14 +1,14 @@
 package dev.sluice.broker.runtime;
 
-import dev.sluice.broker.engine.CommitBatch;
 import dev.sluice.broker.Broker;
-import dev.sluice.broker.Delivery;
 import dev.sluice.broker.BrokerView;
+import dev.sluice.broker.Delivery;
 import dev.sluice.broker.StoredMessage;
-import dev.sluice.broker.store.Schema;
+import dev.sluice.broker.engine.CommitBatch;
 import dev.sluice.broker.engine.MessageEntry;
 import dev.sluice.broker.engine.PendingDelivery;
 import dev.sluice.broker.store.MessageEnvelope;
+import dev.sluice.broker.store.Schema;
 import dev.sluice.broker.store.Store;
 import dev.sluice.broker.store.StoreException;
 import dev.sluice.broker.store.StoreTable;

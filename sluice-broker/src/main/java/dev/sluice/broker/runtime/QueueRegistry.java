@@ -1,14 +1,14 @@
 package dev.sluice.broker.runtime;
 
-import dev.sluice.broker.BrokerMetrics;
-import dev.sluice.broker.hooks.HookEngine;
-import dev.sluice.broker.QueueConfig;
 import dev.sluice.broker.BrokerException;
+import dev.sluice.broker.BrokerMetrics;
 import dev.sluice.broker.BrokerMetrics.Hook;
 import dev.sluice.broker.BrokerMetrics.HookOutcome;
+import dev.sluice.broker.QueueConfig;
 import dev.sluice.broker.engine.BrokerQueue;
 import dev.sluice.broker.hooks.HookBudget;
 import dev.sluice.broker.hooks.HookCircuitBreaker;
+import dev.sluice.broker.hooks.HookEngine;
 import dev.sluice.broker.hooks.HookException;
 import dev.sluice.broker.hooks.HookLimits;
 import dev.sluice.broker.lua.LuaHookEngine;
@@ -227,7 +227,8 @@ public final class QueueRegistry {
    * Returns the route of a message by {@code on_enqueue} of {@code view}; null if it has no such
    * script. Charges the run to {@code budget}.
    */
-  HookEngine.EnqueueResult assign(QueueRegistry.QueueHandle view, HookEngine.EnqueueContext arrival, HookBudget budget) {
+  HookEngine.EnqueueResult assign(
+      QueueRegistry.QueueHandle view, HookEngine.EnqueueContext arrival, HookBudget budget) {
     HookEngine.EnqueueHook hook = view.onEnqueue;
     return hook == null
         ? null
@@ -239,7 +240,8 @@ public final class QueueRegistry {
   }
 
   /** What becomes of a message that failed. */
-  HookEngine.FailureResult judge(QueueRegistry.QueueHandle view, HookEngine.FailureContext failure) {
+  HookEngine.FailureResult judge(
+      QueueRegistry.QueueHandle view, HookEngine.FailureContext failure) {
     HookEngine.FailureHook hook = view.onFailure;
     return hook == null
         ? HookEngine.Retry.AT_ONCE

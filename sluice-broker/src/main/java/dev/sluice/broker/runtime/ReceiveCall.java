@@ -11,7 +11,10 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.function.LongUnaryOperator;
 
-/** A caller's side of a {@link PendingReceive}: reads the messages, and gives back those that do not fit. */
+/**
+ * A caller's side of a {@link PendingReceive}: reads the messages, and gives back those that do not
+ * fit.
+ */
 final class ReceiveCall {
   private final Broker broker;
   private final BrokerRuntime machinery;

@@ -12,8 +12,8 @@ import java.util.function.Consumer;
 
 /**
  * Moves dead letters back to the queue they came from, in batches, without blocking a thread. With
- * {@code runScript}, {@code on_enqueue} runs on the threads of the {@link HookExecutor}, in pieces that
- * use no more than the budget of one call.
+ * {@code runScript}, {@code on_enqueue} runs on the threads of the {@link HookExecutor}, in pieces
+ * that use no more than the budget of one call.
  *
  * <p>A redrive whose future is done early, such as by a cancellation, ends after the messages it
  * has claimed.

@@ -1,12 +1,12 @@
 package dev.sluice.broker.store;
 
-import dev.sluice.broker.engine.InternedPlacement;
+import dev.sluice.broker.Durability;
 import dev.sluice.broker.LeaseToken;
 import dev.sluice.broker.QueueConfig;
 import dev.sluice.broker.QueueNames;
-import dev.sluice.broker.Durability;
 import dev.sluice.broker.engine.CommitBatch.Level;
 import dev.sluice.broker.engine.CommitBatch.Meta;
+import dev.sluice.broker.engine.InternedPlacement;
 import dev.sluice.broker.engine.MessageEntry;
 import dev.sluice.broker.engine.MovedMessageEntry;
 import java.nio.charset.StandardCharsets;
@@ -133,7 +133,8 @@ public final class Schema {
   }
 
   /** A lease as it is stored. */
-  public record StoredLease(int queueId, long sequence, LeaseToken token, int attempts, long until) {
+  public record StoredLease(
+      int queueId, long sequence, LeaseToken token, int attempts, long until) {
     public static StoredLease read(ByteReader in) {
       return new StoredLease(
           in.int32(),

@@ -1,6 +1,5 @@
 package dev.sluice.broker.store;
 
-
 /** The tables of a {@link Store}; what their rows look like is in {@link Schema}. */
 public enum StoreTable {
   /** Envelope and payload of a message; a row is put once and deleted once, ever. */

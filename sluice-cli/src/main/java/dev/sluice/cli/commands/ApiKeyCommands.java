@@ -1,9 +1,9 @@
 package dev.sluice.cli.commands;
 
-import dev.sluice.cli.runtime.OptionConverters;
 import dev.sluice.cli.runtime.CommandContext;
 import dev.sluice.cli.runtime.CommandGroup;
 import dev.sluice.cli.runtime.ExitCodes;
+import dev.sluice.cli.runtime.OptionConverters;
 import dev.sluice.cli.runtime.ServerCommand;
 import dev.sluice.cli.text.InvalidInputException;
 import dev.sluice.cli.text.JsonWriter;
@@ -126,7 +126,8 @@ public final class ApiKeyCommands extends CommandGroup {
 
     @Override
     public int run(SluiceClient client) {
-      NewApiKey wanted = NewApiKey.of(name, permissions.stream().map(ApiKeyCommands::permission).toList());
+      NewApiKey wanted =
+          NewApiKey.of(name, permissions.stream().map(ApiKeyCommands::permission).toList());
       wanted = superadmin ? wanted.asSuperadmin() : wanted;
       wanted = expires == null ? wanted : wanted.withExpiry(Instant.now().plus(expires));
       CreatedApiKey created = client.administration().createKey(wanted);

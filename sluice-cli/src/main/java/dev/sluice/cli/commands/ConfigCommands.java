@@ -80,7 +80,8 @@ public final class ConfigCommands extends CommandGroup {
   @Command(name = "list", description = "All values by key.")
   static final class ListValues extends ServerCommand {
     private static final TextTable<Map.Entry<String, String>> TABLE =
-        new TextTable<>(2, List.of("KEY", "VALUE"), entry -> List.of(entry.getKey(), entry.getValue()));
+        new TextTable<>(
+            2, List.of("KEY", "VALUE"), entry -> List.of(entry.getKey(), entry.getValue()));
 
     @Option(names = "--prefix", paramLabel = "TEXT", description = "Only keys that begin so.")
     private String prefix = "";
@@ -95,7 +96,9 @@ public final class ConfigCommands extends CommandGroup {
       if (json) {
         List<JsonWriter> entries =
             values.entrySet().stream()
-                .map(each -> JsonWriter.object().put("key", each.getKey()).put("value", each.getValue()))
+                .map(
+                    each ->
+                        JsonWriter.object().put("key", each.getKey()).put("value", each.getValue()))
                 .toList();
         out().println(JsonWriter.object().putObjects("entries", entries));
       } else {

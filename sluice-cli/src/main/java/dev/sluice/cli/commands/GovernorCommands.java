@@ -1,9 +1,9 @@
 package dev.sluice.cli.commands;
 
-import dev.sluice.cli.runtime.OptionConverters;
 import dev.sluice.cli.runtime.CommandContext;
 import dev.sluice.cli.runtime.CommandGroup;
 import dev.sluice.cli.runtime.ExitCodes;
+import dev.sluice.cli.runtime.OptionConverters;
 import dev.sluice.cli.runtime.ServerCommand;
 import dev.sluice.cli.text.JsonWriter;
 import dev.sluice.client.GovernorStatus;
@@ -55,7 +55,8 @@ public final class GovernorCommands extends CommandGroup {
     @Override
     public int run(SluiceClient client) {
       client.governor().cancel(ticket);
-      return say(JsonWriter.object().put("ticket", ticket).put("cancelled", true), "cancelled " + ticket);
+      return say(
+          JsonWriter.object().put("ticket", ticket).put("cancelled", true), "cancelled " + ticket);
     }
   }
 
@@ -135,9 +136,7 @@ public final class GovernorCommands extends CommandGroup {
       } else {
         GovernorOutput.print(explanation, out());
       }
-      return explanation.verdict() == Outcome.GRANTED
-          ? ExitCodes.OK
-          : ExitCodes.LIMITED;
+      return explanation.verdict() == Outcome.GRANTED ? ExitCodes.OK : ExitCodes.LIMITED;
     }
   }
 

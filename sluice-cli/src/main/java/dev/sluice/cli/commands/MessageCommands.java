@@ -1,9 +1,9 @@
 package dev.sluice.cli.commands;
 
-import dev.sluice.cli.runtime.OptionConverters;
 import dev.sluice.cli.runtime.CommandContext;
 import dev.sluice.cli.runtime.CommandGroup;
 import dev.sluice.cli.runtime.ExitCodes;
+import dev.sluice.cli.runtime.OptionConverters;
 import dev.sluice.cli.text.InvalidInputException;
 import dev.sluice.cli.text.JsonWriter;
 import dev.sluice.cli.text.TerminalText;
@@ -59,7 +59,9 @@ public final class MessageCommands extends CommandGroup {
 
     private String text(StoredMessage message) {
       boolean screen = surroundings.terminals().screen();
-      return TerminalText.line(message.id()) + "  " + MessageOutput.payload(message.payload(), screen);
+      return TerminalText.line(message.id())
+          + "  "
+          + MessageOutput.payload(message.payload(), screen);
     }
   }
 

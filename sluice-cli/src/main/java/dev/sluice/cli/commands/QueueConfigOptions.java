@@ -1,7 +1,7 @@
 package dev.sluice.cli.commands;
 
-import dev.sluice.cli.runtime.OptionConverters;
 import dev.sluice.cli.runtime.InputFiles;
+import dev.sluice.cli.runtime.OptionConverters;
 import dev.sluice.cli.text.InvalidInputException;
 import dev.sluice.cli.text.Quoting;
 import dev.sluice.client.QueueConfig;
@@ -130,9 +130,7 @@ final class QueueConfigOptions {
   }
 
   private static <T> QueueConfig with(
-      QueueConfig settings,
-      @Nullable T given,
-      BiFunction<QueueConfig, T, QueueConfig> setting) {
+      QueueConfig settings, @Nullable T given, BiFunction<QueueConfig, T, QueueConfig> setting) {
     return given == null ? settings : setting.apply(settings, given);
   }
 

@@ -134,7 +134,8 @@ final class QueueOutput {
           out,
           "unknown throttle keys",
           "%d messages, the latest named %s"
-              .formatted(status.unknownThrottles(), TerminalText.lines(status.unknownThrottleKey())));
+              .formatted(
+                  status.unknownThrottles(), TerminalText.lines(status.unknownThrottleKey())));
     }
   }
 

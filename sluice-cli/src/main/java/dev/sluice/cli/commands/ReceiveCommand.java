@@ -1,14 +1,14 @@
 package dev.sluice.cli.commands;
 
-import dev.sluice.cli.runtime.OptionConverters;
 import dev.sluice.cli.runtime.CommandContext;
 import dev.sluice.cli.runtime.ExitCodes;
+import dev.sluice.cli.runtime.OptionConverters;
 import dev.sluice.cli.runtime.ServerCommand;
 import dev.sluice.cli.text.InvalidInputException;
 import dev.sluice.cli.text.TerminalText;
 import dev.sluice.client.Delivery;
-import dev.sluice.client.SluiceClient;
 import dev.sluice.client.MessageConsumer;
+import dev.sluice.client.SluiceClient;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -118,6 +118,8 @@ final class ReceiveCommand extends QueueCommands.QueueCommand {
 
   private String text(Delivery message) {
     String payload = MessageOutput.payload(message.payload(), surroundings.terminals().screen());
-    return ack ? payload : TerminalText.line(message.id() + "  " + message.lease()) + "  " + payload;
+    return ack
+        ? payload
+        : TerminalText.line(message.id() + "  " + message.lease()) + "  " + payload;
   }
 }

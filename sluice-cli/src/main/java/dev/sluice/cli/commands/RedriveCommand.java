@@ -1,7 +1,7 @@
 package dev.sluice.cli.commands;
 
-import dev.sluice.cli.runtime.OptionConverters;
 import dev.sluice.cli.runtime.CommandContext;
+import dev.sluice.cli.runtime.OptionConverters;
 import dev.sluice.cli.runtime.ProgressLine;
 import dev.sluice.cli.text.InvalidInputException;
 import dev.sluice.cli.text.JsonWriter;

@@ -94,7 +94,8 @@ final class SendCommand extends QueueCommands.QueueCommand {
         ProgressLine progress =
             new ProgressLine(err(), surroundings.terminals().error(), InputFiles.size(source))) {
       long bytes = 0;
-      for (String line; (line = InputFiles.next(reader, source)) != null && failure.get() == null; ) {
+      for (String line;
+          (line = InputFiles.next(reader, source)) != null && failure.get() == null; ) {
         byte[] content = line.getBytes(StandardCharsets.UTF_8);
         bytes += content.length + 1;
         CompletableFuture<String> unused =

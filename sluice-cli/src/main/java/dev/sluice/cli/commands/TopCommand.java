@@ -1,10 +1,10 @@
 package dev.sluice.cli.commands;
 
-import dev.sluice.cli.runtime.OptionConverters;
 import dev.sluice.cli.runtime.AlternateScreen;
 import dev.sluice.cli.runtime.CommandContext;
 import dev.sluice.cli.runtime.CommandTimer;
 import dev.sluice.cli.runtime.ExitCodes;
+import dev.sluice.cli.runtime.OptionConverters;
 import dev.sluice.cli.runtime.ServerCommand;
 import dev.sluice.cli.text.InvalidInputException;
 import dev.sluice.cli.text.JsonWriter;

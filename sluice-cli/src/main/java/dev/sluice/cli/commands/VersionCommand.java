@@ -43,7 +43,10 @@ public final class VersionCommand extends ServerCommand {
   }
 
   private static JsonWriter own() {
-    return JsonWriter.object().put("version", BuildVersion.number()).put("java", java()).put("os", os());
+    return JsonWriter.object()
+        .put("version", BuildVersion.number())
+        .put("java", java())
+        .put("os", os());
   }
 
   private static String java() {

@@ -1,10 +1,10 @@
 package dev.sluice.cli.demo;
 
-import dev.sluice.cli.runtime.OptionConverters;
 import dev.sluice.cli.runtime.BaseCommand;
 import dev.sluice.cli.runtime.CommandContext;
 import dev.sluice.cli.runtime.CommandTimer;
 import dev.sluice.cli.runtime.ExitCodes;
+import dev.sluice.cli.runtime.OptionConverters;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
@@ -93,7 +93,8 @@ public final class DemoCommand extends BaseCommand {
 
   private Optional<DemoResult> play(DemoServer server, CommandTimer pacer) {
     try (DemoView view = view(server)) {
-      return new DemoRunner(quick ? DemoScenario.QUICK : DemoScenario.FULL, server, pacer, view).play();
+      return new DemoRunner(quick ? DemoScenario.QUICK : DemoScenario.FULL, server, pacer, view)
+          .play();
     }
   }
 

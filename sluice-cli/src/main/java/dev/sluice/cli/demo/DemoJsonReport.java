@@ -41,7 +41,9 @@ public final class DemoJsonReport {
         .put("charged", model.chargedTokens())
         .put("legalAtMost", model.legalTokens())
         .put("withinLimit", model.isLegal())
-        .putObjects("classes", model.classes().stream().map(ModelCallLog.PriorityClassStats::json).toList());
+        .putObjects(
+            "classes",
+            model.classes().stream().map(ModelCallLog.PriorityClassStats::json).toList());
   }
 
   private static JsonWriter crash(DemoResult figures) {

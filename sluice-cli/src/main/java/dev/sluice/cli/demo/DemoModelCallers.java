@@ -34,7 +34,10 @@ public final class DemoModelCallers implements AutoCloseable {
 
   /** So many calls a second: five times what the budget has. */
   static final List<DemoModelCallers.CallerLoad> DEMANDS =
-      List.of(new DemoModelCallers.CallerLoad("P0_clinical", 3), new DemoModelCallers.CallerLoad("P1_user", 9), new DemoModelCallers.CallerLoad("P2_batch", 18));
+      List.of(
+          new DemoModelCallers.CallerLoad("P0_clinical", 3),
+          new DemoModelCallers.CallerLoad("P1_user", 9),
+          new DemoModelCallers.CallerLoad("P2_batch", 18));
 
   public static final String BUDGETS =
       """
@@ -85,7 +88,8 @@ public final class DemoModelCallers implements AutoCloseable {
    * @param millis the callers' clock
    * @param failed is told what nobody expects, perhaps more than once
    */
-  DemoModelCallers(GovernorClient governor, ModelCallLog log, LongSupplier millis, Consumer<Throwable> failed) {
+  DemoModelCallers(
+      GovernorClient governor, ModelCallLog log, LongSupplier millis, Consumer<Throwable> failed) {
     this.governor = governor;
     this.log = log;
     this.millis = millis;

@@ -36,7 +36,8 @@ public record DemoResult(
    * @param unansweredSends messages that were sent and not confirmed
    * @param unsettled messages that were delivered and not yet acknowledged
    */
-  public record CrashStats(long afterMillis, long readyMillis, long unansweredSends, long unsettled) {}
+  public record CrashStats(
+      long afterMillis, long readyMillis, long unansweredSends, long unsettled) {}
 
   /**
    * What callers of the model got.
@@ -45,7 +46,8 @@ public record DemoResult(
    * @param legalTokens burst + rate · time at most
    * @param classes by class
    */
-  public record ModelStats(long chargedTokens, long legalTokens, List<ModelCallLog.PriorityClassStats> classes) {
+  public record ModelStats(
+      long chargedTokens, long legalTokens, List<ModelCallLog.PriorityClassStats> classes) {
     public ModelStats {
       classes = List.copyOf(classes);
     }

@@ -79,7 +79,8 @@ public final class DemoRunner {
   Optional<DemoResult> play() {
     try (SluiceClient client = connect(server);
         DemoTenants tenants = new DemoTenants(client, log, this::failed);
-        DemoModelCallers callers = new DemoModelCallers(client.governor(), calls, this::millis, this::failed)) {
+        DemoModelCallers callers =
+            new DemoModelCallers(client.governor(), calls, this::millis, this::failed)) {
       begin(tenants, callers);
       if (!watch(client, tenants, callers)) {
         // Nobody waits for answers of a server that is gone.
@@ -102,7 +103,8 @@ public final class DemoRunner {
   private void begin(DemoTenants tenants, DemoModelCallers callers) {
     view.event(millis(), "noisy sends %,d messages at once".formatted(scenario.flood()));
     tenants.flood("first-", scenario.flood(), Duration.ZERO);
-    view.event(millis(), DemoModelCallers.MODEL + " is asked for 5 times its budget, in three classes");
+    view.event(
+        millis(), DemoModelCallers.MODEL + " is asked for 5 times its budget, in three classes");
     callers.begin(DemoModelCallers.DEMANDS);
   }
 

@@ -45,7 +45,8 @@ public final class DemoScreenView implements DemoView {
   }
 
   /** What to show. */
-  public static List<String> lines(String console, double rate, DemoStatus status, List<String> events) {
+  public static List<String> lines(
+      String console, double rate, DemoStatus status, List<String> events) {
     List<String> lines = new ArrayList<>();
     lines.add(
         "sluice demo  %s  server %s, console %s"

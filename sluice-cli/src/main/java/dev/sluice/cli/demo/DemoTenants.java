@@ -2,11 +2,11 @@ package dev.sluice.cli.demo;
 
 import dev.sluice.client.Delivery;
 import dev.sluice.client.Message;
+import dev.sluice.client.MessageConsumer;
 import dev.sluice.client.Producer;
 import dev.sluice.client.QueueConfig;
 import dev.sluice.client.SluiceClient;
 import dev.sluice.client.SluiceClientException;
-import dev.sluice.client.MessageConsumer;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;

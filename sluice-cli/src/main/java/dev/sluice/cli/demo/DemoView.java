@@ -1,6 +1,5 @@
 package dev.sluice.cli.demo;
 
-
 /** Shows the demo to somebody while it goes on. Called by one thread. */
 public interface DemoView extends AutoCloseable {
   /** Something happened. */

@@ -130,7 +130,10 @@ public final class MessageLog {
   public synchronized List<MessageLog.DeliveryRecord> passages() {
     return entries.values().stream()
         .filter(entry -> entry.deliveries > 0)
-        .map(entry -> new MessageLog.DeliveryRecord(entry.tenant, entry.arrivedMillis, entry.grantedMillis))
+        .map(
+            entry ->
+                new MessageLog.DeliveryRecord(
+                    entry.tenant, entry.arrivedMillis, entry.grantedMillis))
         .toList();
   }
 

@@ -67,7 +67,8 @@ public final class ModelCallLog {
     return calls.stream().flatMapToLong(call -> call.grantedMillis.stream()).sorted().toArray();
   }
 
-  public synchronized ModelCallLog.PriorityClassStats of(String priority, Downtime outage, long nowMillis) {
+  public synchronized ModelCallLog.PriorityClassStats of(
+      String priority, Downtime outage, long nowMillis) {
     List<Call> mine = calls.stream().filter(call -> call.priority.equals(priority)).toList();
     return new ModelCallLog.PriorityClassStats(
         priority,

@@ -33,7 +33,10 @@ public record RateStats(long granted, long millis, Window worst, Window worstSec
     }
 
     JsonWriter json() {
-      return JsonWriter.object().put("granted", granted).put("millis", millis).put("legalAtMost", legal);
+      return JsonWriter.object()
+          .put("granted", granted)
+          .put("millis", millis)
+          .put("legalAtMost", legal);
     }
   }
 

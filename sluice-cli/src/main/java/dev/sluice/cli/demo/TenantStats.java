@@ -31,10 +31,12 @@ public record TenantStats(
    * The same arrivals and the same grants, handed out in the order of arrival. A FIFO could have
    * done that: at any time there have been no more grants than arrivals.
    */
-  public static List<MessageLog.DeliveryRecord> inOneFifo(List<MessageLog.DeliveryRecord> passages) {
+  public static List<MessageLog.DeliveryRecord> inOneFifo(
+      List<MessageLog.DeliveryRecord> passages) {
     List<MessageLog.DeliveryRecord> arrivals = new ArrayList<>(passages);
     arrivals.sort(Comparator.comparingLong(MessageLog.DeliveryRecord::arrivedMillis));
-    long[] grants = passages.stream().mapToLong(MessageLog.DeliveryRecord::grantedMillis).sorted().toArray();
+    long[] grants =
+        passages.stream().mapToLong(MessageLog.DeliveryRecord::grantedMillis).sorted().toArray();
     List<MessageLog.DeliveryRecord> fifo = new ArrayList<>();
     for (int i = 0; i < grants.length; i++) {
       MessageLog.DeliveryRecord arrival = arrivals.get(i);
@@ -43,7 +45,8 @@ public record TenantStats(
     return fifo;
   }
 
-  private static WaitStats waits(String tenant, List<MessageLog.DeliveryRecord> passages, Downtime outage) {
+  private static WaitStats waits(
+      String tenant, List<MessageLog.DeliveryRecord> passages, Downtime outage) {
     return WaitStats.of(
         passages.stream()
             .filter(each -> each.tenant().equals(tenant))

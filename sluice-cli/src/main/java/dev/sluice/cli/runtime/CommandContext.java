@@ -18,7 +18,8 @@ public record CommandContext(
     Map<String, String> environment,
     Supplier<CommandTimer> pacers) {
   public static CommandContext ofProcess() {
-    return new CommandContext(System.in, TerminalInfo.ofProcess(), System.getenv(), SystemCommandTimer::new);
+    return new CommandContext(
+        System.in, TerminalInfo.ofProcess(), System.getenv(), SystemCommandTimer::new);
   }
 
   /** Whether somebody watches the standard output, so that a line may be rewritten. */

@@ -49,7 +49,9 @@ final class BucketTextReport {
   private static String describe(Limit limit) {
     String capacity = "capacity " + limit.capacity();
     if (limit instanceof Limit.Balanced balanced) {
-      return capacity + ", refill " + new RefillRate(balanced.refillTokens(), balanced.refillPeriod());
+      return capacity
+          + ", refill "
+          + new RefillRate(balanced.refillTokens(), balanced.refillPeriod());
     }
     return limit instanceof Limit.Strict strict
         ? capacity + ", full again every " + Durations.format(strict.period().toNanos())

@@ -1,7 +1,7 @@
 package dev.sluice.cli.simulate;
 
-import dev.sluice.cli.runtime.OptionConverters;
 import dev.sluice.Limit;
+import dev.sluice.cli.runtime.OptionConverters;
 import dev.sluice.cli.text.InvalidInputException;
 import dev.sluice.cli.text.RefillRate;
 import java.time.Duration;

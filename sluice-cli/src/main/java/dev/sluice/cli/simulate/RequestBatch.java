@@ -36,7 +36,10 @@ record RequestBatch(long timeNanos, long tokens, int count) {
     int count = COUNT.matcher(text).matches() ? Integer.parseInt(text) : 0;
     if (count == 0) {
       throw new InvalidInputException(
-          "COUNT must be a whole number from 1 to " + RequestParser.MAX_COUNT + ": " + Quoting.of(text));
+          "COUNT must be a whole number from 1 to "
+              + RequestParser.MAX_COUNT
+              + ": "
+              + Quoting.of(text));
     }
     return count;
   }

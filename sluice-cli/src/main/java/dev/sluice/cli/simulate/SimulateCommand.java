@@ -1,9 +1,9 @@
 package dev.sluice.cli.simulate;
 
-import dev.sluice.cli.runtime.OptionConverters;
 import dev.sluice.Limit;
 import dev.sluice.cli.runtime.BaseCommand;
 import dev.sluice.cli.runtime.CommandContext;
+import dev.sluice.cli.runtime.OptionConverters;
 import dev.sluice.cli.runtime.ProgressLine;
 import dev.sluice.cli.text.InvalidInputException;
 import java.io.BufferedWriter;

@@ -66,7 +66,9 @@ public final class JsonWriter {
     return quoted.append('"').toString();
   }
 
-  /** What is not {@link TerminalText} is escaped: the same to a reader, and harmless on a terminal. */
+  /**
+   * What is not {@link TerminalText} is escaped: the same to a reader, and harmless on a terminal.
+   */
   private static void append(StringBuilder quoted, int character) {
     if (character == '"' || character == '\\') {
       quoted.append('\\').appendCodePoint(character);

@@ -1,6 +1,5 @@
 package dev.sluice.cli.text;
 
-
 /** A user's text as messages show it. */
 public final class Quoting {
   /** Enough to recognise it, short enough for one line. */

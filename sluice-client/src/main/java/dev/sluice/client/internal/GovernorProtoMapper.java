@@ -1,11 +1,11 @@
 package dev.sluice.client.internal;
 
-import dev.sluice.client.TokenExplanation;
+import dev.sluice.client.BudgetDimension;
 import dev.sluice.client.GovernorStatus;
 import dev.sluice.client.SluiceClientException;
-import dev.sluice.client.BudgetDimension;
 import dev.sluice.client.SluiceClientException.Code;
 import dev.sluice.client.TokenDecision;
+import dev.sluice.client.TokenExplanation;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.LinkedHashMap;
@@ -115,7 +115,8 @@ public final class GovernorProtoMapper {
     };
   }
 
-  private static TokenExplanation.DimensionStatus part(dev.sluice.proto.v1.TokenExplanation.Part wire) {
+  private static TokenExplanation.DimensionStatus part(
+      dev.sluice.proto.v1.TokenExplanation.Part wire) {
     return new TokenExplanation.DimensionStatus(
         dimension(wire.getDimension()),
         wire.getCapacity(),

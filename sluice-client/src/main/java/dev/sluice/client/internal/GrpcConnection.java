@@ -58,7 +58,8 @@ public final class GrpcConnection implements AutoCloseable {
   }
 
   /** Waits so long for the answer, whatever others wait. */
-  public <Q, A> CompletableFuture<A> call(MethodDescriptor<Q, A> method, Q request, Duration timeout) {
+  public <Q, A> CompletableFuture<A> call(
+      MethodDescriptor<Q, A> method, Q request, Duration timeout) {
     CompletableFuture<A> answer = new CompletableFuture<>();
     CallOptions options =
         CallOptions.DEFAULT.withDeadlineAfter(timeout.toNanos(), TimeUnit.NANOSECONDS);

@@ -1,10 +1,10 @@
 package dev.sluice.client.internal;
 
-import dev.sluice.client.TokenDecision;
-import dev.sluice.client.TokenRequest;
 import dev.sluice.client.SluiceClientException;
 import dev.sluice.client.SluiceClientException.Code;
+import dev.sluice.client.TokenDecision;
 import dev.sluice.client.TokenDecision.Reason;
+import dev.sluice.client.TokenRequest;
 import dev.sluice.proto.v1.CancelTicketRequest;
 import dev.sluice.proto.v1.GovernorGrpc;
 import dev.sluice.proto.v1.PollTicketRequest;

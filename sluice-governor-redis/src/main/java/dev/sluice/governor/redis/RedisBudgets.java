@@ -32,8 +32,8 @@ import org.jspecify.annotations.Nullable;
  * granted or queued as in a single process, by priority, and callers that wait for a ticket go on
  * waiting. On return the node reports what is open; nothing is charged. Settlements of what Redis
  * granted are kept and sent on return. A request that Redis did not answer before the outage was
- * declared is refused as {@link dev.sluice.governor.TokenDecision.Reason#UNAVAILABLE}. What nobody can
- * say without Redis fails with {@link BudgetUnavailableException}.
+ * declared is refused as {@link dev.sluice.governor.TokenDecision.Reason#UNAVAILABLE}. What nobody
+ * can say without Redis fails with {@link BudgetUnavailableException}.
  *
  * <p>Futures may complete on a thread of the connection, where nobody must block, except for those
  * who wait for a ticket.

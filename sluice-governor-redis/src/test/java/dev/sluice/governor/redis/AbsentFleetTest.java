@@ -139,7 +139,8 @@ final class AbsentFleetTest {
       }
       if (!resting
           && held.size() < MOST_OF_A_NODE
-          && get(rig.store.tryNow(request(1))).orElse(null) instanceof TokenDecision.Granted grant) {
+          && get(rig.store.tryNow(request(1))).orElse(null)
+              instanceof TokenDecision.Granted grant) {
         count(1);
         held.add(new Held(grant, System.nanoTime() + 50_000_000 + random.nextInt(200_000_000)));
       }

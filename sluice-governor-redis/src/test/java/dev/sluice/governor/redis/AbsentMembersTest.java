@@ -30,7 +30,8 @@ final class AbsentMembersTest {
   private int asked;
 
   private void configure(ModelBudget budget) {
-    scripts.run("rules", START, TimedScripts.configuration("m", budget, WaitingListConfig.DEFAULTS));
+    scripts.run(
+        "rules", START, TimedScripts.configuration("m", budget, WaitingListConfig.DEFAULTS));
   }
 
   private static String absent(double share, long from) {

@@ -1,9 +1,9 @@
 package dev.sluice.governor.redis;
 
-import dev.sluice.governor.redis.store.AdjustmentState;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.sluice.governor.ProviderAdjustment;
+import dev.sluice.governor.redis.store.AdjustmentState;
 import dev.sluice.governor.spi.StoreTimer;
 import java.time.Duration;
 import org.jspecify.annotations.Nullable;
@@ -46,7 +46,8 @@ final class AdjustmentsTest {
   void confirmed_isNotSentAgain() {
     hear(0.5, 7L, 0);
     assertThat(adjustments.unconfirmed()).isNull();
-    assertThat(in(adjustments.inForce())).isEqualTo(new ProviderAdjustment(0.5, null, Duration.ZERO));
+    assertThat(in(adjustments.inForce()))
+        .isEqualTo(new ProviderAdjustment(0.5, null, Duration.ZERO));
   }
 
   @Test
@@ -79,7 +80,8 @@ final class AdjustmentsTest {
     assertThat(in(adjustments.unconfirmed()))
         .isEqualTo(new ProviderAdjustment(0.5, null, Duration.ofSeconds(15)));
     seconds(15);
-    assertThat(in(adjustments.unconfirmed())).isEqualTo(new ProviderAdjustment(0.5, null, Duration.ZERO));
+    assertThat(in(adjustments.unconfirmed()))
+        .isEqualTo(new ProviderAdjustment(0.5, null, Duration.ZERO));
   }
 
   @Test

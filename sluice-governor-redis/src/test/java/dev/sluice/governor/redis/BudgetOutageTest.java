@@ -166,7 +166,8 @@ final class BudgetOutageTest {
     assertThat(rig.refused(501)).isEqualTo(TokenDecision.Reason.UNAVAILABLE);
     long from = System.nanoTime();
     TokenDecision.Queued queued = (TokenDecision.Queued) rig.ask(500);
-    assertThat(get(rig.store.await(queued.ticket()))).containsInstanceOf(TokenDecision.Granted.class);
+    assertThat(get(rig.store.await(queued.ticket())))
+        .containsInstanceOf(TokenDecision.Granted.class);
     assertThat(Duration.ofNanos(System.nanoTime() - from)).isGreaterThan(Duration.ofMillis(500));
     redis.restart();
     rig.awaitReturned();
@@ -225,7 +226,8 @@ final class BudgetOutageTest {
     assertThat(rig.ask(keyed)).isEqualTo(granted);
     assertThat(get(rig.store.find(keyed))).contains(granted);
     comeBack();
-    assertThat(((TokenDecision.Granted) rig.ask(keyed)).reservation()).isEqualTo(granted.reservation());
+    assertThat(((TokenDecision.Granted) rig.ask(keyed)).reservation())
+        .isEqualTo(granted.reservation());
     assertThat(get(rig.store.settle(granted.reservation(), 20))).isPresent();
     assertThat(rig.ask(keyed)).isNotEqualTo(granted);
   }
@@ -275,7 +277,8 @@ final class BudgetOutageTest {
           .isInstanceOf(BudgetUnavailableException.class)
           .hasMessageContaining("kept");
       assertThat(get(rig.store.extend(second.reservation()))).isTrue();
-      assertAway(rig.store.extend("r" + BudgetStoreSupport.tagOf("sonnet") + "-" + "ab".repeat(16)));
+      assertAway(
+          rig.store.extend("r" + BudgetStoreSupport.tagOf("sonnet") + "-" + "ab".repeat(16)));
       comeBack();
       until("all are settled", () -> rig.running() == 1);
       assertThat(rig.consumed()).isEqualTo(150 + 200 + 40);

@@ -44,7 +44,8 @@ class FleetReadmeTest {
     try (RedisServer redis = RedisServer.start()) {
       String url = redis.uri();
       BudgetStore.Factory fleet = RedisBudgets.at(url); // redis://localhost:6379
-      try (Governor governor = Governor.over(BudgetConfigReader.read(file), fleet)) { // alike at every node
+      try (Governor governor =
+          Governor.over(BudgetConfigReader.read(file), fleet)) { // alike at every node
         TokenRequest request =
             TokenRequest.of("AX9F7E2B-sonnet-4-5", 5_000, "P1_user").withIdempotencyKey("job-7");
         TokenDecision outcome = governor.request(request);

@@ -95,7 +95,8 @@ final class KeyedOutageTest {
     TokenDecision.Granted granted = rig.grantedSoon(KEYED);
     comeBack();
     awaitRunning(1);
-    assertThat(((TokenDecision.Granted) rig.ask(KEYED)).reservation()).isEqualTo(granted.reservation());
+    assertThat(((TokenDecision.Granted) rig.ask(KEYED)).reservation())
+        .isEqualTo(granted.reservation());
     assertThat(get(rig.store.settle(granted.reservation(), 10))).isPresent();
     assertThat(rig.running()).isZero();
   }
@@ -114,7 +115,8 @@ final class KeyedOutageTest {
   @Test
   void keyOfAReport_isNotTakenFromAnotherNode() {
     TimedScripts scripts = new TimedScripts(redis);
-    scripts.run("rules", 1, TimedScripts.configuration("sonnet", BUDGET, WaitingListConfig.DEFAULTS));
+    scripts.run(
+        "rules", 1, TimedScripts.configuration("sonnet", BUDGET, WaitingListConfig.DEFAULTS));
     scripts.run(ONE, "ask", 2, ask("a", "k"));
     // Another node has asked for it, too, and was told of it.
     scripts.run(OTHER, "ask", 3, ask("b", "k"));
@@ -126,7 +128,8 @@ final class KeyedOutageTest {
   @Test
   void unansweredUnderTheKeyOfAReport_isGivenBack_once() {
     TimedScripts scripts = new TimedScripts(redis);
-    scripts.run("rules", 1, TimedScripts.configuration("sonnet", BUDGET, WaitingListConfig.DEFAULTS));
+    scripts.run(
+        "rules", 1, TimedScripts.configuration("sonnet", BUDGET, WaitingListConfig.DEFAULTS));
     scripts.run(ONE, "ask", 2, ask("a", "k"));
     assertThat(scripts.run(ONE, "report", 3, granted("1", "c", "k"))).isEqualTo(List.of(1L));
     assertThat(scripts.run(ONE, "settle", 4, List.of("settle", "a", "1"))).isEmpty();

@@ -101,8 +101,8 @@ class LongLineTest {
   }
 
   /** In this order. */
-  private static List<TokenDecision> ask(BudgetStore store, int count, IntFunction<TokenRequest> each)
-      throws Exception {
+  private static List<TokenDecision> ask(
+      BudgetStore store, int count, IntFunction<TokenRequest> each) throws Exception {
     List<CompletableFuture<TokenDecision>> asked = new ArrayList<>();
     for (int i = 0; i < count; i++) {
       asked.add(store.request(each.apply(i)));
@@ -123,7 +123,8 @@ class LongLineTest {
     try (RedisServer redis = RedisServer.start();
         BudgetStore store = open(redis, config(60, 1_000))) {
       get(store.request(TokenRequest.of(MODEL, 1_000, P1)));
-      List<TokenDecision> waiting = ask(store, MANY, i -> TokenRequest.of(MODEL, i == 1 ? 900 : 100, P1));
+      List<TokenDecision> waiting =
+          ask(store, MANY, i -> TokenRequest.of(MODEL, i == 1 ? 900 : 100, P1));
       CompletableFuture<Optional<TokenDecision>> first = store.await(ticket(waiting.get(0)));
       CompletableFuture<Optional<TokenDecision>> large = store.await(ticket(waiting.get(1)));
       CompletableFuture<Optional<TokenDecision>> third = store.await(ticket(waiting.get(2)));
@@ -135,7 +136,8 @@ class LongLineTest {
           .get()
           .isInstanceOfSatisfying(
               Denied.class,
-              refused -> assertThat(refused.reason()).isEqualTo(TokenDecision.Reason.EXCEEDS_CAPACITY));
+              refused ->
+                  assertThat(refused.reason()).isEqualTo(TokenDecision.Reason.EXCEEDS_CAPACITY));
       assertThat(get(third)).get().isInstanceOf(TokenDecision.Granted.class);
       Optional<TokenDecision> last = get(store.poll(ticket(waiting.get(MANY - 1))));
       assertThat(last).get().isInstanceOf(TokenDecision.Queued.class);
@@ -194,7 +196,8 @@ class LongLineTest {
           .get()
           .isInstanceOfSatisfying(
               Denied.class,
-              refused -> assertThat(refused.reason()).isEqualTo(TokenDecision.Reason.EXCEEDS_CAPACITY));
+              refused ->
+                  assertThat(refused.reason()).isEqualTo(TokenDecision.Reason.EXCEEDS_CAPACITY));
       assertThat(redis.command("ZCARD", line)).isEqualTo(0L);
     }
   }
@@ -217,7 +220,8 @@ class LongLineTest {
       assertThat(get(store.poll(ticket(waiting.get(MANY - 1)))))
           .get()
           .isInstanceOfSatisfying(
-              TokenDecision.Queued.class, queued -> assertThat(queued.queuePosition()).isEqualTo(MANY));
+              TokenDecision.Queued.class,
+              queued -> assertThat(queued.queuePosition()).isEqualTo(MANY));
       assertThat(get(store.request(TokenRequest.of(MODEL, 1, "P4_new"))))
           .isInstanceOf(TokenDecision.Queued.class);
     }
@@ -232,7 +236,8 @@ class LongLineTest {
       ModelBudget budget =
           ModelBudget.of(6_000_000, 100_000, Allocation.OFF)
               .withTenants(Map.of("*", new ModelBudget.TenantBudget(60, 10, 1)));
-      scripts.run("rules", now, TimedScripts.configuration(MODEL, budget, WaitingListConfig.DEFAULTS));
+      scripts.run(
+          "rules", now, TimedScripts.configuration(MODEL, budget, WaitingListConfig.DEFAULTS));
       for (int i = 0; i < many; i++) {
         assertThat(ask(scripts, now, "spent" + i, "t" + i)).isEqualTo("g");
       }

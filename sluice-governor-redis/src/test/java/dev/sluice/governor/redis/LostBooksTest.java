@@ -73,7 +73,8 @@ final class LostBooksTest {
     WaitingListConfig usual = WaitingListConfig.DEFAULTS;
     return new BudgetConfig(
         Map.of("sonnet", budget),
-        new WaitingListConfig(usual.maxLine(), patience, life, usual.drainBatch(), usual.refillInterval()),
+        new WaitingListConfig(
+            usual.maxLine(), patience, life, usual.drainBatch(), usual.refillInterval()),
         AlertConfig.DEFAULTS,
         Map.of(),
         List.of());
@@ -100,7 +101,8 @@ final class LostBooksTest {
     BudgetConfig config = config(FAST.withTenants(Map.of("t", slow, "*", slow)));
     OutageRig old = open(2, config);
     for (String tenant : List.of("t", "other")) {
-      assertThat(old.ask(request(100).withTenant(tenant))).isInstanceOf(TokenDecision.Granted.class);
+      assertThat(old.ask(request(100).withTenant(tenant)))
+          .isInstanceOf(TokenDecision.Granted.class);
     }
     awaitListener();
     redis.command("FLUSHALL");
@@ -178,7 +180,8 @@ final class LostBooksTest {
     during(Duration.ofMillis(1_700));
     assertThat(one.running()).isEqualTo(2);
     assertThat(get(one.store.tryNow(request(1)))).isEmpty();
-    assertThat(((TokenDecision.Granted) one.ask(keyed)).reservation()).isEqualTo(second.reservation());
+    assertThat(((TokenDecision.Granted) one.ask(keyed)).reservation())
+        .isEqualTo(second.reservation());
     assertThat(get(other.store.settle(first.reservation(), 10))).isPresent();
     assertThat(get(one.store.settle(second.reservation(), 10))).isPresent();
     assertThat(one.running()).isZero();
@@ -213,7 +216,8 @@ final class LostBooksTest {
     assertThat(other.ask(keyed)).isInstanceOf(TokenDecision.Granted.class);
     get(other.store.settle(toldByBoth.reservation(), 10));
     String given =
-        ((TokenDecision.Granted) teller.ask(request(10).withIdempotencyKey("cancelled"))).reservation();
+        ((TokenDecision.Granted) teller.ask(request(10).withIdempotencyKey("cancelled")))
+            .reservation();
     assertThat(get(other.store.cancel(given.replaceFirst("r", "t")))).isTrue();
     hearOf(teller, other);
     redis.command("FLUSHALL");
@@ -432,7 +436,8 @@ final class LostBooksTest {
 
   /** Once, so that Redis is not lost. */
   private void settledAfterALateExtension(OutageRig rig, Consumer<TokenDecision.Granted> ending) {
-    TokenDecision.Granted granted = (TokenDecision.Granted) rig.ask(request(10).withIdempotencyKey("k"));
+    TokenDecision.Granted granted =
+        (TokenDecision.Granted) rig.ask(request(10).withIdempotencyKey("k"));
     redis.command("CLIENT", "PAUSE", "130", "ALL");
     assertThat(get(rig.store.extend(granted.reservation()))).isTrue();
     until("Redis answers", () -> redis.command("PING") != null);
@@ -448,7 +453,8 @@ final class LostBooksTest {
     TokenDecision.Granted running = rig.granted(10);
     TokenDecision.Queued queued = (TokenDecision.Queued) rig.ask(10);
     get(rig.store.settle(running.reservation(), 10));
-    assertThat(get(rig.store.poll(queued.ticket()))).containsInstanceOf(TokenDecision.Granted.class);
+    assertThat(get(rig.store.poll(queued.ticket())))
+        .containsInstanceOf(TokenDecision.Granted.class);
     redis.command("FLUSHALL");
     until("it is held", () -> rig.running() == 1);
     lose(rig);

@@ -8,11 +8,11 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import dev.sluice.governor.Allocation;
 import dev.sluice.governor.BudgetListener;
 import dev.sluice.governor.BudgetStore;
-import dev.sluice.governor.TokenDecision;
-import dev.sluice.governor.TokenExplanation.Outcome;
 import dev.sluice.governor.Governor;
 import dev.sluice.governor.GovernorStatus;
 import dev.sluice.governor.ModelBudget;
+import dev.sluice.governor.TokenDecision;
+import dev.sluice.governor.TokenExplanation.Outcome;
 import dev.sluice.governor.TokenRequest;
 import java.time.Duration;
 import java.util.LinkedHashMap;
@@ -58,8 +58,7 @@ final class MixedRulesTest {
         assertThat(ask(old, request(1, each))).isInstanceOf(TokenDecision.Granted.class);
         assertThat(ask(old, request(1, each).withIdempotencyKey(each)))
             .isInstanceOf(TokenDecision.Granted.class);
-        assertThat(get(old.explain(request(1, each))).verdict())
-            .isEqualTo(Outcome.GRANTED);
+        assertThat(get(old.explain(request(1, each))).verdict()).isEqualTo(Outcome.GRANTED);
       }
       ask(recent, request(9_000, "x"));
       // In the order of the rules that are in force.

@@ -1,11 +1,10 @@
 package dev.sluice.governor.redis;
 
-import dev.sluice.governor.redis.store.NodeGrants;
-import dev.sluice.governor.redis.store.NodeGrants;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.sluice.governor.spi.StoreTimer;
 import dev.sluice.governor.TokenDecision;
+import dev.sluice.governor.redis.store.NodeGrants;
+import dev.sluice.governor.spi.StoreTimer;
 import org.junit.jupiter.api.Test;
 
 /** How long a node counts a grant as open. */
@@ -17,7 +16,10 @@ final class OpenGrantsTest {
 
   private static NodeGrants.Grant grant(String id) {
     return new NodeGrants.Grant(
-        new TokenDecision.Granted("model", "P1_user", 1, 1, 0, "r0123456789-" + id), "", null, false);
+        new TokenDecision.Granted("model", "P1_user", 1, 1, 0, "r0123456789-" + id),
+        "",
+        null,
+        false);
   }
 
   /** A poll of a ticket that was granted tells of the same grant again. */

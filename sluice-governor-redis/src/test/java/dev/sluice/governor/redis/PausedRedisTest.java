@@ -53,7 +53,8 @@ final class PausedRedisTest {
     return TokenRequest.of("sonnet", tokens, priority);
   }
 
-  private CompletableFuture<Optional<TokenDecision>> await(TokenDecision outcome, Runnable granted) {
+  private CompletableFuture<Optional<TokenDecision>> await(
+      TokenDecision outcome, Runnable granted) {
     CompletableFuture<Optional<TokenDecision>> waiter =
         rig.store.await(((TokenDecision.Queued) outcome).ticket());
     var unused =
@@ -95,7 +96,8 @@ final class PausedRedisTest {
       during(Duration.ofSeconds(3));
       redis.resume();
       rig.awaitReturned();
-      waiters.forEach(each -> assertThat(get(each)).containsInstanceOf(TokenDecision.Granted.class));
+      waiters.forEach(
+          each -> assertThat(get(each)).containsInstanceOf(TokenDecision.Granted.class));
       during(Duration.ofSeconds(2));
     }
     long excess = ledger.excess(BURST, PER_SECOND);
@@ -183,7 +185,8 @@ final class PausedRedisTest {
     assertThat(get(rig.store.cancel(first.ticket()))).isTrue();
     redis.resume();
     rig.awaitReturned();
-    TokenDecision.Queued after = (TokenDecision.Queued) get(rig.store.poll(second.ticket())).orElseThrow();
+    TokenDecision.Queued after =
+        (TokenDecision.Queued) get(rig.store.poll(second.ticket())).orElseThrow();
     assertThat(after.queuePosition()).isEqualTo(1);
     assertThat(get(rig.store.poll(first.ticket()))).isEmpty();
     assertThat(get(rig.store.cancel(second.ticket()))).isTrue();

@@ -248,7 +248,8 @@ final class RedisBudgetStoreTest {
     RedisBudgetStore store = open();
     granted(store, 1_000);
     TokenDecision.Queued queued =
-        (TokenDecision.Queued) get(store.request(request(1_000).withDeadline(Duration.ofMillis(50))));
+        (TokenDecision.Queued)
+            get(store.request(request(1_000).withDeadline(Duration.ofMillis(50))));
     assertThat(refusalOf(store.await(queued.ticket()))).isEqualTo(TokenDecision.Reason.DEADLINE);
   }
 
@@ -258,7 +259,8 @@ final class RedisBudgetStoreTest {
     get(store.adjust(MODEL, new ProviderAdjustment(0.5, 100L, Duration.ofMinutes(10))));
     assertThat(queued(store, 10).binding()).isEqualTo(BudgetDimension.PROVIDER);
     assertThat(status(store).available()).isBetween(100L, 499L);
-    assertThatThrownBy(() -> get(store.adjust("gpt", new ProviderAdjustment(1, null, Duration.ZERO))))
+    assertThatThrownBy(
+            () -> get(store.adjust("gpt", new ProviderAdjustment(1, null, Duration.ZERO))))
         .isInstanceOf(IllegalArgumentException.class)
         .hasMessageContaining("gpt");
   }
@@ -269,7 +271,8 @@ final class RedisBudgetStoreTest {
     RedisBudgetStore store = open(BudgetConfig.of(Map.of(MODEL, BUDGET, "other", other)));
     TokenDecision.Granted granted =
         (TokenDecision.Granted) get(store.request(TokenRequest.of("other", 10, P1)));
-    TokenDecision.Queued queued = (TokenDecision.Queued) get(store.request(TokenRequest.of("other", 10, P1)));
+    TokenDecision.Queued queued =
+        (TokenDecision.Queued) get(store.request(TokenRequest.of("other", 10, P1)));
     CompletableFuture<Optional<TokenDecision>> waiter = store.await(queued.ticket());
     granted(store, 1_000);
     get(store.reload(config(ModelBudget.of(6_000, 2_000, Allocation.OFF))));
@@ -313,10 +316,12 @@ final class RedisBudgetStoreTest {
     assertThat(status(store).running()).isEqualTo(names.size() * keys);
     // Whose budget is spent waits; whose name begins alike does not.
     for (String tenant : tenants.keySet()) {
-      TokenDecision.Queued held = (TokenDecision.Queued) get(store.request(request(9).withTenant(tenant)));
+      TokenDecision.Queued held =
+          (TokenDecision.Queued) get(store.request(request(9).withTenant(tenant)));
       assertThat(held.binding()).isEqualTo(BudgetDimension.TENANT);
     }
-    assertThat(get(store.request(request(9).withTenant("a")))).isInstanceOf(TokenDecision.Granted.class);
+    assertThat(get(store.request(request(9).withTenant("a"))))
+        .isInstanceOf(TokenDecision.Granted.class);
     Optional<TokenSettlement> settled =
         get(
             store.settle(

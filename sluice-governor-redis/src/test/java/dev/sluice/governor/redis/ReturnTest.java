@@ -246,7 +246,8 @@ final class ReturnTest {
     assertKeepsItsSlot(node, granted);
   }
 
-  private static CompletableFuture<Optional<TokenDecision>> awaited(Node node, TokenRequest request) {
+  private static CompletableFuture<Optional<TokenDecision>> awaited(
+      Node node, TokenRequest request) {
     TokenDecision.Queued queued = (TokenDecision.Queued) node.rig().ask(request);
     CompletableFuture<Optional<TokenDecision>> waiter = node.rig().store.await(queued.ticket());
     // Answered after the other: its place is known from here on.

@@ -68,7 +68,8 @@ final class SharedTicketTest {
   }
 
   /** Returns when Redis knows. */
-  private static CompletableFuture<Optional<TokenDecision>> awaited(BudgetStore store, String ticket) {
+  private static CompletableFuture<Optional<TokenDecision>> awaited(
+      BudgetStore store, String ticket) {
     CompletableFuture<Optional<TokenDecision>> waiter = store.await(ticket);
     assertThat(get(store.poll(ticket))).containsInstanceOf(TokenDecision.Queued.class);
     return waiter;
@@ -110,7 +111,8 @@ final class SharedTicketTest {
     CompletableFuture<Optional<TokenDecision>> here = awaited(one, ticket);
     assertThat(get(one.cancel(ticket))).isTrue();
     for (CompletableFuture<Optional<TokenDecision>> each : List.of(here, there)) {
-      assertThat(((TokenDecision.Denied) soon(each)).reason()).isEqualTo(TokenDecision.Reason.CANCELLED);
+      assertThat(((TokenDecision.Denied) soon(each)).reason())
+          .isEqualTo(TokenDecision.Reason.CANCELLED);
     }
   }
 }

@@ -1,11 +1,11 @@
 package dev.sluice.governor.redis;
 
-import dev.sluice.governor.spi.StoreSnapshot;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.sluice.governor.redis.store.ReplyMapper;
 import dev.sluice.governor.redis.store.ScriptReply;
 import dev.sluice.governor.redis.store.TicketWaiters;
+import dev.sluice.governor.spi.StoreSnapshot;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.Test;
@@ -17,7 +17,8 @@ final class TicketWaitersTest {
   private void stands(String id, long order) {
     waiters
         .add(id, new CompletableFuture<>())
-        .stands(new StoreSnapshot.OpenTicket(id, OutageRig.request(1), 1, 0, Long.MAX_VALUE), order);
+        .stands(
+            new StoreSnapshot.OpenTicket(id, OutageRig.request(1), 1, 0, Long.MAX_VALUE), order);
   }
 
   @Test

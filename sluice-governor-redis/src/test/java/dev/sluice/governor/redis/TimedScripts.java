@@ -72,7 +72,8 @@ public final class TimedScripts {
   }
 
   /** What tells them the rules. */
-  public static List<String> configuration(String model, ModelBudget budget, WaitingListConfig rules) {
+  public static List<String> configuration(
+      String model, ModelBudget budget, WaitingListConfig rules) {
     return List.of(ModelScriptConfig.of(model, budget, rules).configure(false, true, GENERATION));
   }
 }

@@ -1,17 +1,17 @@
 package dev.sluice.governor.engine;
 
-import dev.sluice.governor.ModelBudget;
 import dev.sluice.governor.BudgetListener;
-import dev.sluice.governor.TokenRequest;
-import dev.sluice.governor.ProviderAdjustment;
-import dev.sluice.governor.TokenOwner;
 import dev.sluice.governor.GovernorStatus;
-import dev.sluice.governor.local.ModelJournal;
+import dev.sluice.governor.ModelBudget;
+import dev.sluice.governor.ProviderAdjustment;
 import dev.sluice.governor.TokenDecision;
 import dev.sluice.governor.TokenExplanation;
+import dev.sluice.governor.TokenOwner;
+import dev.sluice.governor.TokenRequest;
 import dev.sluice.governor.TokenSettlement;
 import dev.sluice.governor.WaitingListConfig;
 import dev.sluice.governor.WaitingListStatus;
+import dev.sluice.governor.local.ModelJournal;
 import dev.sluice.governor.spi.BudgetStoreSupport;
 import dev.sluice.governor.spi.StoreSnapshot;
 import dev.sluice.governor.spi.TicketIds;
@@ -47,14 +47,21 @@ public final class BudgetEngine {
 
   /** What those who wait for a ticket are to be told. */
   public record TicketDecision(
-      Ticket ticket, TokenDecision outcome, List<CompletableFuture<Optional<TokenDecision>>> waiters) {}
+      Ticket ticket,
+      TokenDecision outcome,
+      List<CompletableFuture<Optional<TokenDecision>>> waiters) {}
 
   /** Makes a log, and fills the books with what is in it first. */
   public interface GrantLogFactory {
     GrantLog open(ModelJournal.Books books, long now);
   }
 
-  public BudgetEngine(String model, ModelBudget budget, WaitingListConfig rules, BudgetListener listener, long now) {
+  public BudgetEngine(
+      String model,
+      ModelBudget budget,
+      WaitingListConfig rules,
+      BudgetListener listener,
+      long now) {
     this.model = model;
     this.budget = budget;
     this.rules = rules;
@@ -153,7 +160,8 @@ public final class BudgetEngine {
     if (before != null) {
       return before;
     }
-    TokenDecision atOnce = demand.tokens() > line.largest(demand) ? null : grantNow(request, demand);
+    TokenDecision atOnce =
+        demand.tokens() > line.largest(demand) ? null : grantNow(request, demand);
     TokenDecision outcome = atOnce == null ? refuseOrQueue(request, demand) : atOnce;
     tally.asked(request, outcome, atOnce != null, now);
     return outcome;
@@ -166,7 +174,8 @@ public final class BudgetEngine {
     if (before != null) {
       return Optional.of(before);
     }
-    TokenDecision granted = demand.tokens() > line.largest(demand) ? null : grantNow(request, demand);
+    TokenDecision granted =
+        demand.tokens() > line.largest(demand) ? null : grantNow(request, demand);
     if (granted != null) {
       tally.asked(request, granted, true, now);
     }
@@ -250,7 +259,8 @@ public final class BudgetEngine {
     return refused(request, reason, BudgetStoreSupport.inWords(reason, rules));
   }
 
-  private TokenDecision.Denied refused(TokenRequest asked, TokenDecision.Reason reason, String message) {
+  private TokenDecision.Denied refused(
+      TokenRequest asked, TokenDecision.Reason reason, String message) {
     long left = line.available();
     return new TokenDecision.Denied(model, asked.priority(), asked.tokens(), left, reason, message);
   }
@@ -264,16 +274,14 @@ public final class BudgetEngine {
   }
 
   private TokenDecision.Granted hold(
-      Reservation reservation,
-      TokenRequest request,
-      @Nullable Ticket ticket,
-      long waitedNanos) {
+      Reservation reservation, TokenRequest request, @Nullable Ticket ticket, long waitedNanos) {
     long tokens = reservation.demand.tokens();
     String id = ticket == null ? ids.next('r') : ids.reservationOf(ticket.id);
     TokenDecision.Granted answer =
         new TokenDecision.Granted(
             model, request.priority(), tokens, request.tokens(), line.available(), id);
-    OpenGrant grant = new OpenGrant(answer, reservation, ticket, now + rules.reservationLife().toNanos());
+    OpenGrant grant =
+        new OpenGrant(answer, reservation, ticket, now + rules.reservationLife().toNanos());
     grants.add(grant);
     log.granted(grant);
     tally.granted(request, tokens, waitedNanos, now);
@@ -330,8 +338,12 @@ public final class BudgetEngine {
     return Optional.ofNullable(tickets.find(ticket)).map(this::seen);
   }
 
-  /** How it stands; who waits will be told by {@link BudgetEngine.TicketDecision}, and need not ask meanwhile. */
-  public Optional<TokenDecision> attend(String id, CompletableFuture<Optional<TokenDecision>> waiter) {
+  /**
+   * How it stands; who waits will be told by {@link BudgetEngine.TicketDecision}, and need not ask
+   * meanwhile.
+   */
+  public Optional<TokenDecision> attend(
+      String id, CompletableFuture<Optional<TokenDecision>> waiter) {
     Ticket ticket = tickets.find(id);
     if (ticket == null) {
       return Optional.empty();
@@ -509,7 +521,8 @@ public final class BudgetEngine {
 
   public WaitingListStatus queue(int offset, int limit) {
     drain();
-    List<WaitingListStatus.QueuedTicket> places = WaitingListView.places(tickets, line, offset, limit, now);
+    List<WaitingListStatus.QueuedTicket> places =
+        WaitingListView.places(tickets, line, offset, limit, now);
     return WaitingListView.queue(model, ranks, places, line, now);
   }
 }

@@ -58,7 +58,9 @@ public final class ClassWaitingList {
   }
 
   public TokenWaiter add(TokenDemand demand, long now) {
-    ClassWaitingList.TenantQueue tenant = tenants.computeIfAbsent(demand.tenant(), unused -> new ClassWaitingList.TenantQueue(chance));
+    ClassWaitingList.TenantQueue tenant =
+        tenants.computeIfAbsent(
+            demand.tenant(), unused -> new ClassWaitingList.TenantQueue(chance));
     TokenWaiter waiting = new TokenWaiter(demand, now, numbers++, startOf(tenant));
     tenant.finish = waiting.tag + Math.multiplyExact(demand.tokens(), SCALE) / demand.weight();
     all.add(waiting);
@@ -88,7 +90,9 @@ public final class ClassWaitingList {
 
   /** Who goes first of those whose tenant is not aside. */
   @Nullable TokenWaiter first(long now) {
-    for (ClassWaitingList.BlockedTenant next = aside.peek(); next != null && next.until() - now <= 0; next = aside.peek()) {
+    for (ClassWaitingList.BlockedTenant next = aside.peek();
+        next != null && next.until() - now <= 0;
+        next = aside.peek()) {
       aside.remove();
       if (next.tenant().back == next.until()) {
         next.tenant().back = Long.MIN_VALUE;

@@ -1,9 +1,9 @@
 package dev.sluice.governor.engine;
 
-import dev.sluice.governor.TokenRequest;
 import dev.sluice.governor.BudgetDimension;
 import dev.sluice.governor.TokenDecision;
 import dev.sluice.governor.TokenExplanation;
+import dev.sluice.governor.TokenRequest;
 import dev.sluice.governor.spi.BudgetStoreSupport;
 import java.util.List;
 import java.util.Objects;
@@ -15,7 +15,11 @@ final class Explanations {
   private Explanations() {}
 
   static TokenExplanation of(
-      TokenRequest request, TokenDemand demand, ModelWaitingList line, @Nullable String lineFull, long now) {
+      TokenRequest request,
+      TokenDemand demand,
+      ModelWaitingList line,
+      @Nullable String lineFull,
+      long now) {
     Forecaster forecaster = new Forecaster(line, now);
     List<TokenExplanation.DimensionStatus> parts = forecaster.parts(demand);
     long largest = line.largest(demand);
@@ -46,7 +50,10 @@ final class Explanations {
   }
 
   private static TokenExplanation queued(
-      TokenRequest request, TokenDemand demand, Forecast forecast, List<TokenExplanation.DimensionStatus> parts) {
+      TokenRequest request,
+      TokenDemand demand,
+      Forecast forecast,
+      List<TokenExplanation.DimensionStatus> parts) {
     return new TokenExplanation(
         request.model(),
         request.priority(),

@@ -1,7 +1,7 @@
 package dev.sluice.governor.engine;
 
-import dev.sluice.governor.TokenExplanation;
 import dev.sluice.governor.BudgetDimension;
+import dev.sluice.governor.TokenExplanation;
 import dev.sluice.governor.spi.ModelLimits;
 import java.util.ArrayList;
 import java.util.List;
@@ -109,7 +109,9 @@ public final class Forecaster {
         forTokens = forTokensAlone;
       }
     }
-    return WaitReason.NOTHING.orLater(BudgetDimension.TOKENS, forTokens).orLater(BudgetDimension.CLASS, forShare);
+    return WaitReason.NOTHING
+        .orLater(BudgetDimension.TOKENS, forTokens)
+        .orLater(BudgetDimension.CLASS, forShare);
   }
 
   /** What is more than a slowed model ever has goes when that is full. */
@@ -167,7 +169,8 @@ public final class Forecaster {
     addSlots(parts);
     long pause = line.pauseNanos(now);
     if (pause > 0) {
-      parts.add(new TokenExplanation.DimensionStatus(BudgetDimension.PROVIDER, 1, 0, 1, known(pause)));
+      parts.add(
+          new TokenExplanation.DimensionStatus(BudgetDimension.PROVIDER, 1, 0, 1, known(pause)));
     }
     return parts;
   }
@@ -186,12 +189,16 @@ public final class Forecaster {
     long free = limits.slots() - (long) line.running();
     if (limits.concurrency() > 0 || free <= 0) {
       OptionalLong wait = known(free > 0 ? 0 : WaitReason.UNKNOWN);
-      parts.add(new TokenExplanation.DimensionStatus(BudgetDimension.CONCURRENCY, limits.slots(), free, 1, wait));
+      parts.add(
+          new TokenExplanation.DimensionStatus(
+              BudgetDimension.CONCURRENCY, limits.slots(), free, 1, wait));
     }
   }
 
-  private static TokenExplanation.DimensionStatus part(BudgetDimension which, DebtBucket meter, long needed, long nanos) {
-    return new TokenExplanation.DimensionStatus(which, meter.capacity(), meter.available(), needed, known(nanos));
+  private static TokenExplanation.DimensionStatus part(
+      BudgetDimension which, DebtBucket meter, long needed, long nanos) {
+    return new TokenExplanation.DimensionStatus(
+        which, meter.capacity(), meter.available(), needed, known(nanos));
   }
 
   private static OptionalLong known(long nanos) {

@@ -1,6 +1,7 @@
 package dev.sluice.governor.engine;
 
 import dev.sluice.governor.ModelBudget;
+
 /** What a desk must still know after a restart. Guarded by the desk. */
 public interface GrantLog extends AutoCloseable {
   /** Forgets everything: a restart begins full. */
@@ -19,7 +20,8 @@ public interface GrantLog extends AutoCloseable {
         public void extended(OpenGrant grant) {}
 
         @Override
-        public void restate(ModelBudget budget, ModelWaitingList line, OpenGrants grants, long now) {}
+        public void restate(
+            ModelBudget budget, ModelWaitingList line, OpenGrants grants, long now) {}
 
         @Override
         public void tidy(ModelWaitingList line, OpenGrants grants, long now) {}

@@ -1,10 +1,11 @@
 package dev.sluice.governor.engine;
 
 import dev.sluice.governor.BudgetListener;
-import dev.sluice.governor.TokenRequest;
-import dev.sluice.governor.TokenDecision;
-import dev.sluice.governor.TokenSettlement;
 import dev.sluice.governor.Counts;
+import dev.sluice.governor.TokenDecision;
+import dev.sluice.governor.TokenRequest;
+import dev.sluice.governor.TokenSettlement;
+
 /** What a model's desk counts. Guarded by the desk. */
 final class ModelCounters {
   private final String model;

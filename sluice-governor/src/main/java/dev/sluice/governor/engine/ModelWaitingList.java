@@ -47,7 +47,9 @@ public final class ModelWaitingList {
     this.limits = limits;
     this.levels = levels;
     this.tokens = levels.tokens();
-    limits.classes().forEach(each -> ranks.add(new PriorityClass(each, levels.guarantee(each.name()))));
+    limits
+        .classes()
+        .forEach(each -> ranks.add(new PriorityClass(each, levels.guarantee(each.name()))));
     setFloors();
   }
 
@@ -202,7 +204,8 @@ public final class ModelWaitingList {
     return budget == null ? 0 : budget.nanosUntil(demand.tokens(), 0);
   }
 
-  private @Nullable WaitReason tryGrant(TokenWaiter head, long floor, long now, ModelWaitingList.GrantHandler grants) {
+  private @Nullable WaitReason tryGrant(
+      TokenWaiter head, long floor, long now, ModelWaitingList.GrantHandler grants) {
     WaitReason held = heldBy(head.demand.tokens(), floor, now);
     if (held == null) {
       waiting--;
@@ -280,7 +283,8 @@ public final class ModelWaitingList {
     if (waiting > 0) {
       boolean first = forTenant == 0 && wouldBeFirst(own, demand, now);
       for (PriorityClass rank : ranks) {
-        TokenWaiter head = rank.guarantee == null || (rank == own && first) ? null : firstOf(rank, now);
+        TokenWaiter head =
+            rank.guarantee == null || (rank == own && first) ? null : firstOf(rank, now);
         if (head != null && rank.isGuaranteed(head.demand.tokens())) {
           return WaitReason.BEHIND_OTHERS;
         }

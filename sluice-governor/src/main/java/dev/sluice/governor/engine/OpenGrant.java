@@ -1,7 +1,7 @@
 package dev.sluice.governor.engine;
 
-import dev.sluice.governor.TokenOwner;
 import dev.sluice.governor.TokenDecision;
+import dev.sluice.governor.TokenOwner;
 import org.jspecify.annotations.Nullable;
 
 /** What was granted and is not settled. Guarded by its desk. */

@@ -26,7 +26,8 @@ public final class Reservation {
     }
   }
 
-  public Reservation(TokenDemand demand, long grantedAt, Charge model, Charge tenant, Charge guarantee) {
+  public Reservation(
+      TokenDemand demand, long grantedAt, Charge model, Charge tenant, Charge guarantee) {
     this.demand = demand;
     this.grantedAt = grantedAt;
     this.model = model;

@@ -1,8 +1,8 @@
 package dev.sluice.governor.engine;
 
-import dev.sluice.governor.TokenRequest;
 import dev.sluice.governor.TokenDecision;
 import dev.sluice.governor.TokenOwner;
+import dev.sluice.governor.TokenRequest;
 import dev.sluice.governor.spi.BudgetStoreSupport;
 import java.util.ArrayList;
 import java.util.List;

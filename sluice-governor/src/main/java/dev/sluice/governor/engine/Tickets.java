@@ -1,7 +1,7 @@
 package dev.sluice.governor.engine;
 
-import dev.sluice.governor.TokenRequest;
 import dev.sluice.governor.TokenDecision;
+import dev.sluice.governor.TokenRequest;
 import java.util.Comparator;
 import java.util.HashMap;
 import java.util.LinkedHashSet;

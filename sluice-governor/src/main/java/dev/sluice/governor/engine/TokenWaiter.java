@@ -1,6 +1,5 @@
 package dev.sluice.governor.engine;
 
-
 /** One request in the line of a model. */
 public final class TokenWaiter {
   public final TokenDemand demand;

@@ -39,6 +39,8 @@ public record WaitReason(BudgetDimension by, long nanos) {
    * count in other units name the same; of two in the same one, this.
    */
   WaitReason orLater(BudgetDimension other, long otherNanos) {
-    return isUnknown() || millis(otherNanos) <= millis(nanos) ? this : new WaitReason(other, otherNanos);
+    return isUnknown() || millis(otherNanos) <= millis(nanos)
+        ? this
+        : new WaitReason(other, otherNanos);
   }
 }

@@ -1,11 +1,11 @@
 package dev.sluice.governor.engine;
 
 import dev.sluice.governor.AuditReport;
-import dev.sluice.governor.ProviderStanding;
 import dev.sluice.governor.BudgetDimension;
-import dev.sluice.governor.TokenOwner;
-import dev.sluice.governor.ModelBudget;
 import dev.sluice.governor.GovernorStatus;
+import dev.sluice.governor.ModelBudget;
+import dev.sluice.governor.ProviderStanding;
+import dev.sluice.governor.TokenOwner;
 import dev.sluice.governor.WaitingListStatus;
 import java.time.Duration;
 import java.time.Instant;

@@ -114,7 +114,8 @@ final class Journal implements AutoCloseable {
     return (int) sum.getValue();
   }
 
-  private static void add(DataOutputStream to, Journal.JournalRecord<DataOutputStream> record) throws IOException {
+  private static void add(DataOutputStream to, Journal.JournalRecord<DataOutputStream> record)
+      throws IOException {
     ByteArrayOutputStream body = new ByteArrayOutputStream(128);
     record.with(new DataOutputStream(body));
     byte[] written = body.toByteArray();

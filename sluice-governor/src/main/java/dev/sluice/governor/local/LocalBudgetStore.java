@@ -1,17 +1,17 @@
 package dev.sluice.governor.local;
 
-import dev.sluice.governor.BudgetListener;
 import dev.sluice.governor.BudgetConfig;
+import dev.sluice.governor.BudgetListener;
 import dev.sluice.governor.BudgetStore;
-import dev.sluice.governor.ModelBudget;
-import dev.sluice.governor.WaitingListConfig;
-import dev.sluice.governor.TokenRequest;
-import dev.sluice.governor.TokenOwner;
-import dev.sluice.governor.TokenExplanation;
-import dev.sluice.governor.ProviderAdjustment;
 import dev.sluice.governor.GovernorStatus;
+import dev.sluice.governor.ModelBudget;
+import dev.sluice.governor.ProviderAdjustment;
 import dev.sluice.governor.TokenDecision;
+import dev.sluice.governor.TokenExplanation;
+import dev.sluice.governor.TokenOwner;
+import dev.sluice.governor.TokenRequest;
 import dev.sluice.governor.TokenSettlement;
+import dev.sluice.governor.WaitingListConfig;
 import dev.sluice.governor.WaitingListStatus;
 import dev.sluice.governor.engine.GrantLog;
 import dev.sluice.governor.engine.ModelBuckets;
@@ -62,10 +62,12 @@ public final class LocalBudgetStore implements OutageBudgetStore {
   /** The configuration that the desks were opened or reloaded with. */
   private BudgetConfig config;
 
-  private volatile LocalBudgetStore.ModelStores desks = new LocalBudgetStore.ModelStores(Map.of(), Map.of());
+  private volatile LocalBudgetStore.ModelStores desks =
+      new LocalBudgetStore.ModelStores(Map.of(), Map.of());
 
   /** By the name of the model, and by the tag of its tickets and reservations. */
-  private record ModelStores(Map<String, LocalModelStore> byModel, Map<String, LocalModelStore> byTag) {}
+  private record ModelStores(
+      Map<String, LocalModelStore> byModel, Map<String, LocalModelStore> byTag) {}
 
   private LocalBudgetStore(
       BudgetConfig config,
@@ -197,7 +199,8 @@ public final class LocalBudgetStore implements OutageBudgetStore {
     }
   }
 
-  private LocalModelStore open(String model, ModelBudget budget, WaitingListConfig rules, boolean tolerant) {
+  private LocalModelStore open(
+      String model, ModelBudget budget, WaitingListConfig rules, boolean tolerant) {
     LocalModelStore desk = new LocalModelStore(model, budget, rules, timer, listener);
     try {
       keep(model, desk);
@@ -294,7 +297,8 @@ public final class LocalBudgetStore implements OutageBudgetStore {
   }
 
   @Override
-  public CompletableFuture<Optional<TokenSettlement>> settle(String reservation, long actualTokens) {
+  public CompletableFuture<Optional<TokenSettlement>> settle(
+      String reservation, long actualTokens) {
     return now(
         () -> {
           BudgetStoreSupport.requireActual(actualTokens);

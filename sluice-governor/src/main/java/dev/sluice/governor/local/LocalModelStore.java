@@ -1,17 +1,17 @@
 package dev.sluice.governor.local;
 
-import dev.sluice.governor.ModelBudget;
-import dev.sluice.governor.WaitingListConfig;
 import dev.sluice.governor.BudgetListener;
-import dev.sluice.governor.engine.BudgetEngine;
-import dev.sluice.governor.TokenRequest;
-import dev.sluice.governor.TokenOwner;
-import dev.sluice.governor.ProviderAdjustment;
-import dev.sluice.governor.TokenExplanation;
 import dev.sluice.governor.GovernorStatus;
+import dev.sluice.governor.ModelBudget;
+import dev.sluice.governor.ProviderAdjustment;
 import dev.sluice.governor.TokenDecision;
+import dev.sluice.governor.TokenExplanation;
+import dev.sluice.governor.TokenOwner;
+import dev.sluice.governor.TokenRequest;
 import dev.sluice.governor.TokenSettlement;
+import dev.sluice.governor.WaitingListConfig;
 import dev.sluice.governor.WaitingListStatus;
+import dev.sluice.governor.engine.BudgetEngine;
 import dev.sluice.governor.spi.OutageBudgetStore;
 import dev.sluice.governor.spi.StoreSnapshot;
 import dev.sluice.governor.spi.StoreTimer;

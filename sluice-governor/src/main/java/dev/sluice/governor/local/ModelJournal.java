@@ -1,16 +1,16 @@
 package dev.sluice.governor.local;
 
 import dev.sluice.governor.ModelBudget;
-import dev.sluice.governor.engine.DebtBucket;
-import dev.sluice.governor.engine.Reservation;
-import dev.sluice.governor.TokenRequest;
 import dev.sluice.governor.TokenDecision;
+import dev.sluice.governor.TokenRequest;
+import dev.sluice.governor.engine.DebtBucket;
 import dev.sluice.governor.engine.DebtHistory;
 import dev.sluice.governor.engine.GrantLog;
 import dev.sluice.governor.engine.ModelBuckets;
 import dev.sluice.governor.engine.ModelWaitingList;
 import dev.sluice.governor.engine.OpenGrant;
 import dev.sluice.governor.engine.OpenGrants;
+import dev.sluice.governor.engine.Reservation;
 import dev.sluice.governor.engine.Ticket;
 import dev.sluice.governor.engine.Tickets;
 import dev.sluice.governor.engine.TokenDemand;
@@ -106,7 +106,8 @@ public final class ModelJournal implements GrantLog {
     journal.append(data -> writeGrant(data, GRANTED, grant));
   }
 
-  private static void writeGrant(DataOutputStream data, int kind, OpenGrant grant) throws IOException {
+  private static void writeGrant(DataOutputStream data, int kind, OpenGrant grant)
+      throws IOException {
     data.writeByte(kind);
     data.writeLong(grant.reservation.grantedAt);
     data.writeLong(grant.endsAt);
@@ -331,8 +332,7 @@ public final class ModelJournal implements GrantLog {
       Ticket ticket = null;
       if (!record.ticket().isEmpty()) {
         ticket =
-            new Ticket(
-                record.ticket(), request, tickets++, Ticket.NO_DEADLINE, record.grantedAt());
+            new Ticket(record.ticket(), request, tickets++, Ticket.NO_DEADLINE, record.grantedAt());
         ticket.claimed = true;
         ticket.decided = record.answer(books.model());
         books.tickets().add(ticket);

@@ -1,9 +1,9 @@
 package dev.sluice.governor.monitor;
 
 import dev.sluice.governor.Alert;
-import dev.sluice.governor.GovernorStatus;
-import dev.sluice.governor.BudgetDimension;
 import dev.sluice.governor.AlertConfig;
+import dev.sluice.governor.BudgetDimension;
+import dev.sluice.governor.GovernorStatus;
 import dev.sluice.governor.TokenSettlement;
 import java.math.BigDecimal;
 import java.time.Instant;

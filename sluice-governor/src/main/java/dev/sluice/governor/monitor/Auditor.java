@@ -1,7 +1,7 @@
 package dev.sluice.governor.monitor;
 
-import dev.sluice.governor.ModelBudget;
 import dev.sluice.governor.AuditReport;
+import dev.sluice.governor.ModelBudget;
 import java.util.stream.LongStream;
 
 /**

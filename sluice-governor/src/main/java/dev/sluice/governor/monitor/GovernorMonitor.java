@@ -1,10 +1,10 @@
 package dev.sluice.governor.monitor;
 
-import dev.sluice.governor.BudgetListener;
 import dev.sluice.governor.BudgetConfig;
-import dev.sluice.governor.TokenRequest;
+import dev.sluice.governor.BudgetListener;
 import dev.sluice.governor.GovernorStatus;
 import dev.sluice.governor.TokenDecision;
+import dev.sluice.governor.TokenRequest;
 import dev.sluice.governor.TokenSettlement;
 import dev.sluice.governor.spi.StoreTimer;
 import java.time.Duration;

@@ -1,9 +1,9 @@
 package dev.sluice.governor.monitor;
 
-import dev.sluice.governor.AuditReport;
-import dev.sluice.governor.ModelBudget;
 import dev.sluice.governor.AlertConfig;
+import dev.sluice.governor.AuditReport;
 import dev.sluice.governor.GovernorStatus;
+import dev.sluice.governor.ModelBudget;
 import dev.sluice.governor.TokenSettlement;
 import java.time.Instant;
 import java.util.List;

@@ -29,7 +29,8 @@ public final class OutputEstimator {
         private static final long serialVersionUID = 1;
 
         @Override
-        protected boolean removeEldestEntry(Map.Entry<OutputEstimator.ModelTenant, Samples> eldest) {
+        protected boolean removeEldestEntry(
+            Map.Entry<OutputEstimator.ModelTenant, Samples> eldest) {
           return size() > MOST_TENANTS;
         }
       };
@@ -93,7 +94,9 @@ public final class OutputEstimator {
       return;
     }
     samples
-        .computeIfAbsent(new OutputEstimator.ModelTenant(settled.model(), settled.tenant()), unused -> new Samples())
+        .computeIfAbsent(
+            new OutputEstimator.ModelTenant(settled.model(), settled.tenant()),
+            unused -> new Samples())
         .add(ratio(settled.actualTokens(), settled.requestedTokens()));
   }
 

@@ -1,7 +1,7 @@
 package dev.sluice.governor.monitor;
 
-import dev.sluice.governor.ProviderResponse;
 import dev.sluice.governor.ProviderAdjustment;
+import dev.sluice.governor.ProviderResponse;
 import dev.sluice.governor.ProviderStanding;
 import java.time.Duration;
 import java.time.Instant;
@@ -147,7 +147,8 @@ public final class ProviderFeedback {
   }
 
   /** All requests are there again after the reset, so the next is after its part of it. */
-  private static @Nullable Duration untilNextRequest(ProviderRateLimitHeaders.HeaderQuota requests) {
+  private static @Nullable Duration untilNextRequest(
+      ProviderRateLimitHeaders.HeaderQuota requests) {
     Long limit = requests.limit();
     Long remaining = requests.remaining();
     Duration reset = requests.reset();

@@ -19,7 +19,10 @@ import org.jspecify.annotations.Nullable;
  * @param requests of the model
  * @param retryAfter from now; null if it does not say
  */
-public record ProviderRateLimitHeaders(ProviderRateLimitHeaders.HeaderQuota tokens, ProviderRateLimitHeaders.HeaderQuota requests, @Nullable Duration retryAfter) {
+public record ProviderRateLimitHeaders(
+    ProviderRateLimitHeaders.HeaderQuota tokens,
+    ProviderRateLimitHeaders.HeaderQuota requests,
+    @Nullable Duration retryAfter) {
   /** Longer values are no figures; parsing them would be work for nothing. */
   private static final int LONGEST_VALUE = 64;
 
@@ -41,8 +44,10 @@ public record ProviderRateLimitHeaders(ProviderRateLimitHeaders.HeaderQuota toke
    * @param remaining of it now; null if it does not say
    * @param reset until all of it is there again; null if it does not say
    */
-  public record HeaderQuota(@Nullable Long limit, @Nullable Long remaining, @Nullable Duration reset) {
-    public static final ProviderRateLimitHeaders.HeaderQuota UNSAID = new ProviderRateLimitHeaders.HeaderQuota(null, null, null);
+  public record HeaderQuota(
+      @Nullable Long limit, @Nullable Long remaining, @Nullable Duration reset) {
+    public static final ProviderRateLimitHeaders.HeaderQuota UNSAID =
+        new ProviderRateLimitHeaders.HeaderQuota(null, null, null);
 
     /** Whether it says anything to go by. */
     boolean said() {
@@ -60,13 +65,15 @@ public record ProviderRateLimitHeaders(ProviderRateLimitHeaders.HeaderQuota toke
         tokens(answer, wallNow), quota(answer, "requests", wallNow), retryAfter(answer, wallNow));
   }
 
-  private static ProviderRateLimitHeaders.HeaderQuota tokens(ProviderResponse answer, Instant wallNow) {
+  private static ProviderRateLimitHeaders.HeaderQuota tokens(
+      ProviderResponse answer, Instant wallNow) {
     ProviderRateLimitHeaders.HeaderQuota all = quota(answer, "tokens", wallNow);
     if (all.said()) {
       return all;
     }
     ProviderRateLimitHeaders.HeaderQuota input = quota(answer, ANTHROPIC, "input-tokens", wallNow);
-    ProviderRateLimitHeaders.HeaderQuota output = quota(answer, ANTHROPIC, "output-tokens", wallNow);
+    ProviderRateLimitHeaders.HeaderQuota output =
+        quota(answer, ANTHROPIC, "output-tokens", wallNow);
     return together(input, output);
   }
 
@@ -74,7 +81,8 @@ public record ProviderRateLimitHeaders(ProviderRateLimitHeaders.HeaderQuota toke
    * Input and output have limits of their own, a budget counts their sum: more than both together
    * cannot be used, and nothing once either is used up.
    */
-  private static ProviderRateLimitHeaders.HeaderQuota together(ProviderRateLimitHeaders.HeaderQuota input, ProviderRateLimitHeaders.HeaderQuota output) {
+  private static ProviderRateLimitHeaders.HeaderQuota together(
+      ProviderRateLimitHeaders.HeaderQuota input, ProviderRateLimitHeaders.HeaderQuota output) {
     Long limit =
         input.limit == null || output.limit == null ? null : (Long) (input.limit + output.limit);
     boolean usedUp = isZero(input.remaining) || isZero(output.remaining);
@@ -85,7 +93,8 @@ public record ProviderRateLimitHeaders(ProviderRateLimitHeaders.HeaderQuota toke
         input.remaining == null || output.remaining == null
             ? null
             : (Long) (input.remaining + output.remaining);
-    return new ProviderRateLimitHeaders.HeaderQuota(limit, remaining, longer(input.reset, output.reset));
+    return new ProviderRateLimitHeaders.HeaderQuota(
+        limit, remaining, longer(input.reset, output.reset));
   }
 
   private static boolean isZero(@Nullable Long value) {
@@ -99,12 +108,14 @@ public record ProviderRateLimitHeaders(ProviderRateLimitHeaders.HeaderQuota toke
     return one.compareTo(other) >= 0 ? one : other;
   }
 
-  private static ProviderRateLimitHeaders.HeaderQuota quota(ProviderResponse answer, String kind, Instant wallNow) {
+  private static ProviderRateLimitHeaders.HeaderQuota quota(
+      ProviderResponse answer, String kind, Instant wallNow) {
     ProviderRateLimitHeaders.HeaderQuota anthropic = quota(answer, ANTHROPIC, kind, wallNow);
     return anthropic.said() ? anthropic : quota(answer, OPENAI, kind, wallNow);
   }
 
-  private static ProviderRateLimitHeaders.HeaderQuota quota(ProviderResponse answer, String names, String kind, Instant wallNow) {
+  private static ProviderRateLimitHeaders.HeaderQuota quota(
+      ProviderResponse answer, String names, String kind, Instant wallNow) {
     Optional<String> limitText = answer.header(names.formatted(kind, "limit"));
     Long limit = limitText.flatMap(ProviderRateLimitHeaders::whole).orElse(null);
     if (limitText.isPresent() && (limit == null || limit == 0)) {

@@ -1,14 +1,14 @@
 package dev.sluice.governor.spi;
 
-import dev.sluice.governor.Checks;
-import dev.sluice.governor.WaitingListStatus;
 import dev.sluice.governor.BudgetConfig;
-import dev.sluice.governor.BudgetListener;
-import dev.sluice.governor.ModelBudget;
-import dev.sluice.governor.TokenRequest;
-import dev.sluice.governor.TokenDecision;
-import dev.sluice.governor.WaitingListConfig;
 import dev.sluice.governor.BudgetDimension;
+import dev.sluice.governor.BudgetListener;
+import dev.sluice.governor.Checks;
+import dev.sluice.governor.ModelBudget;
+import dev.sluice.governor.TokenDecision;
+import dev.sluice.governor.TokenRequest;
+import dev.sluice.governor.WaitingListConfig;
+import dev.sluice.governor.WaitingListStatus;
 import dev.sluice.governor.local.LocalBudgetStore;
 import java.util.Collection;
 

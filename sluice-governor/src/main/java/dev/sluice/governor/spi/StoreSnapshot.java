@@ -1,8 +1,7 @@
 package dev.sluice.governor.spi;
 
-import dev.sluice.governor.TokenRequest;
-import dev.sluice.governor.local.ModelJournal;
 import dev.sluice.governor.TokenDecision;
+import dev.sluice.governor.TokenRequest;
 import dev.sluice.governor.engine.ModelWaitingList;
 import dev.sluice.governor.engine.OpenGrant;
 import dev.sluice.governor.engine.OpenGrants;
@@ -11,6 +10,7 @@ import dev.sluice.governor.engine.Ticket;
 import dev.sluice.governor.engine.Tickets;
 import dev.sluice.governor.engine.TokenDemand;
 import dev.sluice.governor.engine.TokenWaiter;
+import dev.sluice.governor.local.ModelJournal;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
@@ -21,7 +21,8 @@ import org.jspecify.annotations.Nullable;
  * @param tickets who is in line, in order for each class
  * @since 0.1
  */
-public record StoreSnapshot(List<StoreSnapshot.OpenReservation> reservations, List<StoreSnapshot.OpenTicket> tickets) {
+public record StoreSnapshot(
+    List<StoreSnapshot.OpenReservation> reservations, List<StoreSnapshot.OpenTicket> tickets) {
   /** Nothing is open. */
   public static final StoreSnapshot NONE = new StoreSnapshot(List.of(), List.of());
 
@@ -34,7 +35,9 @@ public record StoreSnapshot(List<StoreSnapshot.OpenReservation> reservations, Li
   public static StoreSnapshot of(OpenGrants grants, ModelWaitingList line, Tickets tickets) {
     return new StoreSnapshot(
         grants.all().stream().map(StoreSnapshot.OpenReservation::of).toList(),
-        line.inOrder().stream().map(each -> StoreSnapshot.OpenTicket.of(tickets.at(each), each)).toList());
+        line.inOrder().stream()
+            .map(each -> StoreSnapshot.OpenTicket.of(tickets.at(each), each))
+            .toList());
   }
 
   /**
@@ -47,7 +50,10 @@ public record StoreSnapshot(List<StoreSnapshot.OpenReservation> reservations, Li
    * @since 0.1
    */
   public record OpenReservation(
-      TokenDecision.Granted answer, TokenRequest request, @Nullable String ticket, boolean claimed) {
+      TokenDecision.Granted answer,
+      TokenRequest request,
+      @Nullable String ticket,
+      boolean claimed) {
     static StoreSnapshot.OpenReservation of(OpenGrant grant) {
       Ticket ticket = grant.ticket;
       TokenDecision.Granted answer = grant.answer;
@@ -93,7 +99,8 @@ public record StoreSnapshot(List<StoreSnapshot.OpenReservation> reservations, Li
    *     never
    * @since 0.1
    */
-  public record OpenTicket(String id, TokenRequest request, long tokens, long since, long deadline) {
+  public record OpenTicket(
+      String id, TokenRequest request, long tokens, long since, long deadline) {
     static StoreSnapshot.OpenTicket of(Ticket ticket, TokenWaiter waiting) {
       return new StoreSnapshot.OpenTicket(
           ticket.id, ticket.request, waiting.demand.tokens(), waiting.since, ticket.deadline);
@@ -129,10 +136,13 @@ public record StoreSnapshot(List<StoreSnapshot.OpenReservation> reservations, Li
   }
 
   private static void place(
-      ModelJournal.Books books, StoreSnapshot.OpenTicket place, TokenDemand demand, long number, long now) {
+      ModelJournal.Books books,
+      StoreSnapshot.OpenTicket place,
+      TokenDemand demand,
+      long number,
+      long now) {
     if (demand.tokens() <= books.line().largest(demand)) {
-      Ticket ticket =
-          new Ticket(place.id(), place.request(), number, place.deadline(), now);
+      Ticket ticket = new Ticket(place.id(), place.request(), number, place.deadline(), now);
       books.tickets().add(ticket);
       books.tickets().place(ticket, books.line().enter(demand, place.since()));
     }

@@ -53,7 +53,8 @@ public final class StreamingEndpoint implements HttpHandler {
       long most = Long.parseLong(exchange.getRequestHeaders().getFirst("X-Max-Tokens"));
       TokenRequest request = TokenRequest.of(model, tokens(prompt) + most, "P1_user");
       String key = exchange.getRequestHeaders().getFirst("Idempotency-Key");
-      TokenDecision outcome = governor.request(key == null ? request : request.withIdempotencyKey(key));
+      TokenDecision outcome =
+          governor.request(key == null ? request : request.withIdempotencyKey(key));
       if (outcome instanceof TokenDecision.Granted granted) {
         stream(exchange, prompt, granted);
       } else if (outcome instanceof TokenDecision.Queued queued) {
@@ -91,7 +92,8 @@ public final class StreamingEndpoint implements HttpHandler {
     }
   }
 
-  private static void refuse(HttpExchange exchange, TokenDecision.Queued queued) throws IOException {
+  private static void refuse(HttpExchange exchange, TokenDecision.Queued queued)
+      throws IOException {
     Map<String, Object> fields = new TreeMap<>();
     fields.put("queuePosition", queued.queuePosition());
     fields.put("binding", queued.binding());

@@ -131,8 +131,8 @@ public final class FleetConnection implements AutoCloseable, Executor {
   }
 
   /**
-   * Returns this node's part of every limit, of {@link MembershipConfig#PARTS}: what Redis has reserved
-   * for it, or, before Redis was ever reached, what it expects.
+   * Returns this node's part of every limit, of {@link MembershipConfig#PARTS}: what Redis has
+   * reserved for it, or, before Redis was ever reached, what it expects.
    */
   public int share() {
     return lifecycle.record.share();

@@ -36,7 +36,8 @@ final class Heartbeats {
    *     time of Redis; 0 if it has not
    * @param sharesOfAll the parts of every limit that all members held when it was heard last
    */
-  record HeartbeatState(int share, boolean claims, long epoch, long aloneSinceMicros, int sharesOfAll) {}
+  record HeartbeatState(
+      int share, boolean claims, long epoch, long aloneSinceMicros, int sharesOfAll) {}
 
   /** What Redis answered to a heartbeat, and when that was sent. */
   record HeartbeatReply(List<Object> answer, long sentNanos) {
@@ -86,7 +87,8 @@ final class Heartbeats {
    * @param what {@code stay}, {@code return}, {@code leave} or {@code look}
    * @param sentNanos now: Redis counts the presence of this node from then
    */
-  CompletableFuture<Heartbeats.HeartbeatReply> send(String what, long sentNanos, long timeoutNanos, Heartbeats.HeartbeatState self) {
+  CompletableFuture<Heartbeats.HeartbeatReply> send(
+      String what, long sentNanos, long timeoutNanos, Heartbeats.HeartbeatState self) {
     String[] arguments = {
       membership.node(),
       what,
@@ -107,7 +109,8 @@ final class Heartbeats {
         arguments,
         (answer, failure) -> {
           if (answer != null) {
-            server.sample(ScriptCall.number(answer, MembersView.NOW_AT), sentNanos, time.nanoTime());
+            server.sample(
+                ScriptCall.number(answer, MembersView.NOW_AT), sentNanos, time.nanoTime());
           }
           calls.end(call, answer, failure, null);
         });

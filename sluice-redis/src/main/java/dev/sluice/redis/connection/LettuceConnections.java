@@ -107,7 +107,8 @@ public final class LettuceConnections implements AutoCloseable {
   }
 
   /** Tells {@code disconnected} whenever a connection breaks, on a thread that must not block. */
-  LettuceConnections(RedisAddress address, @Nullable Path trust, Duration timeout, Runnable disconnected) {
+  LettuceConnections(
+      RedisAddress address, @Nullable Path trust, Duration timeout, Runnable disconnected) {
     Duration greeting = timeout.compareTo(MIN_GREETING) > 0 ? timeout : MIN_GREETING;
     address.uris().forEach(uri -> uri.setTimeout(greeting));
     resources =
@@ -126,7 +127,10 @@ public final class LettuceConnections implements AutoCloseable {
                   .refreshPartitionsAsync()
                   .toCompletableFuture()
                   .thenCompose(known -> client.connectAsync(StringCodec.UTF8))
-                  .thenApply(link -> new LettuceConnections.ScriptConnection(link.async(), () -> forget(link.closeAsync())));
+                  .thenApply(
+                      link ->
+                          new LettuceConnections.ScriptConnection(
+                              link.async(), () -> forget(link.closeAsync())));
       listener =
           () ->
               client
@@ -144,7 +148,10 @@ public final class LettuceConnections implements AutoCloseable {
               client
                   .connectAsync(StringCodec.UTF8, address.uris().get(0))
                   .toCompletableFuture()
-                  .thenApply(link -> new LettuceConnections.ScriptConnection(link.async(), () -> forget(link.closeAsync())));
+                  .thenApply(
+                      link ->
+                          new LettuceConnections.ScriptConnection(
+                              link.async(), () -> forget(link.closeAsync())));
       listener =
           () ->
               client

@@ -5,7 +5,6 @@ import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
-import org.jspecify.annotations.Nullable;
 
 /** Carries scripts over one connection to a server, a sentinel group or a cluster. */
 final class LettuceTransport implements Transport {
@@ -17,7 +16,8 @@ final class LettuceTransport implements Transport {
   private boolean closed;
 
   LettuceTransport(RedisAddress address, ConnectionConfig terms, Owner owner) {
-    this.connection = new LettuceConnections(address, terms.trust(), terms.timeout(), owner::disconnected);
+    this.connection =
+        new LettuceConnections(address, terms.trust(), terms.timeout(), owner::disconnected);
     this.subscriptions = new Subscriptions(connection, owner::refused);
   }
 

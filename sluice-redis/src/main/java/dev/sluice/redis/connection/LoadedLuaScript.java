@@ -18,7 +18,8 @@ record LoadedLuaScript(String body, String digest) implements LuaScript {
   }
 
   static LoadedLuaScript guarded(Class<?> beside, String... parts) {
-    return of(read(LoadedLuaScript.class, CLOCK) + read(LoadedLuaScript.class, GUARD), beside, parts);
+    return of(
+        read(LoadedLuaScript.class, CLOCK) + read(LoadedLuaScript.class, GUARD), beside, parts);
   }
 
   private static LoadedLuaScript of(String before, Class<?> beside, String... parts) {

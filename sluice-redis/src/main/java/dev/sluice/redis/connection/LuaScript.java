@@ -1,6 +1,5 @@
 package dev.sluice.redis.connection;
 
-
 /**
  * What runs inside Redis, in one step.
  *

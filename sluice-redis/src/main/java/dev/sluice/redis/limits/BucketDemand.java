@@ -9,4 +9,5 @@ package dev.sluice.redis.limits;
  * @param version of the rules by which that is its limit
  * @param tokens how many
  */
-public record BucketDemand(String key, String place, ScriptLimit quota, long version, long tokens) {}
+public record BucketDemand(
+    String key, String place, ScriptLimit quota, long version, long tokens) {}

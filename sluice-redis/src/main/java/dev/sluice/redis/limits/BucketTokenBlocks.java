@@ -62,7 +62,8 @@ public final class BucketTokenBlocks {
       TokenBlockSize terms,
       long sentNanos) {}
 
-  public BucketTokenBlocks(TokenBlockConfig lease, TokenBlockSize terms, LongSupplier clock, Supplier<String> ids) {
+  public BucketTokenBlocks(
+      TokenBlockConfig lease, TokenBlockSize terms, LongSupplier clock, Supplier<String> ids) {
     this.ttlNanos = lease.ttl().toNanos();
     this.terms = terms;
     this.clock = clock;
@@ -161,7 +162,8 @@ public final class BucketTokenBlocks {
   }
 
   /** Takes in what Redis answered; the answer to whoever needed tokens. */
-  public synchronized List<Object> settle(BucketTokenBlocks.BlockRequest request, List<Object> reply) {
+  public synchronized List<Object> settle(
+      BucketTokenBlocks.BlockRequest request, List<Object> reply) {
     asking = false;
     long now = clock.getAsLong();
     if (ScriptCall.number(reply, 0) != LENT) {

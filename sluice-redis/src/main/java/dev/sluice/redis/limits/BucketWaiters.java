@@ -1,7 +1,7 @@
 package dev.sluice.redis.limits;
 
-import dev.sluice.redis.RedisUnavailableException;
 import dev.sluice.Decision;
+import dev.sluice.redis.RedisUnavailableException;
 import java.time.Duration;
 import java.util.LinkedHashSet;
 import java.util.Set;
@@ -206,7 +206,8 @@ public final class BucketWaiters {
     }
   }
 
-  private void settle(BucketWaiters.BucketWaiter turn, @Nullable Decision decision, @Nullable Throwable failure) {
+  private void settle(
+      BucketWaiters.BucketWaiter turn, @Nullable Decision decision, @Nullable Throwable failure) {
     if (decision instanceof Decision.Denied denied) {
       if (sleeps(turn, denied.retryAfterNanos())) {
         return;
@@ -228,7 +229,8 @@ public final class BucketWaiters {
     return true;
   }
 
-  private void end(BucketWaiters.BucketWaiter turn, @Nullable Decision decision, @Nullable Throwable failure) {
+  private void end(
+      BucketWaiters.BucketWaiter turn, @Nullable Decision decision, @Nullable Throwable failure) {
     synchronized (this) {
       line.remove(turn);
     }

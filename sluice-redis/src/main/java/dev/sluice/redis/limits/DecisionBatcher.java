@@ -49,7 +49,8 @@ final class DecisionBatcher {
   /** Answers as {@link LimitScript#DECIDE} does. */
   CompletableFuture<List<Object>> call(BucketDemand demand) {
     while (true) {
-      DecisionBatcher.BucketQueue line = lines.computeIfAbsent(demand.place(), DecisionBatcher.BucketQueue::new);
+      DecisionBatcher.BucketQueue line =
+          lines.computeIfAbsent(demand.place(), DecisionBatcher.BucketQueue::new);
       CompletableFuture<List<Object>> answer = line.call(demand);
       if (answer != null) {
         return answer;
@@ -118,7 +119,8 @@ final class DecisionBatcher {
       // Not by calling itself: while Redis is away every call ends at once.
       for (List<Waiter> together = take(); !together.isEmpty(); together = take()) {
         List<Waiter> all = together;
-        CompletableFuture<List<Object>> answer = link.call(LimitScript.MANY, keys, arguments(together));
+        CompletableFuture<List<Object>> answer =
+            link.call(LimitScript.MANY, keys, arguments(together));
         if (!answer.isDone()) {
           var unused =
               answer.whenComplete(
@@ -169,7 +171,8 @@ final class DecisionBatcher {
     }
   }
 
-  private static void tell(ScriptCall call, int index, List<Object> reply, @Nullable Throwable failure) {
+  private static void tell(
+      ScriptCall call, int index, List<Object> reply, @Nullable Throwable failure) {
     if (failure != null) {
       call.completeExceptionally(failure);
       return;

@@ -1,9 +1,9 @@
 package dev.sluice.redis.limits;
 
-import dev.sluice.redis.SharedThrottle;
-import dev.sluice.redis.Rule;
 import dev.sluice.Limits;
 import dev.sluice.ThrottleDecision;
+import dev.sluice.redis.Rule;
+import dev.sluice.redis.SharedThrottle;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;

@@ -1,14 +1,14 @@
 package dev.sluice.redis.limits;
 
-import dev.sluice.redis.SharedLimits;
-import dev.sluice.redis.SharedLimitOptions;
-import dev.sluice.redis.SharedThrottle;
-import dev.sluice.redis.SharedLimitsStatus;
-import dev.sluice.redis.Rule;
 import dev.sluice.Limit;
 import dev.sluice.Limits;
 import dev.sluice.NanoClock;
 import dev.sluice.TokenBucket;
+import dev.sluice.redis.Rule;
+import dev.sluice.redis.SharedLimitOptions;
+import dev.sluice.redis.SharedLimits;
+import dev.sluice.redis.SharedLimitsStatus;
+import dev.sluice.redis.SharedThrottle;
 import dev.sluice.redis.SharedTokenBucket;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;

@@ -49,7 +49,8 @@ public final class LimitDefinitions {
   /** The life that this copy belongs to; 0 if none is known. */
   private volatile long life;
 
-  public LimitDefinitions(FleetConnection link, RedisKeys space, LimitTable remembered, Consumer<LimitTable> changed) {
+  public LimitDefinitions(
+      FleetConnection link, RedisKeys space, LimitTable remembered, Consumer<LimitTable> changed) {
     this.link = link;
     this.keys = new String[] {space.rules(), space.told()};
     this.rules = remembered;

@@ -1,7 +1,7 @@
 package dev.sluice.redis.limits;
 
-import dev.sluice.redis.Rule;
 import dev.sluice.Limit;
+import dev.sluice.redis.Rule;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.HashMap;
@@ -81,7 +81,9 @@ public final class LimitTable {
     }
     try {
       Limit limit = LimitCodec.read(text);
-      return field.charAt(0) == KEY && !isRule(field.substring(1), limit) ? null : ScriptLimit.of(limit);
+      return field.charAt(0) == KEY && !isRule(field.substring(1), limit)
+          ? null
+          : ScriptLimit.of(limit);
     } catch (IllegalArgumentException unknown) {
       return null;
     }

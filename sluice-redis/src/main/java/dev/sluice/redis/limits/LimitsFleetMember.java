@@ -1,9 +1,9 @@
 package dev.sluice.redis.limits;
 
 import dev.sluice.redis.LimitsEvent;
-import dev.sluice.redis.SharedLimits;
 import dev.sluice.redis.OutageMode;
 import dev.sluice.redis.RedisUnavailableException;
+import dev.sluice.redis.SharedLimits;
 import dev.sluice.redis.SharedLimitsStatus;
 import dev.sluice.redis.connection.ConnectionConfig;
 import dev.sluice.redis.connection.FleetConnection;
@@ -47,7 +47,8 @@ public final class LimitsFleetMember implements AutoCloseable, FleetConnection.M
   /** Makes the connection of a fleet; simulations put their own in its place. */
   @FunctionalInterface
   public interface ConnectionFactory {
-    FleetConnection open(ConnectionConfig terms, MembershipConfig membership, FleetConnection.Member member);
+    FleetConnection open(
+        ConnectionConfig terms, MembershipConfig membership, FleetConnection.Member member);
   }
 
   LimitsFleetMember(RedisAddress address, SharedLimitsConfig config, String node) {
@@ -58,7 +59,11 @@ public final class LimitsFleetMember implements AutoCloseable, FleetConnection.M
         (terms, membership, member) -> new FleetConnection(address, terms, membership, member));
   }
 
-  public LimitsFleetMember(SharedLimitsConfig config, String node, boolean cluster, LimitsFleetMember.ConnectionFactory opening) {
+  public LimitsFleetMember(
+      SharedLimitsConfig config,
+      String node,
+      boolean cluster,
+      LimitsFleetMember.ConnectionFactory opening) {
     this.config = config;
     this.space = new RedisKeys(config.prefix());
     this.cluster = cluster;
@@ -77,7 +82,9 @@ public final class LimitsFleetMember implements AutoCloseable, FleetConnection.M
                 space.schema(),
                 MembershipConfig.Timing.DEFAULTS),
             this);
-    this.book = new LimitDefinitions(connection, space, LimitTable.of(config.remembered()), this::rulesChanged);
+    this.book =
+        new LimitDefinitions(
+            connection, space, LimitTable.of(config.remembered()), this::rulesChanged);
     this.batches = new DecisionBatcher(connection);
     use(config.outage());
   }

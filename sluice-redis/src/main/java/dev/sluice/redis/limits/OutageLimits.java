@@ -1,12 +1,12 @@
 package dev.sluice.redis.limits;
 
-import dev.sluice.redis.Rule;
 import dev.sluice.Decision;
 import dev.sluice.Limit;
 import dev.sluice.Limits;
 import dev.sluice.NanoClock;
 import dev.sluice.ThrottleDecision;
 import dev.sluice.TokenBucket;
+import dev.sluice.redis.Rule;
 import dev.sluice.redis.connection.MembershipConfig;
 import java.time.Duration;
 import java.util.HashMap;
@@ -104,7 +104,9 @@ public final class OutageLimits {
   }
 
   private double part(double whole) {
-    return parts == MembershipConfig.PARTS ? whole : Math.nextDown(whole * parts / MembershipConfig.PARTS);
+    return parts == MembershipConfig.PARTS
+        ? whole
+        : Math.nextDown(whole * parts / MembershipConfig.PARTS);
   }
 
   private long part(long whole) {

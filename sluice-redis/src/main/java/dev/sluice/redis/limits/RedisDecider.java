@@ -34,7 +34,8 @@ public final class RedisDecider {
    * @param figure tokens that remain or are missing, or microseconds to wait
    * @param micros the time it used, 0 if Redis was not asked
    */
-  public record ScriptDecision(RedisDecider.ScriptOutcome outcome, int binding, long figure, long micros) {
+  public record ScriptDecision(
+      RedisDecider.ScriptOutcome outcome, int binding, long figure, long micros) {
     /** Granted from a block of which so many tokens are left. */
     static RedisDecider.ScriptDecision granted(long left) {
       return new RedisDecider.ScriptDecision(RedisDecider.ScriptOutcome.GRANTED, 0, left, 0);
@@ -93,7 +94,8 @@ public final class RedisDecider {
   }
 
   /** {@link #answer(RedisDecider.BucketRequest)}, where Redis has been asked already. */
-  public <T> CompletableFuture<T> answer(RedisDecider.BucketRequest<T> question, CompletableFuture<List<Object>> asked) {
+  public <T> CompletableFuture<T> answer(
+      RedisDecider.BucketRequest<T> question, CompletableFuture<List<Object>> asked) {
     return asked.handle(
         (reply, failure) -> failure == null ? decided(question, reply) : unanswered(question));
   }
@@ -153,7 +155,8 @@ public final class RedisDecider {
     long micros = ScriptCall.number(reply, 3);
     return outcome == RedisDecider.ScriptOutcome.GRANTED
         ? new RedisDecider.ScriptDecision(outcome, 0, second, micros)
-        : new RedisDecider.ScriptDecision(outcome, (int) second - 1, ScriptCall.number(reply, 2), micros);
+        : new RedisDecider.ScriptDecision(
+            outcome, (int) second - 1, ScriptCall.number(reply, 2), micros);
   }
 
   /** Somebody has newer rules: these are read now, not at the next pulse. */
@@ -184,7 +187,8 @@ public final class RedisDecider {
     return adjust("fill", 0, place, quota).handle((level, outage) -> null);
   }
 
-  private CompletableFuture<Level> adjust(String what, String amount, String place, ScriptLimit quota) {
+  private CompletableFuture<Level> adjust(
+      String what, String amount, String place, ScriptLimit quota) {
     String[] arguments = {what, version(), amount, quota.params()};
     return fleet
         .connection()
@@ -192,7 +196,10 @@ public final class RedisDecider {
         .thenApply(
             reply -> {
               lookAtVersion(reply);
-              return new Level(ScriptCall.number(reply, 0), ScriptCall.number(reply, 1), ScriptCall.number(reply, 2));
+              return new Level(
+                  ScriptCall.number(reply, 0),
+                  ScriptCall.number(reply, 1),
+                  ScriptCall.number(reply, 2));
             });
   }
 }

@@ -1,11 +1,11 @@
 package dev.sluice.redis.limits;
 
-import dev.sluice.redis.SharedThrottle;
-import dev.sluice.redis.OutageMode;
-import dev.sluice.redis.Rule;
 import dev.sluice.Limit;
 import dev.sluice.Limits;
 import dev.sluice.ThrottleDecision;
+import dev.sluice.redis.OutageMode;
+import dev.sluice.redis.Rule;
+import dev.sluice.redis.SharedThrottle;
 import io.lettuce.core.cluster.SlotHash;
 import java.util.ArrayList;
 import java.util.List;
@@ -24,7 +24,10 @@ public final class RedisKeyedLimits implements SharedThrottle {
   private final @Nullable TokenBlockDecider leases;
 
   public RedisKeyedLimits(
-      LimitsFleetMember fleet, OutageMode policy, boolean acrossSlots, @Nullable TokenBlockDecider leases) {
+      LimitsFleetMember fleet,
+      OutageMode policy,
+      boolean acrossSlots,
+      @Nullable TokenBlockDecider leases) {
     this.fleet = fleet;
     this.decider = new RedisDecider(fleet);
     this.policy = policy;

@@ -1,11 +1,11 @@
 package dev.sluice.redis.limits;
 
-import dev.sluice.redis.SharedLimits;
+import dev.sluice.Limit;
 import dev.sluice.redis.OutageMode;
 import dev.sluice.redis.SharedLimitOptions;
-import dev.sluice.redis.SharedThrottle;
+import dev.sluice.redis.SharedLimits;
 import dev.sluice.redis.SharedLimitsStatus;
-import dev.sluice.Limit;
+import dev.sluice.redis.SharedThrottle;
 import dev.sluice.redis.SharedTokenBucket;
 import dev.sluice.redis.connection.RedisAddress;
 import java.security.SecureRandom;
@@ -50,7 +50,8 @@ public final class RedisLimits implements SharedLimits {
   private void warmUp(Duration timeout) {
     Limit brief = new Limit.Balanced(1, 1, Duration.ofMillis(1));
     SharedTokenBucket.Blocking bucket =
-        new RedisTokenBucket(fleet, WARM_UP, ScriptLimit.of(brief), OutageMode.CLOSED, null).blocking();
+        new RedisTokenBucket(fleet, WARM_UP, ScriptLimit.of(brief), OutageMode.CLOSED, null)
+            .blocking();
     for (int i = 0; i < WARM_UP_CALLS && fleet.isAvailable(); i++) {
       long start = System.nanoTime();
       bucket.decide(1);

@@ -1,8 +1,8 @@
 package dev.sluice.redis.limits;
 
-import dev.sluice.redis.OutageMode;
 import dev.sluice.Decision;
 import dev.sluice.Limit;
+import dev.sluice.redis.OutageMode;
 import dev.sluice.redis.SharedTokenBucket;
 import java.time.Duration;
 import java.util.List;
@@ -26,7 +26,11 @@ public final class RedisTokenBucket implements SharedTokenBucket {
   private record Known(LimitTable rules, ScriptLimit quota) {}
 
   public RedisTokenBucket(
-      LimitsFleetMember fleet, String name, ScriptLimit own, OutageMode policy, @Nullable TokenBlockDecider leases) {
+      LimitsFleetMember fleet,
+      String name,
+      ScriptLimit own,
+      OutageMode policy,
+      @Nullable TokenBlockDecider leases) {
     this.fleet = fleet;
     this.decider = new RedisDecider(fleet);
     this.name = name;
@@ -94,7 +98,9 @@ public final class RedisTokenBucket implements SharedTokenBucket {
     Known under = known();
     Ask question =
         new Ask(
-            new BucketDemand(name, place, under.quota(), under.rules().version(), tokens), take, policy);
+            new BucketDemand(name, place, under.quota(), under.rules().version(), tokens),
+            take,
+            policy);
     return leases == null || !take || tokens == 0
         ? decider.answer(question)
         : leases.answer(question, under, under.rules().version());

@@ -23,7 +23,8 @@ public final class TokenBlock {
   private long seenLeft;
   private long seenNanos;
 
-  public TokenBlock(String id, String time, long tokens, long size, long nowNanos, long deadlineNanos) {
+  public TokenBlock(
+      String id, String time, long tokens, long size, long nowNanos, long deadlineNanos) {
     this.id = id;
     this.time = time;
     this.size = size;

@@ -49,7 +49,10 @@ public final class TokenBlockDecider {
     return left < 0 ? left : taken(holder, time, place, left);
   }
 
-  /** Asks for the next block in time; {@link TokenBlock#NOTHING} if blocks must not be used any more. */
+  /**
+   * Asks for the next block in time; {@link TokenBlock#NOTHING} if blocks must not be used any
+   * more.
+   */
   @SuppressWarnings("FutureReturnValueIgnored") // the holder is told
   private long taken(BucketTokenBlocks holder, String time, String place, long left) {
     if (!time.equals(fleet.connection().allPresent())) {
@@ -72,7 +75,8 @@ public final class TokenBlockDecider {
    * @param under what the limit was found by; another object may mean another limit
    * @param version of the rules it was found in
    */
-  <T> CompletableFuture<T> answer(RedisDecider.BucketRequest<T> question, Object under, long version) {
+  <T> CompletableFuture<T> answer(
+      RedisDecider.BucketRequest<T> question, Object under, long version) {
     BucketDemand demand = question.demands().get(0);
     BucketTokenBlocks holder = holder(demand, under, version);
     String time = fleet.connection().allPresent();
@@ -107,7 +111,8 @@ public final class TokenBlockDecider {
       return null;
     }
     return holders.computeIfAbsent(
-        demand.place(), absent -> new BucketTokenBlocks(lease, terms, fleet.connection()::nanoTime, ids));
+        demand.place(),
+        absent -> new BucketTokenBlocks(lease, terms, fleet.connection()::nanoTime, ids));
   }
 
   @SuppressWarnings("FutureReturnValueIgnored") // what it leads to is the answer

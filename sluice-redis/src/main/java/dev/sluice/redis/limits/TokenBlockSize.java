@@ -12,8 +12,10 @@ import java.util.concurrent.TimeUnit;
  * @param block tokens that a block has at most
  * @param reserveUnits what blocks leave alone
  */
-public record TokenBlockSize(Object under, long version, ScriptLimit quota, long block, long reserveUnits) {
-  public static TokenBlockSize of(TokenBlockConfig lease, Object under, long version, ScriptLimit quota) {
+public record TokenBlockSize(
+    Object under, long version, ScriptLimit quota, long block, long reserveUnits) {
+  public static TokenBlockSize of(
+      TokenBlockConfig lease, Object under, long version, ScriptLimit quota) {
     double unit = quota.units().unitsPerToken();
     double capacity = quota.units().capacityUnits();
     double tokens = capacity / unit * lease.share();

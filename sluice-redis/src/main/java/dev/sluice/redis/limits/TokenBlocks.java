@@ -1,7 +1,7 @@
 package dev.sluice.redis.limits;
 
-import dev.sluice.redis.TokenBlockConfig;
 import dev.sluice.redis.SharedLimits;
+import dev.sluice.redis.TokenBlockConfig;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ScheduledThreadPoolExecutor;
@@ -24,7 +24,8 @@ public final class TokenBlocks implements AutoCloseable {
   private final AtomicLong numbers = new AtomicLong();
   private final Map<TokenBlockConfig, TokenBlockDecider> kinds = new ConcurrentHashMap<>();
   private final ScheduledThreadPoolExecutor timer =
-      new ScheduledThreadPoolExecutor(1, TokenBlocks::thread, new ThreadPoolExecutor.DiscardPolicy());
+      new ScheduledThreadPoolExecutor(
+          1, TokenBlocks::thread, new ThreadPoolExecutor.DiscardPolicy());
 
   TokenBlocks(LimitsFleetMember fleet, String node) {
     this.fleet = fleet;

@@ -149,7 +149,8 @@ class OutageSimulationTest {
     return new Plan(
         nodes,
         1e-4,
-        new SimulatedNode.Settings(List.of(target), Duration.ofMillis(100), 1, TokenBlockConfig.DEFAULTS),
+        new SimulatedNode.Settings(
+            List.of(target), Duration.ofMillis(100), 1, TokenBlockConfig.DEFAULTS),
         false,
         List.of(faults),
         0);

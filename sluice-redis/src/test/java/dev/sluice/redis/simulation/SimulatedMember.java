@@ -137,6 +137,13 @@ public abstract class SimulatedMember implements Scheduler.SimulatedProcess, Sim
 
   @Override
   public String toString() {
-    return name + " (" + connection().state() + ", " + share() + " of " + MembershipConfig.PARTS + ")";
+    return name
+        + " ("
+        + connection().state()
+        + ", "
+        + share()
+        + " of "
+        + MembershipConfig.PARTS
+        + ")";
   }
 }

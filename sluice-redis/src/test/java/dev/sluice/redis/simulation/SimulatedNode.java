@@ -56,7 +56,8 @@ final class SimulatedNode extends SimulatedMember {
   }
 
   /** What all nodes have in common. */
-  record Settings(List<Target> targets, Duration timeout, int expectedNodes, TokenBlockConfig lease) {}
+  record Settings(
+      List<Target> targets, Duration timeout, int expectedNodes, TokenBlockConfig lease) {}
 
   private void sweepLater(long nanos) {
     after(

@@ -21,12 +21,13 @@ import java.util.stream.Stream;
  * ApiKey#owner}. Superadmins are bound by the totals alone.
  *
  * <p>Queues and limits belong to the account that administers their names: those that match an
- * {@code admin} permission of its {@linkplain ApiKey#scope scope}, or of the caller, count, no matter
- * which key made them. The scope does not shrink when keys are narrowed or revoked, so an account
- * cannot disown its names.
+ * {@code admin} permission of its {@linkplain ApiKey#scope scope}, or of the caller, count, no
+ * matter which key made them. The scope does not shrink when keys are narrowed or revoked, so an
+ * account cannot disown its names.
  */
 public final class AccountQuotas {
-  private static final AccountQuotas.QuotaConfig USUAL = new AccountQuotas.QuotaConfig(2_000, 1_000, 100);
+  private static final AccountQuotas.QuotaConfig USUAL =
+      new AccountQuotas.QuotaConfig(2_000, 1_000, 100);
 
   /** The keys of an account besides its first. */
   public static final int MAX_KEYS = 100;
@@ -88,7 +89,8 @@ public final class AccountQuotas {
    * @return to be closed when the queue is among them, or was not created
    * @throws ApiException if its account has used up its quota
    */
-  public synchronized ConcurrencyQuota.Hold queue(Caller caller, String name, Supplier<Set<String>> all) {
+  public synchronized ConcurrencyQuota.Hold queue(
+      Caller caller, String name, Supplier<Set<String>> all) {
     if (!caller.mayAll(Kind.ADMIN)) {
       require("queues", count(caller, all(all.get())), most.queues());
     }
@@ -100,7 +102,8 @@ public final class AccountQuotas {
   }
 
   /** As {@link #queue}, for a limit or a template of that key. */
-  public synchronized ConcurrencyQuota.Hold limit(Caller caller, String key, Supplier<Set<String>> stored) {
+  public synchronized ConcurrencyQuota.Hold limit(
+      Caller caller, String key, Supplier<Set<String>> stored) {
     Set<String> all = all(stored.get());
     if (!caller.mayAll(Kind.ADMIN) && !all.contains(key)) {
       require("limits", count(caller, all), most.limits());

@@ -1,7 +1,7 @@
 package dev.sluice.server.auth;
 
-import dev.sluice.server.grpc.AuthenticationInterceptor;
 import dev.sluice.server.Secret;
+import dev.sluice.server.grpc.AuthenticationInterceptor;
 import dev.sluice.server.support.ApiException;
 import dev.sluice.server.support.ErrorKind;
 import java.time.InstantSource;

@@ -26,7 +26,8 @@ public final class ApiKeyOperations {
    * @param superadmin whether it allows everything
    * @param permissions what it allows otherwise
    */
-  public record NewKey(String name, long expiresAtMs, boolean superadmin, List<Permission> permissions) {}
+  public record NewKey(
+      String name, long expiresAtMs, boolean superadmin, List<Permission> permissions) {}
 
   /**
    * A key that was made.

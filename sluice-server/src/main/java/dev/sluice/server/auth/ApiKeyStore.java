@@ -65,7 +65,8 @@ public final class ApiKeyStore {
    * @throws IOException if the file cannot be read or is damaged
    */
   public static ApiKeyStore open(Path directory) throws IOException {
-    JsonListFile<ApiKey> file = new JsonListFile<>(directory, "keys", ApiKey.class, ApiKeyStore::migrate);
+    JsonListFile<ApiKey> file =
+        new JsonListFile<>(directory, "keys", ApiKey.class, ApiKeyStore::migrate);
     return new ApiKeyStore(file, file.read());
   }
 

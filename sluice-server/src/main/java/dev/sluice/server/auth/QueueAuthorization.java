@@ -133,7 +133,8 @@ public final class QueueAuthorization {
    * {@code quota} reserves the queue in the caller's quota while it is being created, or throws if
    * the quota is used up.
    */
-  public void create(Caller caller, String queue, QueueConfig config, Supplier<ConcurrencyQuota.Hold> quota) {
+  public void create(
+      Caller caller, String queue, QueueConfig config, Supplier<ConcurrencyQuota.Hold> quota) {
     if (isDeadLetterQueue(queue)) {
       require(caller, Kind.ADMIN, queue);
       holding(

@@ -19,7 +19,8 @@ public final class RevocationWatcher {
   private final InstantSource clock;
   private final Set<WatchedCall> open = ConcurrentHashMap.newKeySet();
 
-  public RevocationWatcher(AuthenticationInterceptor.Authenticator authenticator, InstantSource clock) {
+  public RevocationWatcher(
+      AuthenticationInterceptor.Authenticator authenticator, InstantSource clock) {
     this.authenticator = authenticator;
     this.clock = clock;
   }

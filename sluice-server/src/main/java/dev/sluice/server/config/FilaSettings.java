@@ -72,7 +72,8 @@ public final class FilaSettings {
     SettingsLayer layer = new SettingsLayer();
     layer.put(SettingsCatalog.named("server.data_dir"), DATA_VARIABLE, DEFAULT_DATA);
     // fila has one port; a second one might be in use, or open to unexpected callers.
-    layer.put(SettingsCatalog.named("server.http_port"), "the default beside fila's settings", "off");
+    layer.put(
+        SettingsCatalog.named("server.http_port"), "the default beside fila's settings", "off");
     if (file != null) {
       layer.override(readFile(file));
     }

@@ -1,15 +1,15 @@
 package dev.sluice.server.config;
 
-import dev.sluice.server.ListenConfig;
-import dev.sluice.server.TransportConfig;
-import dev.sluice.server.Secret;
-import dev.sluice.server.ServerConfig;
-import dev.sluice.server.RedisConfig;
-import dev.sluice.server.TlsConfig;
 import dev.sluice.broker.BrokerConfig;
 import dev.sluice.redis.OutageMode;
 import dev.sluice.server.InvalidSettingsException;
+import dev.sluice.server.ListenConfig;
+import dev.sluice.server.RedisConfig;
+import dev.sluice.server.Secret;
+import dev.sluice.server.ServerConfig;
 import dev.sluice.server.TelemetryConfig;
+import dev.sluice.server.TlsConfig;
+import dev.sluice.server.TransportConfig;
 import java.net.URI;
 import java.nio.file.Path;
 import java.time.Duration;

@@ -1,9 +1,9 @@
 package dev.sluice.server.config;
 
-import dev.sluice.server.RedisConfig;
-import dev.sluice.server.ListenConfig;
-import dev.sluice.server.Secret;
 import dev.sluice.server.InvalidSettingsException;
+import dev.sluice.server.ListenConfig;
+import dev.sluice.server.RedisConfig;
+import dev.sluice.server.Secret;
 import java.net.URI;
 import java.net.URISyntaxException;
 import java.nio.file.InvalidPathException;

@@ -43,7 +43,9 @@ public final class SettingsLayer {
     if (setting.equals(SettingsCatalog.BOOTSTRAP_KEY)) {
       return SettingsCatalog.BOOTSTRAP_KEY_FILE;
     }
-    return setting.equals(SettingsCatalog.BOOTSTRAP_KEY_FILE) ? SettingsCatalog.BOOTSTRAP_KEY : setting;
+    return setting.equals(SettingsCatalog.BOOTSTRAP_KEY_FILE)
+        ? SettingsCatalog.BOOTSTRAP_KEY
+        : setting;
   }
 
   /** What {@code higher} gives counts before what is here. */

@@ -1,10 +1,10 @@
 package dev.sluice.server.config;
 
-import dev.sluice.server.InvalidSettingsException;
 import com.fasterxml.jackson.core.JsonLocation;
 import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.dataformat.toml.TomlMapper;
+import dev.sluice.server.InvalidSettingsException;
 import java.nio.file.Path;
 import java.util.LinkedHashMap;
 import java.util.Map;
@@ -84,7 +84,9 @@ public final class TomlSettings {
             .formatted(
                 file,
                 SettingType.shown(name),
-                known.isEmpty() ? "are the sections " + SettingsCatalog.sections() : "are " + known));
+                known.isEmpty()
+                    ? "are the sections " + SettingsCatalog.sections()
+                    : "are " + known));
   }
 
   /** A number is written as such, anything else as text. */

@@ -1,7 +1,7 @@
 package dev.sluice.server.fila;
 
-import dev.sluice.server.auth.Permission.Kind;
 import dev.sluice.server.auth.ApiKeyOperations;
+import dev.sluice.server.auth.Permission.Kind;
 import dev.sluice.server.fila.v1.ConfigEntry;
 import dev.sluice.server.fila.v1.CreateApiKeyRequest;
 import dev.sluice.server.fila.v1.CreateApiKeyResponse;
@@ -45,7 +45,11 @@ public final class FilaAdminService extends FilaAdminGrpc.FilaAdminImplBase {
   private final AdminOperations admin;
   private final ApiKeyOperations keys;
 
-  public FilaAdminService(QueueOperations queues, FilaConfigOperations config, AdminOperations admin, ApiKeyOperations keys) {
+  public FilaAdminService(
+      QueueOperations queues,
+      FilaConfigOperations config,
+      AdminOperations admin,
+      ApiKeyOperations keys) {
     this.queues = queues;
     this.config = config;
     this.admin = admin;
@@ -112,7 +116,8 @@ public final class FilaAdminService extends FilaAdminGrpc.FilaAdminImplBase {
     UnaryCalls.answer(
         call,
         caller -> {
-          return FilaProtoMapper.stats(queues.stats(caller, request.getQueue()), admin.throttles(caller));
+          return FilaProtoMapper.stats(
+              queues.stats(caller, request.getQueue()), admin.throttles(caller));
         });
   }
 
@@ -123,7 +128,8 @@ public final class FilaAdminService extends FilaAdminGrpc.FilaAdminImplBase {
     UnaryCalls.answerLater(
         call,
         caller -> {
-          return queues.redrive(AuthenticationInterceptor.key(), request.getDlqQueue(), count, false);
+          return queues.redrive(
+              AuthenticationInterceptor.key(), request.getDlqQueue(), count, false);
         },
         redriven -> RedriveResponse.newBuilder().setRedriven(redriven).build());
     RequestAdmission.parsed();
@@ -192,7 +198,9 @@ public final class FilaAdminService extends FilaAdminGrpc.FilaAdminImplBase {
         call,
         caller -> {
           keys.setPermissions(
-              caller, request.getKeyId(), FilaProtoMapper.permissions(request.getPermissionsList()));
+              caller,
+              request.getKeyId(),
+              FilaProtoMapper.permissions(request.getPermissionsList()));
           return SetAclResponse.getDefaultInstance();
         });
   }

@@ -1,12 +1,8 @@
 package dev.sluice.server.fila;
 
 import dev.sluice.broker.Message;
-import dev.sluice.server.auth.Permission.Kind;
-import dev.sluice.server.grpc.services.QueueProtoMapper;
-import dev.sluice.server.operations.QueueOperations;
-import dev.sluice.server.operations.QueueOperations.Action;
-import dev.sluice.server.operations.QueueOperations.Settlement;
 import dev.sluice.server.auth.Caller;
+import dev.sluice.server.auth.Permission.Kind;
 import dev.sluice.server.fila.v1.AckRequest;
 import dev.sluice.server.fila.v1.AckResponse;
 import dev.sluice.server.fila.v1.ConsumeRequest;
@@ -20,6 +16,10 @@ import dev.sluice.server.grpc.AuthenticationInterceptor;
 import dev.sluice.server.grpc.OpenStreams;
 import dev.sluice.server.grpc.RequestAdmission;
 import dev.sluice.server.grpc.UnaryCalls;
+import dev.sluice.server.grpc.services.QueueProtoMapper;
+import dev.sluice.server.operations.QueueOperations;
+import dev.sluice.server.operations.QueueOperations.Action;
+import dev.sluice.server.operations.QueueOperations.Settlement;
 import dev.sluice.server.support.ApiException;
 import io.grpc.stub.ServerCallStreamObserver;
 import io.grpc.stub.StreamObserver;

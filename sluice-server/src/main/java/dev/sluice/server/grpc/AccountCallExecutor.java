@@ -27,12 +27,13 @@ import org.jspecify.annotations.Nullable;
  */
 
 /**
- * Runs gRPC calls with a key on the {@linkplain AccountExecutors share} of threads of their account (of
- * their connection, where the server asks for no keys). As an interceptor, it runs after {@link
+ * Runs gRPC calls with a key on the {@linkplain AccountExecutors share} of threads of their account
+ * (of their connection, where the server asks for no keys). As an interceptor, it runs after {@link
  * AuthenticationInterceptor}.
  */
 public final class AccountCallExecutor implements ServerCallExecutorSupplier, ServerInterceptor {
-  private static final ThreadLocal<AccountCallExecutor.AccountExecutor> CURRENT = new ThreadLocal<>();
+  private static final ThreadLocal<AccountCallExecutor.AccountExecutor> CURRENT =
+      new ThreadLocal<>();
 
   /** Calls besides {@code List...} whose answers have many entries. */
   private static final Set<String> LISTS = Set.of("GetQueue", "GetStats");

@@ -1,10 +1,10 @@
 package dev.sluice.server.grpc;
 
-import dev.sluice.server.auth.ConcurrencyQuota;
 import dev.sluice.server.auth.Caller;
+import dev.sluice.server.auth.ConcurrencyQuota;
 import dev.sluice.server.auth.Credential;
-import dev.sluice.server.auth.WatchedCall;
 import dev.sluice.server.auth.RevocationWatcher;
+import dev.sluice.server.auth.WatchedCall;
 import dev.sluice.server.support.ApiException;
 import io.grpc.Context;
 import io.grpc.Contexts;
@@ -88,7 +88,8 @@ public final class AuthenticationInterceptor implements ServerInterceptor {
   }
 
   /** Lets messages of a stream pass until its key is revoked, is changed or expires. */
-  private record RevocableCall(WatchedCall key, ConcurrencyQuota.Hold place) implements EndableCall.CallObserver {
+  private record RevocableCall(WatchedCall key, ConcurrencyQuota.Hold place)
+      implements EndableCall.CallObserver {
     @Override
     public boolean isValid() {
       return key.isValid();

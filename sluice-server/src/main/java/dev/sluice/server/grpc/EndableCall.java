@@ -124,7 +124,8 @@ public final class EndableCall<Q, A> extends SimpleForwardingServerCall<Q, A> {
   }
 
   /** Hands what arrives to {@code service}, until the call is ended. */
-  public ServerCall.Listener<Q> listener(ServerCall.Listener<Q> service, EndableCall.CallObserver progress) {
+  public ServerCall.Listener<Q> listener(
+      ServerCall.Listener<Q> service, EndableCall.CallObserver progress) {
     synchronized (this) {
       observer = progress;
     }

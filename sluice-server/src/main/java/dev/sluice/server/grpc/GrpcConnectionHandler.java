@@ -16,8 +16,8 @@ import java.util.function.Supplier;
 
 /**
  * Closes gRPC connections beyond the limit, as {@link ConnectionLimiter} decides, and adds a {@link
- * Http2FloodGuard} to the others, which can be closed by the address of their client. Runs before the
- * handler that accepts them.
+ * Http2FloodGuard} to the others, which can be closed by the address of their client. Runs before
+ * the handler that accepts them.
  */
 final class GrpcConnectionHandler extends ChannelInboundHandlerAdapter {
   private final ConnectionLimiter places;
@@ -52,7 +52,10 @@ final class GrpcConnectionHandler extends ChannelInboundHandlerAdapter {
   }
 
   private static <Q, A> ServerCall.Listener<Q> startCall(
-      ServerCall<Q, A> call, Metadata headers, ServerCallHandler<Q, A> next, Http2FloodGuard guard) {
+      ServerCall<Q, A> call,
+      Metadata headers,
+      ServerCallHandler<Q, A> next,
+      Http2FloodGuard guard) {
     guard.keyShown();
     try {
       return new SimpleForwardingServerCallListener<>(next.startCall(call, headers)) {

@@ -24,7 +24,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Answers {@code grpc.health.v1}: all services of this server have the same state, except those
- * that cannot do any of their work. {@link HealthCallLimiter} bounds the open calls of one connection.
+ * that cannot do any of their work. {@link HealthCallLimiter} bounds the open calls of one
+ * connection.
  */
 public final class HealthService extends HealthGrpc.HealthImplBase {
   /** The name that stands for the whole server. */

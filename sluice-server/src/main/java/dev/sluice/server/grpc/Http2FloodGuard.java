@@ -75,7 +75,8 @@ public final class Http2FloodGuard extends ChannelDuplexHandler {
   private final Http2FrameScanner in = new Http2FrameScanner(Http2FrameScanner.PREFACE_BYTES);
   private final Http2FrameScanner out = new Http2FrameScanner(0);
   private final ControlFrameLimiter allowance = new ControlFrameLimiter(System.nanoTime());
-  private final UnauthenticatedCallLimiter calls = new UnauthenticatedCallLimiter(System.nanoTime());
+  private final UnauthenticatedCallLimiter calls =
+      new UnauthenticatedCallLimiter(System.nanoTime());
   private final AtomicBoolean awaitsKey = new AtomicBoolean();
   private final Queue<ByteBuf> held = new ArrayDeque<>();
   private @Nullable ChannelHandlerContext itself;
@@ -297,7 +298,10 @@ public final class Http2FloodGuard extends ChannelDuplexHandler {
       case Http2FrameScanner.HEADERS -> 0;
       case Http2FrameScanner.RST_STREAM -> in.stream() > settled ? ControlFrameLimiter.DEAR : 1;
       case Http2FrameScanner.PING -> in.hasFlag(ACK) ? 1 : 2;
-      case Http2FrameScanner.PRIORITY, Http2FrameScanner.WINDOW_UPDATE, Http2FrameScanner.CONTINUATION -> 1;
+      case Http2FrameScanner.PRIORITY,
+          Http2FrameScanner.WINDOW_UPDATE,
+          Http2FrameScanner.CONTINUATION ->
+          1;
       default -> ControlFrameLimiter.DEAR;
     };
   }
@@ -366,7 +370,10 @@ public final class Http2FloodGuard extends ChannelDuplexHandler {
     closed = true;
     byte[] why = reason.getBytes(StandardCharsets.US_ASCII);
     ByteBuf goAway = context.alloc().buffer();
-    goAway.writeMedium(2 * Integer.BYTES + why.length).writeByte(Http2FrameScanner.GOAWAY).writeByte(0);
+    goAway
+        .writeMedium(2 * Integer.BYTES + why.length)
+        .writeByte(Http2FrameScanner.GOAWAY)
+        .writeByte(0);
     goAway.writeInt(0).writeInt(Integer.MAX_VALUE).writeInt(ENHANCE_YOUR_CALM).writeBytes(why);
     context.writeAndFlush(goAway);
     context.close();

@@ -112,8 +112,7 @@ public final class RequestAdmission extends ServerStreamTracer.Factory {
       CallMemory room, ServerCall<Q, A> call, Metadata headers, ServerCallHandler<Q, A> next) {
     Inbound inbound = INBOUND.get();
     EndableCall<Q, A> refusable = new EndableCall<>(call);
-    Status full =
-        room.open(headerBytes(call, headers), () -> refusable.refuse(CallMemory.NO_ROOM));
+    Status full = room.open(headerBytes(call, headers), () -> refusable.refuse(CallMemory.NO_ROOM));
     if (full != null || !inbound.begin(refusable, room)) {
       room.close();
       refusable.refuse(full == null ? Status.CANCELLED : full);

@@ -1,7 +1,7 @@
 package dev.sluice.server.grpc;
 
-import dev.sluice.server.transport.ResponseMemoryBudget;
 import com.google.protobuf.MessageLite;
+import dev.sluice.server.transport.ResponseMemoryBudget;
 import io.grpc.Context;
 import io.grpc.Contexts;
 import io.grpc.ForwardingServerCall.SimpleForwardingServerCall;
@@ -25,7 +25,8 @@ import java.util.function.Consumer;
  * transport until they have left the process. Runs after {@link AuthenticationInterceptor}.
  */
 public final class ResponseMemoryInterceptor implements ServerInterceptor {
-  private static final Context.Key<ResponseMemoryBudget.Reservation> PART = Context.key("memory of the answer");
+  private static final Context.Key<ResponseMemoryBudget.Reservation> PART =
+      Context.key("memory of the answer");
 
   private final ResponseMemoryBudget budget;
   private final Consumer<SocketAddress> cut;

@@ -13,8 +13,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Counts the entries of each list and map of a JSON body while it is parsed, and stops at the first
- * beyond {@link RequestSizeLimits}: no map is ever filled with the names of an attacker. Charges the
- * objects that are made of the tokens to the memory for requests, and stops where that is full.
+ * beyond {@link RequestSizeLimits}: no map is ever filled with the names of an attacker. Charges
+ * the objects that are made of the tokens to the memory for requests, and stops where that is full.
  */
 public final class BoundedJsonParser extends JsonParserDelegate {
   /** The lists and maps that the parser is inside of, the innermost first. */

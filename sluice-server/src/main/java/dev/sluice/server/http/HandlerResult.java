@@ -47,7 +47,8 @@ public sealed interface HandlerResult {
     return later(CompletableFuture.completedFuture(answer), same -> same);
   }
 
-  static <T> HandlerResult later(CompletableFuture<T> work, Function<? super T, HttpResponse> toAnswer) {
+  static <T> HandlerResult later(
+      CompletableFuture<T> work, Function<? super T, HttpResponse> toAnswer) {
     return new HandlerResult.SingleResponse<>(work, toAnswer, unsent -> {}, false);
   }
 

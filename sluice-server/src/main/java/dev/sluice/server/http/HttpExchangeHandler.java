@@ -1,28 +1,30 @@
 package dev.sluice.server.http;
 
-import dev.sluice.server.transport.ResponseMemoryBudget;
-import dev.sluice.server.transport.RequestMemoryBudget;
 import dev.sluice.server.auth.Caller;
 import dev.sluice.server.auth.Credential;
-import dev.sluice.server.auth.WatchedCall;
 import dev.sluice.server.auth.RevocationWatcher;
+import dev.sluice.server.auth.WatchedCall;
 import dev.sluice.server.support.ApiException;
 import dev.sluice.server.support.Futures;
 import dev.sluice.server.transport.AccountExecutors;
 import dev.sluice.server.transport.ConnectionLimiter;
-import dev.sluice.server.transport.ProtocolListenerConfig;
 import dev.sluice.server.transport.MemoryBudgets;
+import dev.sluice.server.transport.ProtocolListenerConfig;
 import dev.sluice.server.transport.Readiness;
+import dev.sluice.server.transport.RequestMemoryBudget;
+import dev.sluice.server.transport.ResponseMemoryBudget;
 import io.undertow.server.HttpServerExchange;
 import io.undertow.server.handlers.sse.ServerSentEventConnection;
 import io.undertow.server.handlers.sse.ServerSentEventHandler;
 import io.undertow.util.AttachmentKey;
+import io.undertow.util.HeaderMap;
 import io.undertow.util.Headers;
 import io.undertow.util.HttpString;
 import io.undertow.util.SameThreadExecutor;
 import java.io.IOException;
 import java.net.SocketAddress;
 import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.CancellationException;
@@ -31,8 +33,6 @@ import java.util.concurrent.Executor;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 import org.xnio.IoUtils;
-import io.undertow.util.HeaderMap;
-import java.util.List;
 
 /**
  * One request on its way: the caller is found out and checked on a worker, the body is read without

@@ -1,7 +1,7 @@
 package dev.sluice.server.http;
 
-import dev.sluice.server.transport.ConnectionLimiter;
 import dev.sluice.server.TransportConfig;
+import dev.sluice.server.transport.ConnectionLimiter;
 import dev.sluice.server.transport.ProtocolListenerConfig;
 import dev.sluice.server.transport.ReloadableTls;
 import dev.sluice.server.transport.TlsContexts;
@@ -77,7 +77,8 @@ public final class HttpListener implements AutoCloseable {
   }
 
   /** {@code places} counts the connections. */
-  static HttpListener open(ProtocolListenerConfig listen, ConnectionLimiter places, HttpHandler root)
+  static HttpListener open(
+      ProtocolListenerConfig listen, ConnectionLimiter places, HttpHandler root)
       throws IOException {
     return new HttpListener(listen, places, root);
   }

@@ -1,10 +1,10 @@
 package dev.sluice.server.http;
 
-import dev.sluice.server.transport.ResponseMemoryBudget;
-import dev.sluice.server.transport.RequestMemoryBudget;
 import dev.sluice.server.auth.Caller;
 import dev.sluice.server.auth.Credential;
 import dev.sluice.server.support.ApiException;
+import dev.sluice.server.transport.RequestMemoryBudget;
+import dev.sluice.server.transport.ResponseMemoryBudget;
 import java.util.Map;
 import java.util.Optional;
 import java.util.function.Consumer;

@@ -41,7 +41,9 @@ record HttpResponse(int status, Map<String, String> headers, String type, byte[]
   /** What is wrong, as every error is told. */
   public record ErrorBody(HttpResponse.ErrorDetail error) {
     public static HttpResponse.ErrorBody of(ApiException refused) {
-      return new HttpResponse.ErrorBody(new HttpResponse.ErrorDetail(refused.kind().name(), String.valueOf(refused.getMessage())));
+      return new HttpResponse.ErrorBody(
+          new HttpResponse.ErrorDetail(
+              refused.kind().name(), String.valueOf(refused.getMessage())));
     }
   }
 

@@ -1,7 +1,7 @@
 package dev.sluice.server.http;
 
-import dev.sluice.server.auth.Permission;
 import dev.sluice.server.auth.Caller;
+import dev.sluice.server.auth.Permission;
 import dev.sluice.server.support.ApiException;
 import java.net.URLDecoder;
 import java.nio.charset.StandardCharsets;

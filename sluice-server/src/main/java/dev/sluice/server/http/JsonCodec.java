@@ -177,7 +177,11 @@ public final class JsonCodec {
     if (constraint(failure) instanceof StreamConstraintsException bound) {
       return "body must have at most %d tokens, names of %d and numbers of %d characters, %d levels: %s"
           .formatted(
-              RequestSizeLimits.MAX_PARTS, MAX_NAME, MAX_NUMBER, MAX_DEPTH, bound.getOriginalMessage());
+              RequestSizeLimits.MAX_PARTS,
+              MAX_NAME,
+              MAX_NUMBER,
+              MAX_DEPTH,
+              bound.getOriginalMessage());
     }
     if (failure instanceof UnrecognizedPropertyException unknown) {
       return "field must be a known one: %s; known here: %s"

@@ -1,7 +1,7 @@
 package dev.sluice.server.http;
 
-import dev.sluice.server.transport.RequestMemoryBudget;
 import dev.sluice.server.transport.MinimumTransferRate;
+import dev.sluice.server.transport.RequestMemoryBudget;
 import io.undertow.connector.PooledByteBuffer;
 import io.undertow.server.Connectors;
 import io.undertow.server.HttpServerExchange;
@@ -64,7 +64,10 @@ public final class RequestBodyReader {
   }
 
   private RequestBodyReader(
-      HttpServerExchange exchange, RequestMemoryBudget.Reservation room, MinimumTransferRate pace, Receiver receiver) {
+      HttpServerExchange exchange,
+      RequestMemoryBudget.Reservation room,
+      MinimumTransferRate pace,
+      Receiver receiver) {
     this.exchange = exchange;
     this.room = room;
     this.pace = pace;
@@ -83,7 +86,10 @@ public final class RequestBodyReader {
 
   /** Called while the exchange is being handled; {@code room} is for what has come. */
   public static void read(
-      HttpServerExchange exchange, RequestMemoryBudget.Reservation room, MinimumTransferRate pace, Receiver receiver) {
+      HttpServerExchange exchange,
+      RequestMemoryBudget.Reservation room,
+      MinimumTransferRate pace,
+      Receiver receiver) {
     if (exchange.isRequestComplete()) {
       receiver.received(new byte[0]);
     } else {

@@ -37,7 +37,8 @@ final class ResponseBodyWriter implements IoCallback {
   }
 
   /** {@code room} is charged, unless it is null; it is closed with the exchange. */
-  static void send(HttpServerExchange exchange, byte[] body, ResponseMemoryBudget.Reservation room) {
+  static void send(
+      HttpServerExchange exchange, byte[] body, ResponseMemoryBudget.Reservation room) {
     ResponseBodyWriter sending = new ResponseBodyWriter(body);
     exchange.setResponseContentLength(body.length);
     exchange.addExchangeCompleteListener(

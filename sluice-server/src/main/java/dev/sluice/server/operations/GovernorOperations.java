@@ -1,6 +1,5 @@
 package dev.sluice.server.operations;
 
-import dev.sluice.server.GovernorThreads;
 import dev.sluice.governor.Governor;
 import dev.sluice.governor.GovernorStatus;
 import dev.sluice.governor.ModelBudget;
@@ -12,9 +11,10 @@ import dev.sluice.governor.TokenRequest;
 import dev.sluice.governor.TokenSettlement;
 import dev.sluice.governor.WaitingListStatus;
 import dev.sluice.governor.redis.BudgetUnavailableException;
-import dev.sluice.server.auth.Permission.Kind;
+import dev.sluice.server.GovernorThreads;
 import dev.sluice.server.auth.Caller;
 import dev.sluice.server.auth.Credential;
+import dev.sluice.server.auth.Permission.Kind;
 import dev.sluice.server.support.ApiException;
 import dev.sluice.server.support.ErrorKind;
 import dev.sluice.server.support.Futures;
@@ -51,7 +51,8 @@ public final class GovernorOperations {
   private final TicketWaiters waits;
   private final GovernorThreads threads;
 
-  public GovernorOperations(Governor governor, BudgetFileSource budgets, TicketWaiters waits, GovernorThreads threads) {
+  public GovernorOperations(
+      Governor governor, BudgetFileSource budgets, TicketWaiters waits, GovernorThreads threads) {
     this.governor = governor;
     this.budgets = budgets;
     this.waits = waits;
@@ -125,13 +126,15 @@ public final class GovernorOperations {
     return threads.ask(() -> asking(question));
   }
 
-  public CompletableFuture<TokenDecision> request(Caller caller, GovernorOperations.TokenRequestSpec wanted) {
+  public CompletableFuture<TokenDecision> request(
+      Caller caller, GovernorOperations.TokenRequestSpec wanted) {
     TokenRequest request = wanted.toRequest();
     requireUse(caller, request);
     return ask(() -> governor.request(request));
   }
 
-  public CompletableFuture<TokenExplanation> explain(Caller caller, GovernorOperations.TokenRequestSpec wanted) {
+  public CompletableFuture<TokenExplanation> explain(
+      Caller caller, GovernorOperations.TokenRequestSpec wanted) {
     TokenRequest request = wanted.toRequest();
     requireUse(caller, request);
     return ask(() -> governor.explain(request));
@@ -222,7 +225,8 @@ public final class GovernorOperations {
         .thenAccept(there -> requireKnown(there, unknown));
   }
 
-  public CompletableFuture<TokenSettlement> settle(Caller caller, String reservation, long actualTokens) {
+  public CompletableFuture<TokenSettlement> settle(
+      Caller caller, String reservation, long actualTokens) {
     caller.requireSome(Kind.GOVERNOR);
     QueueOperations.requireBetween("actualTokens", actualTokens, 0, TokenRequest.MOST_TOKENS);
     Supplier<ApiException> unknown = () -> unknownReservation(reservation);
@@ -284,7 +288,8 @@ public final class GovernorOperations {
    * Returns the line of a model. Only callers with {@code admin} on {@code *} see the tickets,
    * because any caller that may make such a request can use a ticket that it knows.
    */
-  public CompletableFuture<WaitingListStatus> queue(Caller caller, String model, int offset, int limit) {
+  public CompletableFuture<WaitingListStatus> queue(
+      Caller caller, String model, int offset, int limit) {
     caller.require(Kind.READ, nameOf(model));
     return ask(() -> governor.queue(model, offset, limit))
         .thenApply(line -> caller.mayAll(Kind.ADMIN) ? line : withoutTickets(line));

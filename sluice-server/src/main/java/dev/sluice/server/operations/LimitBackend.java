@@ -8,7 +8,9 @@ import java.util.SortedMap;
 import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
 
-/** Where limits are kept and decided; {@link LimitOperations} has checked who asks, and for what. */
+/**
+ * Where limits are kept and decided; {@link LimitOperations} has checked who asks, and for what.
+ */
 public sealed interface LimitBackend permits LocalLimitBackend, SharedLimitBackend {
   /**
    * How a key stands.

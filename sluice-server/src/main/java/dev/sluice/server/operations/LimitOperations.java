@@ -1,12 +1,12 @@
 package dev.sluice.server.operations;
 
-import dev.sluice.server.auth.ConcurrencyQuota;
 import dev.sluice.Limits;
 import dev.sluice.NanoClock;
 import dev.sluice.ThrottleDecision;
-import dev.sluice.server.auth.Permission.Kind;
 import dev.sluice.server.auth.AccountQuotas;
 import dev.sluice.server.auth.Caller;
+import dev.sluice.server.auth.ConcurrencyQuota;
+import dev.sluice.server.auth.Permission.Kind;
 import dev.sluice.server.support.ApiException;
 import dev.sluice.server.support.ErrorKind;
 import dev.sluice.server.support.Futures;
@@ -78,8 +78,8 @@ public final class LimitOperations {
     return open(directory, Limits.create(), LocalLimitBackend.MAX_BUCKETS, quotas);
   }
 
-  public static LimitOperations open(Path directory, Limits throttle, int maxBuckets, AccountQuotas quotas)
-      throws IOException {
+  public static LimitOperations open(
+      Path directory, Limits throttle, int maxBuckets, AccountQuotas quotas) throws IOException {
     return new LimitOperations(
         LocalLimitBackend.open(directory, throttle, maxBuckets),
         quotas,

@@ -21,9 +21,9 @@ import org.jspecify.annotations.Nullable;
 /**
  * Limits of this server alone.
  *
- * <p>Thread-safe. They are kept in a {@link JsonListFile}, and a change is on disk before it counts.
- * What was consumed is not kept: after a restart every key starts empty. Everything is done when
- * its call returns.
+ * <p>Thread-safe. They are kept in a {@link JsonListFile}, and a change is on disk before it
+ * counts. What was consumed is not kept: after a restart every key starts empty. Everything is done
+ * when its call returns.
  */
 public final class LocalLimitBackend implements LimitBackend {
   public static final String FILE = "limits.json";
@@ -54,7 +54,8 @@ public final class LocalLimitBackend implements LimitBackend {
    */
   public record StoredLimit(String key, double perSecond, double burst) {}
 
-  private LocalLimitBackend(Limits throttle, JsonListFile<LocalLimitBackend.StoredLimit> file, int maxBuckets) {
+  private LocalLimitBackend(
+      Limits throttle, JsonListFile<LocalLimitBackend.StoredLimit> file, int maxBuckets) {
     this.throttle = throttle;
     this.file = file;
     this.maxBuckets = maxBuckets;
@@ -65,8 +66,10 @@ public final class LocalLimitBackend implements LimitBackend {
    *
    * @throws IOException if the file cannot be read or is damaged
    */
-  public static LocalLimitBackend open(Path directory, Limits throttle, int maxBuckets) throws IOException {
-    JsonListFile<LocalLimitBackend.StoredLimit> file = new JsonListFile<>(directory, "limits", LocalLimitBackend.StoredLimit.class);
+  public static LocalLimitBackend open(Path directory, Limits throttle, int maxBuckets)
+      throws IOException {
+    JsonListFile<LocalLimitBackend.StoredLimit> file =
+        new JsonListFile<>(directory, "limits", LocalLimitBackend.StoredLimit.class);
     LocalLimitBackend limits = new LocalLimitBackend(throttle, file, maxBuckets);
     limits.restore();
     return limits;
@@ -94,7 +97,8 @@ public final class LocalLimitBackend implements LimitBackend {
     if (limits.containsKey(key)) {
       return null;
     }
-    Limits.Snapshot found = throttle.snapshot(key).orElseThrow(() -> LimitOperations.noLimitFor(key));
+    Limits.Snapshot found =
+        throttle.snapshot(key).orElseThrow(() -> LimitOperations.noLimitFor(key));
     if (throttle.size() >= maxBuckets && !throttle.hasBucket(key)) {
       throw new ApiException(
           ErrorKind.RESOURCE_EXHAUSTED,
@@ -145,7 +149,9 @@ public final class LocalLimitBackend implements LimitBackend {
 
   private void save(SortedMap<String, Rate> next) {
     List<LocalLimitBackend.StoredLimit> all = new ArrayList<>(next.size());
-    next.forEach((key, rate) -> all.add(new LocalLimitBackend.StoredLimit(key, rate.perSecond(), rate.burst())));
+    next.forEach(
+        (key, rate) ->
+            all.add(new LocalLimitBackend.StoredLimit(key, rate.perSecond(), rate.burst())));
     try {
       file.write(all);
     } catch (IOException failure) {

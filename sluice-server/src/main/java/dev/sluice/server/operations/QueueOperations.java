@@ -1,7 +1,5 @@
 package dev.sluice.server.operations;
 
-import dev.sluice.server.transport.ResponseMemoryBudget;
-import dev.sluice.server.auth.ConcurrencyQuota;
 import dev.sluice.broker.Broker;
 import dev.sluice.broker.BrokerView;
 import dev.sluice.broker.Delivery;
@@ -13,15 +11,17 @@ import dev.sluice.broker.QueueConfig;
 import dev.sluice.broker.QueueDefinition;
 import dev.sluice.broker.QueueStats;
 import dev.sluice.broker.StoredMessage;
-import dev.sluice.server.auth.Permission.Kind;
 import dev.sluice.server.auth.AccountQuotas;
 import dev.sluice.server.auth.Caller;
+import dev.sluice.server.auth.ConcurrencyQuota;
 import dev.sluice.server.auth.Credential;
+import dev.sluice.server.auth.Permission.Kind;
 import dev.sluice.server.auth.QueueAuthorization;
 import dev.sluice.server.auth.WatchedCall;
 import dev.sluice.server.support.ApiException;
 import dev.sluice.server.support.Futures;
 import dev.sluice.server.transport.RequestSizeLimits;
+import dev.sluice.server.transport.ResponseMemoryBudget;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;

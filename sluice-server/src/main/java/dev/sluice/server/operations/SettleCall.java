@@ -1,8 +1,8 @@
 package dev.sluice.server.operations;
 
-import dev.sluice.server.auth.ConcurrencyQuota;
 import dev.sluice.broker.Broker;
 import dev.sluice.broker.LeaseToken;
+import dev.sluice.server.auth.ConcurrencyQuota;
 import dev.sluice.server.operations.QueueOperations.Action;
 import dev.sluice.server.operations.QueueOperations.Settlement;
 import dev.sluice.server.support.ApiException;
@@ -41,7 +41,8 @@ public final class SettleCall {
   private final List<Optional<ApiException>> outcomes;
 
   /** {@code memory} is closed when the work is over. */
-  public SettleCall(Broker broker, String queue, List<Settlement> all, ConcurrencyQuota.Hold memory) {
+  public SettleCall(
+      Broker broker, String queue, List<Settlement> all, ConcurrencyQuota.Hold memory) {
     this.broker = broker;
     this.queue = queue;
     this.all = all;

@@ -30,7 +30,8 @@ public final class SharedLimitsMonitor implements LimitsListener {
   private final OutageMode policy;
   private final SharedLimitsMonitor.CachedDefinitions remembered;
   private final ExecutorService writer = Executors.newSingleThreadExecutor();
-  private final AtomicReference<SharedLimitsMonitor.@Nullable CachedDefinitions> latest = new AtomicReference<>();
+  private final AtomicReference<SharedLimitsMonitor.@Nullable CachedDefinitions> latest =
+      new AtomicReference<>();
   private final RedisErrorLog refusals = RedisErrorLog.create();
   private volatile Runnable changed = () -> {};
 
@@ -41,27 +42,36 @@ public final class SharedLimitsMonitor implements LimitsListener {
    * @param limits all of them
    */
   record CachedDefinitions(long version, List<LocalLimitBackend.StoredLimit> limits) {
-    static final SharedLimitsMonitor.CachedDefinitions NOTHING = new SharedLimitsMonitor.CachedDefinitions(0, List.of());
+    static final SharedLimitsMonitor.CachedDefinitions NOTHING =
+        new SharedLimitsMonitor.CachedDefinitions(0, List.of());
 
     static SharedLimitsMonitor.CachedDefinitions of(List<Rule> rules, long version) {
       return new SharedLimitsMonitor.CachedDefinitions(
           version,
           rules.stream()
-              .map(each -> new LocalLimitBackend.StoredLimit(each.key(), each.ratePerSecond(), each.burst()))
+              .map(
+                  each ->
+                      new LocalLimitBackend.StoredLimit(
+                          each.key(), each.ratePerSecond(), each.burst()))
               .toList());
     }
   }
 
-  private SharedLimitsMonitor(JsonListFile<SharedLimitsMonitor.CachedDefinitions> file, OutageMode policy, SharedLimitsMonitor.CachedDefinitions remembered) {
+  private SharedLimitsMonitor(
+      JsonListFile<SharedLimitsMonitor.CachedDefinitions> file,
+      OutageMode policy,
+      SharedLimitsMonitor.CachedDefinitions remembered) {
     this.file = file;
     this.policy = policy;
     this.remembered = remembered;
   }
 
   static SharedLimitsMonitor open(Path directory, OutageMode policy) throws IOException {
-    JsonListFile<SharedLimitsMonitor.CachedDefinitions> file = new JsonListFile<>(directory, "shared-limits", SharedLimitsMonitor.CachedDefinitions.class);
+    JsonListFile<SharedLimitsMonitor.CachedDefinitions> file =
+        new JsonListFile<>(directory, "shared-limits", SharedLimitsMonitor.CachedDefinitions.class);
     List<SharedLimitsMonitor.CachedDefinitions> kept = file.read();
-    return new SharedLimitsMonitor(file, policy, kept.isEmpty() ? SharedLimitsMonitor.CachedDefinitions.NOTHING : kept.get(0));
+    return new SharedLimitsMonitor(
+        file, policy, kept.isEmpty() ? SharedLimitsMonitor.CachedDefinitions.NOTHING : kept.get(0));
   }
 
   List<Rule> remembered() {

@@ -1,9 +1,9 @@
 package dev.sluice.server.operations;
 
-import dev.sluice.server.auth.ConcurrencyQuota;
 import dev.sluice.NanoClock;
-import dev.sluice.server.operations.LimitOperations.Rate;
 import dev.sluice.server.auth.Caller;
+import dev.sluice.server.auth.ConcurrencyQuota;
+import dev.sluice.server.operations.LimitOperations.Rate;
 import dev.sluice.server.support.ApiException;
 import java.util.ArrayList;
 import java.util.List;
@@ -17,10 +17,10 @@ import java.util.function.Predicate;
  * Limits how many keys templates make, of all callers together and of one account. Each takes
  * memory of this server or of Redis, from its first decision until time has refilled it.
  *
- * <p>A key counts against the account that used it first. Its {@link TemplateKeyQuota.KeyUse} has the time at which it
- * is full if every call so far was granted; a call that was denied counts too, so a key may count
- * for longer than it is stored, never for longer than an empty bucket takes to fill. Servers that
- * share a Redis count each for itself.
+ * <p>A key counts against the account that used it first. Its {@link TemplateKeyQuota.KeyUse} has
+ * the time at which it is full if every call so far was granted; a call that was denied counts too,
+ * so a key may count for longer than it is stored, never for longer than an empty bucket takes to
+ * fill. Servers that share a Redis count each for itself.
  *
  * <p>Thread-safe.
  */

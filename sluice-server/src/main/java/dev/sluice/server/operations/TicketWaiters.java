@@ -1,10 +1,10 @@
 package dev.sluice.server.operations;
 
-import dev.sluice.server.GovernorThreads;
-import dev.sluice.server.auth.ConcurrencyQuota;
 import dev.sluice.governor.Governor;
 import dev.sluice.governor.TokenDecision;
+import dev.sluice.server.GovernorThreads;
 import dev.sluice.server.auth.Caller;
+import dev.sluice.server.auth.ConcurrencyQuota;
 import dev.sluice.server.auth.Credential;
 import dev.sluice.server.auth.WatchedCall;
 import dev.sluice.server.support.ApiException;
@@ -42,7 +42,8 @@ public final class TicketWaiters {
   private final ScheduledExecutorService timer;
   private final Executor workers;
   private final GovernorThreads threads;
-  private final ConcurrencyQuota pollShare = new ConcurrencyQuota("polls that wait", MAX_POLLS, MAX_POLLS / ACCOUNTS);
+  private final ConcurrencyQuota pollShare =
+      new ConcurrencyQuota("polls that wait", MAX_POLLS, MAX_POLLS / ACCOUNTS);
   private final ConcurrencyQuota watchShare =
       new ConcurrencyQuota("tickets that are watched", MAX_WATCHES, MAX_WATCHES / ACCOUNTS);
   private final Set<Runnable> polls = ConcurrentHashMap.newKeySet();
@@ -128,7 +129,8 @@ public final class TicketWaiters {
   }
 
   TokenDecision standing(String ticket) {
-    return GovernorOperations.asking(() -> governor.poll(ticket)).orElseThrow(() -> unknown(ticket));
+    return GovernorOperations.asking(() -> governor.poll(ticket))
+        .orElseThrow(() -> unknown(ticket));
   }
 
   /**

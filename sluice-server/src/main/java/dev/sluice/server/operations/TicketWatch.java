@@ -1,7 +1,7 @@
 package dev.sluice.server.operations;
 
-import dev.sluice.server.auth.ConcurrencyQuota;
 import dev.sluice.governor.TokenDecision;
+import dev.sluice.server.auth.ConcurrencyQuota;
 import dev.sluice.server.support.ApiException;
 import dev.sluice.server.support.ErrorKind;
 import dev.sluice.server.support.Futures;
@@ -53,7 +53,8 @@ public final class TicketWatch {
    * @param place given back by {@link #close}
    * @param first how the ticket stands now
    */
-  TicketWatch(TicketWaiters waits, ConcurrencyQuota.Hold place, String ticket, TokenDecision first) {
+  TicketWatch(
+      TicketWaiters waits, ConcurrencyQuota.Hold place, String ticket, TokenDecision first) {
     this.waits = waits;
     this.place = place;
     this.ticket = ticket;

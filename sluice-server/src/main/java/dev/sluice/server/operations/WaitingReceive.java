@@ -1,11 +1,11 @@
 package dev.sluice.server.operations;
 
-import dev.sluice.server.transport.ResponseMemoryBudget;
 import dev.sluice.broker.Broker;
 import dev.sluice.broker.Delivery;
 import dev.sluice.server.auth.Credential;
 import dev.sluice.server.auth.WatchedCall;
 import dev.sluice.server.support.Futures;
+import dev.sluice.server.transport.ResponseMemoryBudget;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;

@@ -49,7 +49,8 @@ public final class BindAddress {
   }
 
   /** Says which wire, where, and why. */
-  public static IOException cannotListen(String wire, InetSocketAddress address, Throwable failure) {
+  public static IOException cannotListen(
+      String wire, InetSocketAddress address, Throwable failure) {
     Throwable cause = failure;
     while (cause.getCause() != null) {
       cause = cause.getCause();

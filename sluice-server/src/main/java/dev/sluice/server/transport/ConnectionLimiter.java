@@ -30,7 +30,8 @@ import org.jspecify.annotations.Nullable;
  */
 public final class ConnectionLimiter {
   private static final int RESERVE = 16;
-  private static final Comparator<Set<ConnectionLimiter.Slot>> BY_SIZE = Comparator.comparingInt(Set::size);
+  private static final Comparator<Set<ConnectionLimiter.Slot>> BY_SIZE =
+      Comparator.comparingInt(Set::size);
 
   private final int max;
   private final int maxKnown;
@@ -117,7 +118,8 @@ public final class ConnectionLimiter {
     }
   }
 
-  private synchronized @Nullable ConnectionLimiter.Slot show(ConnectionLimiter.Slot place, Object account) {
+  private synchronized @Nullable ConnectionLimiter.Slot show(
+      ConnectionLimiter.Slot place, Object account) {
     if (!remove(strangers, place.host(), place)) {
       return null;
     }
@@ -128,23 +130,27 @@ public final class ConnectionLimiter {
       return null;
     }
     Set<ConnectionLimiter.Slot> largest = accounts.values().stream().max(BY_SIZE).orElse(mine);
-    ConnectionLimiter.Slot evicted = largest.size() > mine.size() ? largest.iterator().next() : place;
+    ConnectionLimiter.Slot evicted =
+        largest.size() > mine.size() ? largest.iterator().next() : place;
     remove(evicted);
     return evicted;
   }
 
-  private static @Nullable ConnectionLimiter.Slot oldestOfLargest(Map<Object, Set<ConnectionLimiter.Slot>> groups) {
+  private static @Nullable ConnectionLimiter.Slot oldestOfLargest(
+      Map<Object, Set<ConnectionLimiter.Slot>> groups) {
     return groups.values().stream().max(BY_SIZE).map(all -> all.iterator().next()).orElse(null);
   }
 
-  private static Set<ConnectionLimiter.Slot> add(Map<Object, Set<ConnectionLimiter.Slot>> groups, Object group, ConnectionLimiter.Slot place) {
+  private static Set<ConnectionLimiter.Slot> add(
+      Map<Object, Set<ConnectionLimiter.Slot>> groups, Object group, ConnectionLimiter.Slot place) {
     Set<ConnectionLimiter.Slot> all = groups.computeIfAbsent(group, same -> new LinkedHashSet<>());
     all.add(place);
     return all;
   }
 
   /** Returns whether the place was there. */
-  private static boolean remove(Map<Object, Set<ConnectionLimiter.Slot>> groups, Object group, ConnectionLimiter.Slot place) {
+  private static boolean remove(
+      Map<Object, Set<ConnectionLimiter.Slot>> groups, Object group, ConnectionLimiter.Slot place) {
     Set<ConnectionLimiter.Slot> all = groups.getOrDefault(group, Set.of());
     boolean removed = all.contains(place) && all.remove(place);
     if (removed && all.isEmpty()) {

@@ -1,7 +1,7 @@
 package dev.sluice.server.transport;
 
-import dev.sluice.server.TransportConfig;
 import dev.sluice.broker.BrokerConfig;
+import dev.sluice.server.TransportConfig;
 
 /**
  * What all calls together may hold in memory. Each byte of a request or an answer is there several

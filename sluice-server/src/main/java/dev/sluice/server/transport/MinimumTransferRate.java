@@ -11,7 +11,8 @@ import java.time.Duration;
  */
 public record MinimumTransferRate(Duration grace, long bytesPerSecond) {
   /** 10 s, then 32 KiB/s: 24 MiB may take 13 minutes. */
-  public static final MinimumTransferRate DEFAULT = new MinimumTransferRate(Duration.ofSeconds(10), 32 << 10);
+  public static final MinimumTransferRate DEFAULT =
+      new MinimumTransferRate(Duration.ofSeconds(10), 32 << 10);
 
   private static final long SECOND = 1_000_000_000L;
 

@@ -23,7 +23,8 @@ public record ProtocolListenerConfig(
     Duration handshake) {
   private static final Duration HANDSHAKE = Duration.ofSeconds(20);
 
-  public ProtocolListenerConfig(InetSocketAddress address, TransportConfig limits, @Nullable ReloadableTls tls) {
+  public ProtocolListenerConfig(
+      InetSocketAddress address, TransportConfig limits, @Nullable ReloadableTls tls) {
     this(address, limits, tls, MemoryBudgets.ofHeap(), MinimumTransferRate.DEFAULT, HANDSHAKE);
   }
 

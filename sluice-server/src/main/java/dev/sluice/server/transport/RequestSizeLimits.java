@@ -8,8 +8,8 @@ import java.util.Map;
 /**
  * How many entries each list and map of a request may have, by the name of its field, which is the
  * same in {@code sluice.v1}, in {@code fila.v1} and over HTTP. This is the only place that has
- * these numbers. {@link BoundedJsonParser} and {@link ProtobufSizeChecker} refuse a list or map beyond its bound at
- * the first entry too many, before anything is made of it.
+ * these numbers. {@link BoundedJsonParser} and {@link ProtobufSizeChecker} refuse a list or map
+ * beyond its bound at the first entry too many, before anything is made of it.
  */
 public final class RequestSizeLimits {
   static final int MAX_MESSAGES = 10_000;

@@ -128,7 +128,8 @@ public final class ResponseMemoryBudget {
         .findFirst();
   }
 
-  private static Optional<ResponseMemoryBudget.Reservation> oldest(Owner owner, Predicate<ResponseMemoryBudget.Reservation> which) {
+  private static Optional<ResponseMemoryBudget.Reservation> oldest(
+      Owner owner, Predicate<ResponseMemoryBudget.Reservation> which) {
     return owner.parts.stream().filter(which).min((a, b) -> Long.compare(a.since - b.since, 0));
   }
 

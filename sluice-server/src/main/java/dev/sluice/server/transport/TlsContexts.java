@@ -1,7 +1,7 @@
 package dev.sluice.server.transport;
 
-import dev.sluice.server.TlsConfig;
 import dev.sluice.proto.internal.PemFile;
+import dev.sluice.server.TlsConfig;
 import io.grpc.netty.shaded.io.grpc.netty.GrpcSslContexts;
 import io.grpc.netty.shaded.io.netty.handler.ssl.ClientAuth;
 import io.grpc.netty.shaded.io.netty.handler.ssl.SslContext;

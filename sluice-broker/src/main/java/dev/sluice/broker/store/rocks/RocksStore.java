@@ -134,7 +134,8 @@ public final class RocksStore implements Store {
     if (settings.verifyTables()) {
       db.verifyChecksum();
     }
-    DiskSpaceReclaimer reclaimer = new DiskSpaceReclaimer(db, families, dir, settings.messageBufferBytes());
+    DiskSpaceReclaimer reclaimer =
+        new DiskSpaceReclaimer(db, families, dir, settings.messageBufferBytes());
     opened.push(reclaimer::close);
     RocksStore store = new RocksStore(dir, options, db, families, mark, reclaimer);
     // What was recovered is in table files now: from here on the mark speaks of the new log.

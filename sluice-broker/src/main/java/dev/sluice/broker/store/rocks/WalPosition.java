@@ -1,6 +1,5 @@
 package dev.sluice.broker.store.rocks;
 
-
 /**
  * A place between two batches in the write-ahead logs of a {@link RocksStore}.
  *

@@ -55,6 +55,8 @@ public final class LimitMeter {
 
   /** The key that came closest to its limit. */
   public GrantedTokenMeter worst() {
-    return keys.values().stream().max(Comparator.comparingLong(GrantedTokenMeter::worst)).orElseThrow();
+    return keys.values().stream()
+        .max(Comparator.comparingLong(GrantedTokenMeter::worst))
+        .orElseThrow();
   }
 }

@@ -41,7 +41,11 @@ final class QueueSimulator {
     private final List<QueueSimulator.LimitCost> takes;
 
     /** With what each item takes of throttle keys. */
-    TenantTraffic(QueueMeter queue, TrafficMeter meter, Placement placement, List<QueueSimulator.LimitCost> takes) {
+    TenantTraffic(
+        QueueMeter queue,
+        TrafficMeter meter,
+        Placement placement,
+        List<QueueSimulator.LimitCost> takes) {
       this.queue = queue;
       this.meter = meter;
       this.placement = placement;
@@ -82,7 +86,8 @@ final class QueueSimulator {
     this.byFifo = byFifo;
     for (QueueMeter meter : queues) {
       Scenario.ScenarioQueue spec = meter.queue;
-      QueueSimulator.SimulatedQueue desk = new QueueSimulator.SimulatedQueue(scheduler.queue(spec.name()), meter);
+      QueueSimulator.SimulatedQueue desk =
+          new QueueSimulator.SimulatedQueue(scheduler.queue(spec.name()), meter);
       desk.queue.setStrictOrder(byFifo || spec.strictOrder());
       if (desk.hasWorkers()) {
         desk.queue.setCredit(spec.workers());

@@ -29,8 +29,10 @@ public final class ScenarioJsonReport {
                 result.models().stream()
                     .map(each -> model(each, scenario.durationNanos()))
                     .toList())
-            .putObjects("classes", result.classes().stream().map(ScenarioJsonReport::inClass).toList())
-            .putObjects("callers", result.callers().stream().map(ScenarioJsonReport::caller).toList());
+            .putObjects(
+                "classes", result.classes().stream().map(ScenarioJsonReport::inClass).toList())
+            .putObjects(
+                "callers", result.callers().stream().map(ScenarioJsonReport::caller).toList());
     return report == null ? json : json.put("report", report);
   }
 
@@ -59,7 +61,8 @@ public final class ScenarioJsonReport {
   }
 
   private static JsonWriter both(JsonWriter json, TrafficMeter flow, String served) {
-    return passage(json, flow.fair, served).put("fifo", passage(JsonWriter.object(), flow.fifo, served));
+    return passage(json, flow.fair, served)
+        .put("fifo", passage(JsonWriter.object(), flow.fifo, served));
   }
 
   private static JsonWriter passage(JsonWriter json, TrafficResult passage, String served) {

@@ -125,8 +125,7 @@ final class ScenarioParser {
       long tokens =
           equals < 0
               ? 1
-              : table.at(
-                  "throttles", () -> Numbers.parse("TOKENS", text.substring(equals + 1)));
+              : table.at("throttles", () -> Numbers.parse("TOKENS", text.substring(equals + 1)));
       if (key.isEmpty() || tokens == 0) {
         throw table.wrong("throttles", "keys, or KEY=TOKENS with at least one token");
       }
@@ -202,8 +201,7 @@ final class ScenarioParser {
     return table.at("deadline", () -> any.withDeadline(deadline)).deadline();
   }
 
-  private static ModelBudget model(
-      TomlTable table, String model, @Nullable BudgetConfig budget) {
+  private static ModelBudget model(TomlTable table, String model, @Nullable BudgetConfig budget) {
     if (budget == null) {
       throw table.about("model", "must be one of models, and there are none: " + model);
     }

@@ -45,7 +45,8 @@ record ScenarioPlot(String title, String unit, String scale, List<ScenarioPlot.S
     return flows.stream().filter(most::contains).toList();
   }
 
-  private static List<ScenarioPlot.Series> lines(List<TrafficMeter> flows, Function<TrafficMeter, double[]> values) {
+  private static List<ScenarioPlot.Series> lines(
+      List<TrafficMeter> flows, Function<TrafficMeter, double[]> values) {
     return largest(flows).stream()
         .map(each -> new ScenarioPlot.Series(each.name, values.apply(each), false))
         .toList();
@@ -132,7 +133,9 @@ record ScenarioPlot(String title, String unit, String scale, List<ScenarioPlot.S
         "Tokens of " + model.name,
         "a minute",
         "",
-        List.of(new ScenarioPlot.Series("charged", perMinute, false), new ScenarioPlot.Series("target", target, true)));
+        List.of(
+            new ScenarioPlot.Series("charged", perMinute, false),
+            new ScenarioPlot.Series("target", target, true)));
   }
 
   private static double[] scaled(double[] values, double by) {

@@ -16,7 +16,6 @@ import java.util.SplittableRandom;
 import java.util.TreeMap;
 import java.util.function.LongConsumer;
 import java.util.zip.CRC32;
-import org.jspecify.annotations.Nullable;
 
 /**
  * Runs a scenario at a virtual time, with Sluice and, on the same arrivals, by FIFO.
@@ -69,7 +68,8 @@ public final class ScenarioRunner {
     if (budget != null) {
       budget
           .models()
-          .forEach((name, each) -> models.put(name, new ModelUsageMeter(name, each, scenario.steps())));
+          .forEach(
+              (name, each) -> models.put(name, new ModelUsageMeter(name, each, scenario.steps())));
       ModelSimulator fair = new ModelSimulator(time, false, budget, models, scenario.stepNanos());
       ModelSimulator fifo = new ModelSimulator(time, true, budget, models, scenario.stepNanos());
       scenario.callers().forEach(caller -> addCallers(caller, fair, fifo));

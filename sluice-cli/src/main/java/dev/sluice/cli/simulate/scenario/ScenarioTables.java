@@ -157,7 +157,9 @@ final class ScenarioTables {
   private static String workers(QueueMeter queue) {
     int workers = queue.queue.workers();
     return workers == 0
-        ? "as many workers as it takes, " + FigureFormat.decimal(queue.workers.mean()) + " on average"
+        ? "as many workers as it takes, "
+            + FigureFormat.decimal(queue.workers.mean())
+            + " on average"
         : workers
             + (workers == 1 ? " worker, " : " workers, ")
             + FigureFormat.percent(queue.workers.mean() / workers)

@@ -117,9 +117,7 @@ final class TomlTable {
     // Also false for what is no number.
     if (!value.isNumber() || !(value.doubleValue() >= least && value.doubleValue() <= most)) {
       throw wrong(
-          key,
-          "a number from %s to %s"
-              .formatted(Numbers.format(least), Numbers.format(most)));
+          key, "a number from %s to %s".formatted(Numbers.format(least), Numbers.format(most)));
     }
     return value.doubleValue();
   }

@@ -70,7 +70,8 @@ public final class AdjustmentState {
   private AdjustmentState.NumberedAdjustment present() {
     long left = paused ? Math.max(0, pauseEnds - timer.now()) : 0;
     paused = left > 0;
-    return new AdjustmentState.NumberedAdjustment(last, new ProviderAdjustment(factor, null, Duration.ofNanos(left)));
+    return new AdjustmentState.NumberedAdjustment(
+        last, new ProviderAdjustment(factor, null, Duration.ofNanos(left)));
   }
 
   /** Redis knows what {@link #unconfirmed} returned. */

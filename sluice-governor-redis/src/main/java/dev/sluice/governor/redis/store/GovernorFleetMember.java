@@ -1,7 +1,7 @@
 package dev.sluice.governor.redis.store;
 
-import dev.sluice.governor.redis.RedisBudgets;
 import dev.sluice.governor.redis.BudgetUnavailableException;
+import dev.sluice.governor.redis.RedisBudgets;
 import dev.sluice.redis.OutageMode;
 import dev.sluice.redis.connection.ConnectionConfig;
 import dev.sluice.redis.connection.ConnectionState;
@@ -48,7 +48,8 @@ public final class GovernorFleetMember implements AutoCloseable, FleetConnection
   /** Makes the connection of a fleet; simulations put their own in its place. */
   @FunctionalInterface
   public interface Opening {
-    FleetConnection open(ConnectionConfig terms, MembershipConfig membership, FleetConnection.Member member);
+    FleetConnection open(
+        ConnectionConfig terms, MembershipConfig membership, FleetConnection.Member member);
   }
 
   GovernorFleetMember(RedisBudgetsConfig config) {
@@ -162,9 +163,7 @@ public final class GovernorFleetMember implements AutoCloseable, FleetConnection
   public void lost(String cause) {
     beganAlone = !member;
     double share =
-        config.policy() == OutageMode.LOCAL
-            ? new BudgetShare(connection.share()).fraction()
-            : 0;
+        config.policy() == OutageMode.LOCAL ? new BudgetShare(connection.share()).fraction() : 0;
     LOG.warn("budgets: Redis is lost, this node has {} of every budget: {}", share, cause);
     tell(() -> config.listener().lost(cause, share));
   }

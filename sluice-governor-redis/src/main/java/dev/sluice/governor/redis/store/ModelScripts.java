@@ -1,7 +1,7 @@
 package dev.sluice.governor.redis.store;
 
-import dev.sluice.governor.redis.RedisBudgets;
 import dev.sluice.governor.redis.BudgetUnavailableException;
+import dev.sluice.governor.redis.RedisBudgets;
 import dev.sluice.governor.spi.StoreTimer;
 import dev.sluice.redis.connection.FleetConnection;
 import java.util.List;
@@ -74,14 +74,22 @@ public final class ModelScripts {
     /** Whether Redis has to be told first what this node decided by itself. */
     boolean isUnreported();
 
-    /** What the provider said and holds, as words for {@link GovernorScript#RULES}; null for nothing. */
+    /**
+     * What the provider said and holds, as words for {@link GovernorScript#RULES}; null for
+     * nothing.
+     */
     String @Nullable [] adjusted();
 
     /** The books are known; once. */
     void begun();
   }
 
-  ModelScripts(GovernorFleetMember fleet, String model, ModelScriptConfig terms, StoreTimer timer, ModelScripts.Owner desk) {
+  ModelScripts(
+      GovernorFleetMember fleet,
+      String model,
+      ModelScriptConfig terms,
+      StoreTimer timer,
+      ModelScripts.Owner desk) {
     this.fleet = fleet;
     this.timer = timer;
     this.model = model;
@@ -126,7 +134,8 @@ public final class ModelScripts {
     long known = generation;
     return connection
         .tell(GovernorScript.HOLD, keys, arguments(known, new String[0]))
-        .thenCompose(said -> ScriptResult.isUnknown(said) ? join(known) : CompletableFuture.allOf());
+        .thenCompose(
+            said -> ScriptResult.isUnknown(said) ? join(known) : CompletableFuture.allOf());
   }
 
   /** A way to ask Redis. */

@@ -1,11 +1,11 @@
 package dev.sluice.governor.redis.store;
 
-import dev.sluice.governor.spi.StoreSnapshot;
 import dev.sluice.governor.TokenDecision;
 import dev.sluice.governor.TokenOwner;
 import dev.sluice.governor.TokenRequest;
 import dev.sluice.governor.TokenSettlement;
 import dev.sluice.governor.spi.BudgetStoreSupport;
+import dev.sluice.governor.spi.StoreSnapshot;
 import dev.sluice.governor.spi.StoreTimer;
 import java.util.Iterator;
 import java.util.LinkedHashMap;
@@ -204,7 +204,8 @@ public final class NodeGrants {
   synchronized void shorten() {
     long latest = timer.now() + lifeNanos.getAsLong();
     byId.replaceAll(
-        (id, held) -> held.endsAt() - latest > 0 ? new NodeGrants.GrantState(held.grant(), latest) : held);
+        (id, held) ->
+            held.endsAt() - latest > 0 ? new NodeGrants.GrantState(held.grant(), latest) : held);
   }
 
   synchronized int size() {

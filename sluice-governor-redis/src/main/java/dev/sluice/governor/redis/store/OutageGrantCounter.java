@@ -7,8 +7,6 @@ import dev.sluice.governor.TokenSettlement;
 import java.util.Map;
 import java.util.TreeMap;
 import java.util.concurrent.TimeUnit;
-import java.util.function.LongSupplier;
-import org.jspecify.annotations.Nullable;
 
 /**
  * Counts what this node grants by itself in one outage, by the second of Redis's time, and passes

@@ -1,8 +1,5 @@
 package dev.sluice.governor.redis.store;
 
-import dev.sluice.governor.redis.RedisBudgets;
-import dev.sluice.governor.redis.BudgetUnavailableException;
-import dev.sluice.governor.spi.StoreSnapshot;
 import dev.sluice.governor.BudgetListener;
 import dev.sluice.governor.GovernorStatus;
 import dev.sluice.governor.ModelBudget;
@@ -11,8 +8,11 @@ import dev.sluice.governor.TokenDecision;
 import dev.sluice.governor.TokenOwner;
 import dev.sluice.governor.TokenRequest;
 import dev.sluice.governor.TokenSettlement;
+import dev.sluice.governor.redis.BudgetUnavailableException;
+import dev.sluice.governor.redis.RedisBudgets;
 import dev.sluice.governor.spi.BudgetStoreSupport;
 import dev.sluice.governor.spi.ModelLimits;
+import dev.sluice.governor.spi.StoreSnapshot;
 import dev.sluice.governor.spi.StoreTimer;
 import dev.sluice.redis.OutageMode;
 import java.util.List;

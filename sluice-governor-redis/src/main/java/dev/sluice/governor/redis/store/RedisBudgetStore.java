@@ -1,7 +1,5 @@
 package dev.sluice.governor.redis.store;
 
-import dev.sluice.governor.redis.RedisBudgets;
-import dev.sluice.governor.redis.BudgetUnavailableException;
 import dev.sluice.governor.BudgetConfig;
 import dev.sluice.governor.BudgetListener;
 import dev.sluice.governor.BudgetStore;
@@ -13,6 +11,8 @@ import dev.sluice.governor.TokenOwner;
 import dev.sluice.governor.TokenRequest;
 import dev.sluice.governor.TokenSettlement;
 import dev.sluice.governor.WaitingListStatus;
+import dev.sluice.governor.redis.BudgetUnavailableException;
+import dev.sluice.governor.redis.RedisBudgets;
 import dev.sluice.governor.spi.BudgetStoreSupport;
 import dev.sluice.governor.spi.StoreTimer;
 import java.time.Instant;
@@ -48,11 +48,13 @@ public final class RedisBudgetStore implements BudgetStore {
   /** Also of models that were removed: what they granted can still be settled. */
   private final Map<String, RedisModelStore> everOpened = new LinkedHashMap<>();
 
-  private volatile RedisBudgetStore.ModelStores desks = new RedisBudgetStore.ModelStores(Map.of(), Map.of());
+  private volatile RedisBudgetStore.ModelStores desks =
+      new RedisBudgetStore.ModelStores(Map.of(), Map.of());
   private volatile boolean closed;
 
   /** By the name of the model, and by the tag of its tickets and reservations. */
-  private record ModelStores(Map<String, RedisModelStore> byModel, Map<String, RedisModelStore> byTag) {}
+  private record ModelStores(
+      Map<String, RedisModelStore> byModel, Map<String, RedisModelStore> byTag) {}
 
   private RedisBudgetStore(GovernorFleetMember fleet, StoreTimer timer, BudgetListener listener) {
     this.fleet = fleet;
@@ -70,7 +72,10 @@ public final class RedisBudgetStore implements BudgetStore {
 
   /** Creates a store whose connection is not open yet. */
   public static RedisBudgetStore over(
-      GovernorFleetMember fleet, StoreTimer timer, Map<String, ModelScriptConfig> terms, BudgetListener listener) {
+      GovernorFleetMember fleet,
+      StoreTimer timer,
+      Map<String, ModelScriptConfig> terms,
+      BudgetListener listener) {
     RedisBudgetStore store = new RedisBudgetStore(fleet, timer, listener);
     store.use(terms);
     // Also those of removed models: what they granted is charged, what was settled is sent.
@@ -83,7 +88,9 @@ public final class RedisBudgetStore implements BudgetStore {
     Map<String, ModelScriptConfig> terms = new LinkedHashMap<>();
     config
         .models()
-        .forEach((model, budget) -> terms.put(model, ModelScriptConfig.of(model, budget, config.rules())));
+        .forEach(
+            (model, budget) ->
+                terms.put(model, ModelScriptConfig.of(model, budget, config.rules())));
     return terms;
   }
 
@@ -128,7 +135,10 @@ public final class RedisBudgetStore implements BudgetStore {
 
   /** What a desk says about an id; if it is of none, that. */
   private <T> CompletableFuture<T> of(
-      String kind, String id, T nobody, BiFunction<RedisModelStore, String, CompletableFuture<T>> ask) {
+      String kind,
+      String id,
+      T nobody,
+      BiFunction<RedisModelStore, String, CompletableFuture<T>> ask) {
     return open(
         () -> {
           Matcher parts = ID.matcher(id);
@@ -173,7 +183,8 @@ public final class RedisBudgetStore implements BudgetStore {
   }
 
   @Override
-  public CompletableFuture<Optional<TokenSettlement>> settle(String reservation, long actualTokens) {
+  public CompletableFuture<Optional<TokenSettlement>> settle(
+      String reservation, long actualTokens) {
     return open(
         () -> {
           BudgetStoreSupport.requireActual(actualTokens);

@@ -1,6 +1,5 @@
 package dev.sluice.governor.redis.store;
 
-import dev.sluice.governor.redis.BudgetUnavailableException;
 import dev.sluice.governor.BudgetListener;
 import dev.sluice.governor.GovernorStatus;
 import dev.sluice.governor.ProviderAdjustment;
@@ -10,6 +9,7 @@ import dev.sluice.governor.TokenOwner;
 import dev.sluice.governor.TokenRequest;
 import dev.sluice.governor.TokenSettlement;
 import dev.sluice.governor.WaitingListStatus;
+import dev.sluice.governor.redis.BudgetUnavailableException;
 import dev.sluice.governor.spi.BudgetStoreSupport;
 import dev.sluice.governor.spi.StoreTimer;
 import java.security.SecureRandom;
@@ -42,11 +42,16 @@ final class RedisModelStore {
   private volatile boolean lineToEnd;
 
   RedisModelStore(
-      String model, ModelScriptConfig terms, GovernorFleetMember fleet, StoreTimer timer, BudgetListener listener) {
+      String model,
+      ModelScriptConfig terms,
+      GovernorFleetMember fleet,
+      StoreTimer timer,
+      BudgetListener listener) {
     this.model = model;
     this.listener = new SequentialBudgetListener(listener);
     this.replies = new ReplyMapper(model);
-    this.books = new ModelScripts(fleet, model, terms, timer, new RedisModelStore.ScriptCallbacks(fleet));
+    this.books =
+        new ModelScripts(fleet, model, terms, timer, new RedisModelStore.ScriptCallbacks(fleet));
     this.outage =
         new OutageModelStore(
             model,
@@ -267,7 +272,8 @@ final class RedisModelStore {
         });
   }
 
-  private CompletableFuture<Optional<TokenDecision>> ask(String what, String id, TokenRequest request) {
+  private CompletableFuture<Optional<TokenDecision>> ask(
+      String what, String id, TokenRequest request) {
     ModelScriptConfig terms = books.terms();
     boolean known = terms.classes().contains(request.priority());
     if (!known && !what.equals("find")) {
@@ -304,7 +310,8 @@ final class RedisModelStore {
             .formatted(said.parts().subList(1, said.size()), request.priority()));
   }
 
-  private Optional<TokenDecision> asked(TokenRequest request, ScriptResult answer, ModelScriptConfig terms) {
+  private Optional<TokenDecision> asked(
+      TokenRequest request, ScriptResult answer, ModelScriptConfig terms) {
     ScriptReply said = answer.result();
     return switch (said.kind()) {
       case 'n' -> Optional.empty();
@@ -324,7 +331,8 @@ final class RedisModelStore {
     };
   }
 
-  private synchronized void tell(TokenRequest request, TokenDecision outcome, String id, ScriptResult answer) {
+  private synchronized void tell(
+      TokenRequest request, TokenDecision outcome, String id, ScriptResult answer) {
     // One that came from the line in the same moment is in the news.
     boolean told = answer.news().stream().anyMatch(each -> each.id().equals(id));
     if (outcome instanceof TokenDecision.Granted granted && !told) {
@@ -400,7 +408,9 @@ final class RedisModelStore {
     Optional<TokenOwner> here = outage.owner(id);
     return here.isPresent()
         ? CompletableFuture.completedFuture(here)
-        : books.call(GovernorScript.LOOK, "owner", id).thenApply(answer -> replies.owner(answer.result()));
+        : books
+            .call(GovernorScript.LOOK, "owner", id)
+            .thenApply(answer -> replies.owner(answer.result()));
   }
 
   CompletableFuture<Optional<TokenSettlement>> settle(String id, long actual) {
@@ -410,7 +420,8 @@ final class RedisModelStore {
     }
     return orElse(
         books
-            .call(GovernorScript.SETTLE, SettlementOutbox.settlement(id, actual, !outage.isOpen(id)))
+            .call(
+                GovernorScript.SETTLE, SettlementOutbox.settlement(id, actual, !outage.isOpen(id)))
             .thenApply(
                 answer -> {
                   outage.over(id);
@@ -465,7 +476,8 @@ final class RedisModelStore {
   }
 
   CompletableFuture<WaitingListStatus> queue(int offset, int limit) {
-    Optional<WaitingListStatus> here = outage.local().decide(store -> store.queue(model, offset, limit));
+    Optional<WaitingListStatus> here =
+        outage.local().decide(store -> store.queue(model, offset, limit));
     if (here.isPresent()) {
       return CompletableFuture.completedFuture(here.get());
     }

@@ -1,19 +1,19 @@
 package dev.sluice.governor.redis.store;
 
-import dev.sluice.governor.spi.StoreSnapshot;
 import dev.sluice.governor.AuditReport;
 import dev.sluice.governor.BudgetDimension;
 import dev.sluice.governor.Counts;
+import dev.sluice.governor.GovernorStatus;
+import dev.sluice.governor.ProviderStanding;
 import dev.sluice.governor.TokenDecision;
 import dev.sluice.governor.TokenExplanation;
 import dev.sluice.governor.TokenExplanation.Outcome;
-import dev.sluice.governor.GovernorStatus;
-import dev.sluice.governor.ProviderStanding;
 import dev.sluice.governor.TokenOwner;
 import dev.sluice.governor.TokenRequest;
 import dev.sluice.governor.TokenSettlement;
 import dev.sluice.governor.WaitingListStatus;
 import dev.sluice.governor.spi.BudgetStoreSupport;
+import dev.sluice.governor.spi.StoreSnapshot;
 import java.time.Duration;
 import java.time.Instant;
 import java.time.temporal.ChronoUnit;
@@ -75,16 +75,20 @@ public final class ReplyMapper {
   // ---- outcomes
 
   /** Of a request. */
-  dev.sluice.governor.TokenDecision outcome(TokenRequest request, ScriptReply said, ModelScriptConfig terms) {
+  dev.sluice.governor.TokenDecision outcome(
+      TokenRequest request, ScriptReply said, ModelScriptConfig terms) {
     if (said.kind() != 'r' || said.size() < WITH_FIGURE) {
       return outcome(said, terms);
     }
-    dev.sluice.governor.TokenDecision.Reason reason = dev.sluice.governor.TokenDecision.Reason.valueOf(said.text(5));
+    dev.sluice.governor.TokenDecision.Reason reason =
+        dev.sluice.governor.TokenDecision.Reason.valueOf(said.text(5));
     String message =
         reason == dev.sluice.governor.TokenDecision.Reason.LINE_FULL
             ? BudgetStoreSupport.lineFull((int) said.number(6), model)
             : BudgetStoreSupport.tooMany(
-                said.number(6), request.priority(), BudgetStoreSupport.reserved(terms.budget(), request));
+                said.number(6),
+                request.priority(),
+                BudgetStoreSupport.reserved(terms.budget(), request));
     return new TokenDecision.Denied(
         model, request.priority(), request.tokens(), said.number(4), reason, message);
   }
@@ -109,12 +113,19 @@ public final class ReplyMapper {
               known(said.number(7)),
               BudgetDimension.valueOf(said.text(8)),
               ticket(said.text(1)));
-      default -> refused(priority, asked, left, dev.sluice.governor.TokenDecision.Reason.valueOf(said.text(5)), terms);
+      default ->
+          refused(
+              priority,
+              asked,
+              left,
+              dev.sluice.governor.TokenDecision.Reason.valueOf(said.text(5)),
+              terms);
     };
   }
 
   /** What the news say. */
-  dev.sluice.governor.TokenDecision outcome(ScriptResult.TicketDecision news, ModelScriptConfig terms) {
+  dev.sluice.governor.TokenDecision outcome(
+      ScriptResult.TicketDecision news, ModelScriptConfig terms) {
     return news.granted()
         ? new dev.sluice.governor.TokenDecision.Granted(
             model,
@@ -132,7 +143,10 @@ public final class ReplyMapper {
   }
 
   /** What became of one that was in line. */
-  TokenDecision.Denied refused(StoreSnapshot.OpenTicket place, dev.sluice.governor.TokenDecision.Reason reason, ModelScriptConfig terms) {
+  TokenDecision.Denied refused(
+      StoreSnapshot.OpenTicket place,
+      dev.sluice.governor.TokenDecision.Reason reason,
+      ModelScriptConfig terms) {
     return refused(place.request().priority(), place.request().tokens(), 0, reason, terms);
   }
 
@@ -160,11 +174,20 @@ public final class ReplyMapper {
   /** Of a request that nobody could be asked for. */
   TokenDecision.Denied unavailable(TokenRequest request, long left, String message) {
     return new TokenDecision.Denied(
-        model, request.priority(), request.tokens(), left, dev.sluice.governor.TokenDecision.Reason.UNAVAILABLE, message);
+        model,
+        request.priority(),
+        request.tokens(),
+        left,
+        dev.sluice.governor.TokenDecision.Reason.UNAVAILABLE,
+        message);
   }
 
   private TokenDecision.Denied refused(
-      String priority, long asked, long left, dev.sluice.governor.TokenDecision.Reason reason, ModelScriptConfig terms) {
+      String priority,
+      long asked,
+      long left,
+      dev.sluice.governor.TokenDecision.Reason reason,
+      ModelScriptConfig terms) {
     return new TokenDecision.Denied(
         model, priority, asked, left, reason, BudgetStoreSupport.inWords(reason, terms.rules()));
   }
@@ -236,7 +259,8 @@ public final class ReplyMapper {
         (int) said.number(0),
         etas,
         bindings,
-        new ScriptReply(said.parts().subList(2, said.size())).lists().stream().map(this::place).toList());
+        new ScriptReply(said.parts().subList(2, said.size()))
+            .lists().stream().map(this::place).toList());
   }
 
   private WaitingListStatus.QueuedTicket place(ScriptReply said) {

@@ -1,7 +1,7 @@
 package dev.sluice.governor.redis.store;
 
-import dev.sluice.governor.redis.RedisBudgets;
 import dev.sluice.governor.TokenRequest;
+import dev.sluice.governor.redis.RedisBudgets;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.function.Consumer;
@@ -130,14 +130,16 @@ public record ScriptResult(
   }
 
   /** Where nobody is in line. */
-  private static ScriptResult quick(long micros, ScriptReply result, boolean asked, long refilled, long level) {
+  private static ScriptResult quick(
+      long micros, ScriptReply result, boolean asked, long refilled, long level) {
     return new ScriptResult(micros, -1, 0, List.of(), result, asked, refilled, level);
   }
 
   private static List<ScriptResult.TicketDecision> news(ScriptReply said) {
     List<ScriptResult.TicketDecision> news = new ArrayList<>();
     for (Object each : said.parts()) {
-      unlessItFails(() -> news.add(ScriptResult.TicketDecision.of(new ScriptReply((List<?>) each))));
+      unlessItFails(
+          () -> news.add(ScriptResult.TicketDecision.of(new ScriptReply((List<?>) each))));
     }
     return news;
   }

@@ -1,10 +1,10 @@
 package dev.sluice.governor.redis.store;
 
-import dev.sluice.governor.redis.RedisBudgets;
 import dev.sluice.governor.BudgetListener;
 import dev.sluice.governor.TokenDecision;
 import dev.sluice.governor.TokenRequest;
 import dev.sluice.governor.TokenSettlement;
+import dev.sluice.governor.redis.RedisBudgets;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 

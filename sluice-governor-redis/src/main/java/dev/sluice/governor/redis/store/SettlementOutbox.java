@@ -1,19 +1,19 @@
 package dev.sluice.governor.redis.store;
 
 import dev.sluice.governor.redis.RedisBudgets;
+import dev.sluice.governor.spi.StoreTimer;
 import java.util.ArrayList;
+import java.util.Iterator;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Consumer;
 import java.util.function.ObjLongConsumer;
 import java.util.function.Predicate;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
-import dev.sluice.governor.spi.StoreTimer;
-import java.util.Iterator;
-import java.util.concurrent.TimeUnit;
-import java.util.function.Consumer;
 
 /**
  * Settlements, extensions and cancellations of one model that Redis has not confirmed. They are
@@ -99,9 +99,7 @@ final class SettlementOutbox {
     if (before != null && !isOfSlot(before)) {
       return false;
     }
-    keep(
-        new PendingSettlement(
-            id, elsewhere ? Kind.SETTLE_ELSEWHERE : Kind.SETTLE, actual));
+    keep(new PendingSettlement(id, elsewhere ? Kind.SETTLE_ELSEWHERE : Kind.SETTLE, actual));
     return true;
   }
 
@@ -136,9 +134,7 @@ final class SettlementOutbox {
   synchronized void over(String id) {
     PendingSettlement before = words.get(id);
     if (before != null && before.kind() == Kind.EXTEND) {
-      keep(
-          new PendingSettlement(
-              id, Kind.RELEASE, Long.parseLong(before.grant().get(TOKENS_AT))));
+      keep(new PendingSettlement(id, Kind.RELEASE, Long.parseLong(before.grant().get(TOKENS_AT))));
     }
   }
 

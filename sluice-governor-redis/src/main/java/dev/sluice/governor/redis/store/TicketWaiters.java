@@ -57,14 +57,17 @@ public final class TicketWaiters {
     }
   }
 
-  public synchronized TicketWaiters.WaitingTicket add(String id, CompletableFuture<Optional<TokenDecision>> future) {
-    TicketWaiters.WaitingTicket waiting = byId.computeIfAbsent(id, first -> new TicketWaiters.WaitingTicket());
+  public synchronized TicketWaiters.WaitingTicket add(
+      String id, CompletableFuture<Optional<TokenDecision>> future) {
+    TicketWaiters.WaitingTicket waiting =
+        byId.computeIfAbsent(id, first -> new TicketWaiters.WaitingTicket());
     waiting.futures.add(future);
     return waiting;
   }
 
   /** What is left if nobody waits for that ticket any longer; else null. */
-  synchronized TicketWaiters.@Nullable WaitingTicket remove(String id, CompletableFuture<Optional<TokenDecision>> future) {
+  synchronized TicketWaiters.@Nullable WaitingTicket remove(
+      String id, CompletableFuture<Optional<TokenDecision>> future) {
     TicketWaiters.WaitingTicket waiting = byId.get(id);
     if (waiting == null
         || !waiting.futures.removeIf(each -> each == future)

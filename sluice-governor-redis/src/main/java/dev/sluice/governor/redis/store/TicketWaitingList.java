@@ -1,8 +1,8 @@
 package dev.sluice.governor.redis.store;
 
+import dev.sluice.governor.TokenDecision;
 import dev.sluice.governor.redis.BudgetUnavailableException;
 import dev.sluice.governor.spi.StoreSnapshot;
-import dev.sluice.governor.TokenDecision;
 import dev.sluice.governor.spi.StoreTimer;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -95,7 +95,9 @@ final class TicketWaitingList {
 
   /** How a ticket stands; claims what was granted. */
   CompletableFuture<Optional<TokenDecision>> poll(String id) {
-    return books.call(GovernorScript.TICKET, "poll", id).thenApply(answer -> outcome(answer.result()));
+    return books
+        .call(GovernorScript.TICKET, "poll", id)
+        .thenApply(answer -> outcome(answer.result()));
   }
 
   private Optional<TokenDecision> outcome(ScriptReply said) {
@@ -184,7 +186,8 @@ final class TicketWaitingList {
     }
   }
 
-  private void tell(String id, Optional<TokenDecision> outcome, String tenant, @Nullable String key) {
+  private void tell(
+      String id, Optional<TokenDecision> outcome, String tenant, @Nullable String key) {
     TicketWaiters.WaitingTicket waiting = waiters.take(id);
     if (waiting != null) {
       if (outcome.orElse(null) instanceof TokenDecision.Granted granted) {
@@ -192,7 +195,8 @@ final class TicketWaitingList {
       }
       timer.execute(
           () -> {
-            if (!waiting.complete(outcome) && outcome.orElse(null) instanceof TokenDecision.Granted) {
+            if (!waiting.complete(outcome)
+                && outcome.orElse(null) instanceof TokenDecision.Granted) {
               unheard(id);
             }
           });
@@ -216,7 +220,8 @@ final class TicketWaitingList {
     if (waiting != null) {
       timer.execute(
           () -> {
-            if (!waiting.complete(Optional.of(outcome)) && outcome instanceof TokenDecision.Granted) {
+            if (!waiting.complete(Optional.of(outcome))
+                && outcome instanceof TokenDecision.Granted) {
               outage.unheardHere(id);
             }
           });
@@ -352,7 +357,9 @@ final class TicketWaitingList {
         outage.over(words[i].substring(0, sign));
       } else if (!outage.local().await(replies.ticket(words[i].substring(0, sign)))) {
         // While this node's share decides about a ticket, Redis does not.
-        refuse(words[i].substring(0, sign), TokenDecision.Reason.valueOf(words[i].substring(sign + 1)));
+        refuse(
+            words[i].substring(0, sign),
+            TokenDecision.Reason.valueOf(words[i].substring(sign + 1)));
       }
     }
     long micros = Long.parseLong(words[0]);

@@ -236,7 +236,8 @@ final class Callers {
     }
   }
 
-  private void react(CompletableFuture<Optional<TokenDecision>> answer, Call call, GovernorNode node) {
+  private void react(
+      CompletableFuture<Optional<TokenDecision>> answer, Call call, GovernorNode node) {
     var unused =
         answer.whenComplete(
             (outcome, failure) -> {
@@ -443,7 +444,8 @@ final class Callers {
     grant.closedNanos = simulation.scheduler().nanos();
     grant.closedAt = node;
     simulation.note(() -> "settlement of " + grant.reservation + " at " + node + ", used " + used);
-    CompletableFuture<Optional<TokenSettlement>> settled = node.store().settle(grant.reservation, used);
+    CompletableFuture<Optional<TokenSettlement>> settled =
+        node.store().settle(grant.reservation, used);
     var unused =
         settled.whenComplete(
             (settlement, failure) -> {

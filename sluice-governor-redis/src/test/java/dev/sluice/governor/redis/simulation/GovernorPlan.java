@@ -150,7 +150,8 @@ record GovernorPlan(
             false,
             0,
             0);
-    WaitingListConfig rules = new WaitingListConfig(10_000, PATIENCE, LIFE, 10, Duration.ofSeconds(60));
+    WaitingListConfig rules =
+        new WaitingListConfig(10_000, PATIENCE, LIFE, 10, Duration.ofSeconds(60));
     return new BudgetConfig(
         Map.of(MODEL, budget), rules, AlertConfig.DEFAULTS, Map.of(), List.of());
   }

@@ -203,7 +203,8 @@ public final class AdminGrpcService extends AdminGrpc.AdminImplBase {
                 .setName(caller.name())
                 .setExpiresAtMs(caller.expiresAtMs())
                 .setSuperadmin(caller.superadmin())
-                .addAllPermissions(caller.permissions().stream().map(AdminGrpcService::wire).toList())
+                .addAllPermissions(
+                    caller.permissions().stream().map(AdminGrpcService::wire).toList())
                 .build());
   }
 

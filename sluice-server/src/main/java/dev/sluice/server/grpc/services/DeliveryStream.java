@@ -1,9 +1,9 @@
 package dev.sluice.server.grpc.services;
 
-import dev.sluice.server.grpc.OpenStreams;
 import dev.sluice.broker.BrokerException;
 import dev.sluice.broker.Delivery;
 import dev.sluice.broker.MessageConsumer;
+import dev.sluice.server.grpc.OpenStreams;
 import dev.sluice.server.grpc.UnaryCalls;
 import dev.sluice.server.support.ApiException;
 import io.grpc.stub.ServerCallStreamObserver;

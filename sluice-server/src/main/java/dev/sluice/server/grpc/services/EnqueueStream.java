@@ -53,7 +53,9 @@ final class EnqueueStream implements StreamObserver<EnqueueStreamRequest> {
     try {
       begun =
           queues.enqueue(
-              caller, request.getQueue(), () -> QueueProtoMapper.messages(request.getMessagesList()));
+              caller,
+              request.getQueue(),
+              () -> QueueProtoMapper.messages(request.getMessagesList()));
     } catch (RuntimeException refused) {
       begun = CompletableFuture.failedFuture(refused);
     }

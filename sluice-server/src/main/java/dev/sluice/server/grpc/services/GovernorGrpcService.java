@@ -1,7 +1,5 @@
 package dev.sluice.server.grpc.services;
 
-import dev.sluice.server.operations.TicketWatch;
-import dev.sluice.server.grpc.OpenStreams;
 import dev.sluice.governor.TokenDecision;
 import dev.sluice.proto.v1.CancelTicketRequest;
 import dev.sluice.proto.v1.CancelTicketResponse;
@@ -26,9 +24,11 @@ import dev.sluice.proto.v1.TokenOutcome;
 import dev.sluice.proto.v1.WatchTicketRequest;
 import dev.sluice.proto.v1.WatchTicketResponse;
 import dev.sluice.server.grpc.AuthenticationInterceptor;
+import dev.sluice.server.grpc.OpenStreams;
 import dev.sluice.server.grpc.RequestAdmission;
 import dev.sluice.server.grpc.UnaryCalls;
 import dev.sluice.server.operations.GovernorOperations;
+import dev.sluice.server.operations.TicketWatch;
 import dev.sluice.server.support.ApiException;
 import dev.sluice.server.support.Futures;
 import io.grpc.stub.ServerCallStreamObserver;
@@ -52,16 +52,22 @@ public final class GovernorGrpcService extends GovernorGrpc.GovernorImplBase {
         call,
         caller -> governor.request(caller, GovernorProtoMapper.wanted(request.getRequest())),
         outcome ->
-            RequestTokensResponse.newBuilder().setOutcome(GovernorProtoMapper.outcome(outcome)).build());
+            RequestTokensResponse.newBuilder()
+                .setOutcome(GovernorProtoMapper.outcome(outcome))
+                .build());
   }
 
   @Override
   public void pollTicket(PollTicketRequest request, StreamObserver<PollTicketResponse> call) {
     UnaryCalls.answerLater(
         call,
-        caller -> governor.poll(AuthenticationInterceptor.key(), request.getTicket(), request.getWaitMs()),
+        caller ->
+            governor.poll(
+                AuthenticationInterceptor.key(), request.getTicket(), request.getWaitMs()),
         outcome ->
-            PollTicketResponse.newBuilder().setOutcome(GovernorProtoMapper.outcome(outcome)).build());
+            PollTicketResponse.newBuilder()
+                .setOutcome(GovernorProtoMapper.outcome(outcome))
+                .build());
     RequestAdmission.parsed();
   }
 
@@ -69,7 +75,10 @@ public final class GovernorGrpcService extends GovernorGrpc.GovernorImplBase {
   public void watchTicket(WatchTicketRequest request, StreamObserver<WatchTicketResponse> call) {
     WatchStream stream = new WatchStream((ServerCallStreamObserver<WatchTicketResponse>) call);
     try {
-      Futures.when(governor.watch(AuthenticationInterceptor.caller(), request.getTicket()), stream::begin, stream::fail);
+      Futures.when(
+          governor.watch(AuthenticationInterceptor.caller(), request.getTicket()),
+          stream::begin,
+          stream::fail);
     } catch (RuntimeException refused) {
       stream.fail(refused);
     }
@@ -232,7 +241,9 @@ public final class GovernorGrpcService extends GovernorGrpc.GovernorImplBase {
         call,
         governor::status,
         status ->
-            GetGovernorStatusResponse.newBuilder().setStatus(GovernorProtoMapper.status(status)).build());
+            GetGovernorStatusResponse.newBuilder()
+                .setStatus(GovernorProtoMapper.status(status))
+                .build());
   }
 
   @Override

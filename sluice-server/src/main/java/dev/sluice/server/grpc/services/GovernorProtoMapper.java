@@ -1,6 +1,5 @@
 package dev.sluice.server.grpc.services;
 
-import dev.sluice.server.operations.GovernorOperations;
 import dev.sluice.governor.Alert;
 import dev.sluice.governor.AuditReport;
 import dev.sluice.governor.BudgetDimension;
@@ -13,6 +12,7 @@ import dev.sluice.proto.v1.TokenExplanation;
 import dev.sluice.proto.v1.TokenOutcome;
 import dev.sluice.proto.v1.TokenRequest;
 import dev.sluice.proto.v1.TokenSettlement;
+import dev.sluice.server.operations.GovernorOperations;
 import dev.sluice.server.support.ApiException;
 import dev.sluice.server.support.ErrorKind;
 
@@ -118,7 +118,8 @@ final class GovernorProtoMapper {
     return wire.build();
   }
 
-  private static TokenExplanation.Part part(dev.sluice.governor.TokenExplanation.DimensionStatus part) {
+  private static TokenExplanation.Part part(
+      dev.sluice.governor.TokenExplanation.DimensionStatus part) {
     TokenExplanation.Part.Builder wire =
         TokenExplanation.Part.newBuilder()
             .setDimension(dimension(part.dimension()))

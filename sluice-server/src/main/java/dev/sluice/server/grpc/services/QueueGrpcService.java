@@ -1,7 +1,5 @@
 package dev.sluice.server.grpc.services;
 
-import dev.sluice.server.transport.ResponseMemoryBudget;
-import dev.sluice.server.operations.QueueOperations;
 import dev.sluice.broker.QueueDefinition;
 import dev.sluice.proto.v1.ConsumeRequest;
 import dev.sluice.proto.v1.ConsumeResponse;
@@ -36,9 +34,11 @@ import dev.sluice.server.grpc.OpenStreams;
 import dev.sluice.server.grpc.RequestAdmission;
 import dev.sluice.server.grpc.ResponseMemoryInterceptor;
 import dev.sluice.server.grpc.UnaryCalls;
+import dev.sluice.server.operations.QueueOperations;
 import dev.sluice.server.operations.WaitingReceive;
 import dev.sluice.server.support.ApiException;
 import dev.sluice.server.support.Futures;
+import dev.sluice.server.transport.ResponseMemoryBudget;
 import io.grpc.stub.ServerCallStreamObserver;
 import io.grpc.stub.StreamObserver;
 import java.time.Duration;
@@ -65,7 +65,9 @@ public final class QueueGrpcService extends QueuesGrpc.QueuesImplBase {
         call,
         caller ->
             queues.enqueue(
-                caller, request.getQueue(), () -> QueueProtoMapper.messages(request.getMessagesList())),
+                caller,
+                request.getQueue(),
+                () -> QueueProtoMapper.messages(request.getMessagesList())),
         ids -> EnqueueResponse.newBuilder().addAllIds(texts(ids)).build());
     // The call may wait for a script; the broker accounts for the messages meanwhile.
     RequestAdmission.parsed();
@@ -79,7 +81,10 @@ public final class QueueGrpcService extends QueuesGrpc.QueuesImplBase {
   public StreamObserver<EnqueueStreamRequest> enqueueStream(
       StreamObserver<EnqueueStreamResponse> call) {
     return new EnqueueStream(
-        queues, AuthenticationInterceptor.caller(), (ServerCallStreamObserver<EnqueueStreamResponse>) call, streams);
+        queues,
+        AuthenticationInterceptor.caller(),
+        (ServerCallStreamObserver<EnqueueStreamResponse>) call,
+        streams);
   }
 
   @Override
@@ -113,7 +118,10 @@ public final class QueueGrpcService extends QueuesGrpc.QueuesImplBase {
   @Override
   public StreamObserver<ConsumeRequest> consume(StreamObserver<ConsumeResponse> call) {
     return new ConsumeStream(
-        queues, AuthenticationInterceptor.caller(), (ServerCallStreamObserver<ConsumeResponse>) call, streams);
+        queues,
+        AuthenticationInterceptor.caller(),
+        (ServerCallStreamObserver<ConsumeResponse>) call,
+        streams);
   }
 
   @Override
@@ -144,7 +152,8 @@ public final class QueueGrpcService extends QueuesGrpc.QueuesImplBase {
     UnaryCalls.answer(
         call,
         caller -> {
-          queues.create(caller, request.getName(), QueueProtoMapper.config(request.getConfig()).toConfig());
+          queues.create(
+              caller, request.getName(), QueueProtoMapper.config(request.getConfig()).toConfig());
           return CreateQueueResponse.getDefaultInstance();
         });
   }

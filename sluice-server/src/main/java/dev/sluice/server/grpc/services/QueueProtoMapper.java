@@ -1,6 +1,5 @@
 package dev.sluice.server.grpc.services;
 
-import dev.sluice.server.http.routes.QueueJson;
 import com.google.protobuf.ByteString;
 import com.google.protobuf.UnsafeByteOperations;
 import dev.sluice.broker.Delivery;
@@ -14,6 +13,7 @@ import dev.sluice.proto.v1.QueueStats;
 import dev.sluice.proto.v1.QueueTotals;
 import dev.sluice.proto.v1.StoredMessage;
 import dev.sluice.proto.v1.UpdateQueueRequest;
+import dev.sluice.server.http.routes.QueueJson;
 import dev.sluice.server.operations.QueueOperations.Action;
 import dev.sluice.server.operations.QueueOperations.Settlement;
 import dev.sluice.server.support.ApiException;

@@ -1,10 +1,10 @@
 package dev.sluice.server.http.routes;
 
-import dev.sluice.server.http.HttpRoute;
 import dev.sluice.broker.BrokerView;
 import dev.sluice.server.http.HandlerResult;
 import dev.sluice.server.http.HttpRequest;
 import dev.sluice.server.http.HttpResponse;
+import dev.sluice.server.http.HttpRoute;
 import dev.sluice.server.operations.AdminOperations;
 import dev.sluice.server.operations.LimitOperations;
 import dev.sluice.server.operations.QueueOperations;
@@ -65,7 +65,8 @@ public final class AdminRoutes implements HttpRoute.RouteGroup {
 
   private HandlerResult getConfig(HttpRequest request) {
     String key = key(request);
-    return HandlerResult.now(HttpResponse.ok(new AdminRoutes.ConfigEntryJson(key, admin.config(request.caller(), key))));
+    return HandlerResult.now(
+        HttpResponse.ok(new AdminRoutes.ConfigEntryJson(key, admin.config(request.caller(), key))));
   }
 
   private HandlerResult setConfig(HttpRequest request) {
@@ -86,7 +87,8 @@ public final class AdminRoutes implements HttpRoute.RouteGroup {
     int limit = request.queryInt("limit", AdminOperations.MAX_LISTED);
     QueueOperations.requireBetween("limit", limit, 1, AdminOperations.MAX_LISTED);
     BrokerView.LimitsSnapshot all = admin.viewThrottles(request.caller());
-    return HandlerResult.now(HttpResponse.ok(SchedulingStatsJson.LimitsSnapshotJson.of(all, limit)));
+    return HandlerResult.now(
+        HttpResponse.ok(SchedulingStatsJson.LimitsSnapshotJson.of(all, limit)));
   }
 
   private HandlerResult waiters(HttpRequest request) {

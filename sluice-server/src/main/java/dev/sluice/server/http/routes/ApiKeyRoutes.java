@@ -1,10 +1,10 @@
 package dev.sluice.server.http.routes;
 
-import dev.sluice.server.http.HttpRoute;import dev.sluice.server.auth.Permission;
-import dev.sluice.server.auth.Permission.Kind;
 import dev.sluice.server.auth.ApiKey;
 import dev.sluice.server.auth.ApiKeyOperations;
 import dev.sluice.server.auth.Caller;
+import dev.sluice.server.auth.Permission;
+import dev.sluice.server.auth.Permission.Kind;
 import dev.sluice.server.http.HandlerResult;
 import dev.sluice.server.http.HttpRequest;
 import dev.sluice.server.http.HttpResponse;
@@ -75,7 +75,11 @@ public final class ApiKeyRoutes implements HttpRoute.RouteGroup {
   }
 
   /** The key of a call itself. */
-  public record CurrentApiKeyJson(String name, long expiresAtMs, boolean superadmin, List<ApiKeyRoutes.PermissionJson> permissions) {
+  public record CurrentApiKeyJson(
+      String name,
+      long expiresAtMs,
+      boolean superadmin,
+      List<ApiKeyRoutes.PermissionJson> permissions) {
     static ApiKeyRoutes.CurrentApiKeyJson of(Caller caller) {
       return new ApiKeyRoutes.CurrentApiKeyJson(
           caller.name(),
@@ -116,7 +120,8 @@ public final class ApiKeyRoutes implements HttpRoute.RouteGroup {
   }
 
   private HandlerResult list(HttpRequest request) {
-    List<ApiKeyRoutes.ApiKeyJson> all = keys.list(request.caller()).stream().map(ApiKeyRoutes.ApiKeyJson::of).toList();
+    List<ApiKeyRoutes.ApiKeyJson> all =
+        keys.list(request.caller()).stream().map(ApiKeyRoutes.ApiKeyJson::of).toList();
     return HandlerResult.now(HttpResponse.ok(Map.of("keys", all)));
   }
 
@@ -137,11 +142,13 @@ public final class ApiKeyRoutes implements HttpRoute.RouteGroup {
                 expiresAtMs == null ? ApiKey.NEVER : expiresAtMs,
                 superadmin != null && superadmin,
                 allowed == null ? List.of() : permissions(allowed)));
-    return HandlerResult.now(HttpResponse.json(CREATED, new Created(created.id(), created.token())));
+    return HandlerResult.now(
+        HttpResponse.json(CREATED, new Created(created.id(), created.token())));
   }
 
   private HandlerResult get(HttpRequest request) {
-    return HandlerResult.now(HttpResponse.ok(ApiKeyRoutes.ApiKeyJson.of(keys.get(request.caller(), id(request)))));
+    return HandlerResult.now(
+        HttpResponse.ok(ApiKeyRoutes.ApiKeyJson.of(keys.get(request.caller(), id(request)))));
   }
 
   private HandlerResult revoke(HttpRequest request) {
@@ -150,7 +157,8 @@ public final class ApiKeyRoutes implements HttpRoute.RouteGroup {
   }
 
   private HandlerResult setPermissions(HttpRequest request) {
-    List<ApiKeyRoutes.@Nullable PermissionJson> wanted = request.read(Permissions.class).permissions();
+    List<ApiKeyRoutes.@Nullable PermissionJson> wanted =
+        request.read(Permissions.class).permissions();
     if (wanted == null) {
       throw ApiException.invalid("permissions must be there");
     }

@@ -1,10 +1,10 @@
 package dev.sluice.server.http.routes;
 
-import dev.sluice.server.http.HttpRoute;
 import dev.sluice.server.http.HandlerResult;
 import dev.sluice.server.http.HttpHeaderPreferences;
 import dev.sluice.server.http.HttpRequest;
 import dev.sluice.server.http.HttpResponse;
+import dev.sluice.server.http.HttpRoute;
 import dev.sluice.server.support.ApiException;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
@@ -172,7 +172,11 @@ public final class ConsoleRoutes implements HttpRoute.RouteGroup {
       return HandlerResult.now(new HttpResponse(NOT_MODIFIED, headers, asset.type(), new byte[0]));
     }
     boolean zip =
-        request.header().apply("Accept-Encoding").filter(HttpHeaderPreferences::takesGzip).isPresent();
+        request
+            .header()
+            .apply("Accept-Encoding")
+            .filter(HttpHeaderPreferences::takesGzip)
+            .isPresent();
     if (zip) {
       headers.put("Content-Encoding", "gzip");
     }

@@ -1,6 +1,5 @@
 package dev.sluice.server.http.routes;
 
-import dev.sluice.server.operations.GovernorOperations;
 import com.fasterxml.jackson.annotation.JsonProperty;
 import dev.sluice.governor.Alert;
 import dev.sluice.governor.AuditReport;
@@ -12,6 +11,7 @@ import dev.sluice.governor.TokenDecision;
 import dev.sluice.governor.TokenExplanation;
 import dev.sluice.governor.WaitingListStatus;
 import dev.sluice.server.http.JsonCodec;
+import dev.sluice.server.operations.GovernorOperations;
 import dev.sluice.server.support.ApiException;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -170,7 +170,11 @@ public final class GovernorJson {
 
   /** How one dimension stands for a request. */
   public record DimensionJson(
-      BudgetDimension dimension, long capacity, long available, long needed, @Nullable Long waitMs) {
+      BudgetDimension dimension,
+      long capacity,
+      long available,
+      long needed,
+      @Nullable Long waitMs) {
     static GovernorJson.DimensionJson of(TokenExplanation.DimensionStatus part) {
       return new GovernorJson.DimensionJson(
           part.dimension(), part.capacity(), part.available(), part.needed(), known(part.waitMs()));
@@ -228,7 +232,8 @@ public final class GovernorJson {
   }
 
   /** How a provider answered. */
-  public record ProviderResponseJson(@Nullable Integer status, @Nullable Map<String, @Nullable String> headers) {
+  public record ProviderResponseJson(
+      @Nullable Integer status, @Nullable Map<String, @Nullable String> headers) {
     int code() {
       if (status == null) {
         throw ApiException.invalid("status must be there");
@@ -287,7 +292,8 @@ public final class GovernorJson {
   }
 
   /** What somebody should look at. */
-  public record AlertJson(Alert.Kind kind, double value, double threshold, String advice, String since) {
+  public record AlertJson(
+      Alert.Kind kind, double value, double threshold, String advice, String since) {
     static GovernorJson.AlertJson of(Alert alert) {
       return new GovernorJson.AlertJson(
           alert.kind(), alert.value(), alert.threshold(), alert.advice(), alert.since().toString());

@@ -1,7 +1,5 @@
 package dev.sluice.server.http.routes;
 
-import dev.sluice.server.http.HttpRoute;
-import dev.sluice.server.operations.GovernorOperations;
 import dev.sluice.governor.ModelBudget;
 import dev.sluice.governor.TokenDecision;
 import dev.sluice.governor.WaitingListStatus;
@@ -9,6 +7,8 @@ import dev.sluice.server.auth.Permission.Kind;
 import dev.sluice.server.http.HandlerResult;
 import dev.sluice.server.http.HttpRequest;
 import dev.sluice.server.http.HttpResponse;
+import dev.sluice.server.http.HttpRoute;
+import dev.sluice.server.operations.GovernorOperations;
 import dev.sluice.server.operations.TicketWatch;
 import dev.sluice.server.support.ApiException;
 import java.util.LinkedHashMap;
@@ -140,7 +140,8 @@ public final class GovernorRoutes implements HttpRoute.RouteGroup {
   private HandlerResult watch(HttpRequest request) {
     TicketWatch watch = begun(governor.watch(request.caller(), id(request)));
     request.ends().accept(watch::close);
-    return new HandlerResult.EventStream((connection, key) -> TicketEventStream.begin(key, connection, watch));
+    return new HandlerResult.EventStream(
+        (connection, key) -> TicketEventStream.begin(key, connection, watch));
   }
 
   /** Waits: whether there are events to come has to be known before the answer begins. */
@@ -175,11 +176,14 @@ public final class GovernorRoutes implements HttpRoute.RouteGroup {
 
   private HandlerResult explain(HttpRequest request) {
     return told(
-        governor.explain(request.caller(), wanted(request)).thenApply(GovernorJson.ExplanationJson::of));
+        governor
+            .explain(request.caller(), wanted(request))
+            .thenApply(GovernorJson.ExplanationJson::of));
   }
 
   private HandlerResult feedback(HttpRequest request) {
-    GovernorJson.ProviderResponseJson answer = request.readCamel(GovernorJson.ProviderResponseJson.class);
+    GovernorJson.ProviderResponseJson answer =
+        request.readCamel(GovernorJson.ProviderResponseJson.class);
     return nothing(
         governor.feedback(
             request.caller(), request.parameter("model"), answer.code(), answer.fields()));

@@ -1,13 +1,13 @@
 package dev.sluice.server.http.routes;
 
-import dev.sluice.server.http.HttpRoute;
-import dev.sluice.server.operations.LimitBackend;
-import dev.sluice.server.operations.LimitOperations;
 import dev.sluice.ThrottleDecision;
 import dev.sluice.server.auth.Permission.Kind;
 import dev.sluice.server.http.HandlerResult;
 import dev.sluice.server.http.HttpRequest;
 import dev.sluice.server.http.HttpResponse;
+import dev.sluice.server.http.HttpRoute;
+import dev.sluice.server.operations.LimitBackend;
+import dev.sluice.server.operations.LimitOperations;
 import dev.sluice.server.support.ApiException;
 import java.nio.charset.StandardCharsets;
 import java.util.LinkedHashMap;
@@ -63,7 +63,8 @@ public final class LimitRoutes implements HttpRoute.RouteGroup {
   }
 
   /** A limit and what is left of it, if that is known. */
-  public record LimitStatsJson(String key, double ratePerSecond, double burst, @Nullable Double tokens) {
+  public record LimitStatsJson(
+      String key, double ratePerSecond, double burst, @Nullable Double tokens) {
     static LimitRoutes.LimitStatsJson of(LimitBackend.Standing standing) {
       return new LimitRoutes.LimitStatsJson(
           standing.key(), standing.rate().perSecond(), standing.rate().burst(), standing.level());
@@ -105,7 +106,9 @@ public final class LimitRoutes implements HttpRoute.RouteGroup {
   private HandlerResult list(HttpRequest request) {
     return HandlerResult.later(
         limits.standings(request.caller()),
-        all -> HttpResponse.ok(Map.of("limits", all.stream().map(LimitRoutes.LimitStatsJson::of).toList())));
+        all ->
+            HttpResponse.ok(
+                Map.of("limits", all.stream().map(LimitRoutes.LimitStatsJson::of).toList())));
   }
 
   private HandlerResult get(HttpRequest request) {
@@ -118,7 +121,8 @@ public final class LimitRoutes implements HttpRoute.RouteGroup {
     LimitOperations.Rate rate = request.read(LimitRoutes.LimitJson.class).toRate();
     String key = request.parameter("key");
     return HandlerResult.later(
-        limits.set(request.caller(), key, rate), done -> HttpResponse.ok(LimitRoutes.NamedLimitJson.of(key, rate)));
+        limits.set(request.caller(), key, rate),
+        done -> HttpResponse.ok(LimitRoutes.NamedLimitJson.of(key, rate)));
   }
 
   private HandlerResult remove(HttpRequest request) {
@@ -140,7 +144,8 @@ public final class LimitRoutes implements HttpRoute.RouteGroup {
         decided.thenCombine(limits.standings(costs.keySet()), LimitRoutes::answer), same -> same);
   }
 
-  private static HttpResponse answer(ThrottleDecision decided, List<LimitBackend.Standing> standings) {
+  private static HttpResponse answer(
+      ThrottleDecision decided, List<LimitBackend.Standing> standings) {
     Decision decision = Decision.of(decided);
     String binding = decision.bindingKey();
     Map<String, String> headers =

@@ -1,12 +1,12 @@
 package dev.sluice.server.http.routes;
 
-import dev.sluice.server.http.HttpRoute;
 import dev.sluice.broker.BrokerException;
-import dev.sluice.server.auth.Permission.Kind;
 import dev.sluice.server.auth.Caller;
+import dev.sluice.server.auth.Permission.Kind;
 import dev.sluice.server.http.HandlerResult;
 import dev.sluice.server.http.HttpRequest;
 import dev.sluice.server.http.HttpResponse;
+import dev.sluice.server.http.HttpRoute;
 import dev.sluice.server.operations.QueueOperations;
 import dev.sluice.server.telemetry.ServerMetrics;
 import dev.sluice.server.transport.Readiness;

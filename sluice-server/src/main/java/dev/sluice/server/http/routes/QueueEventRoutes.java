@@ -1,16 +1,16 @@
 package dev.sluice.server.http.routes;
 
-import dev.sluice.server.http.HttpRoute;
-import dev.sluice.server.transport.ResponseMemoryBudget;
-import dev.sluice.server.auth.Permission.Kind;
 import dev.sluice.server.auth.AccountQuotas;
 import dev.sluice.server.auth.Caller;
 import dev.sluice.server.auth.ConcurrencyQuota;
+import dev.sluice.server.auth.Permission.Kind;
 import dev.sluice.server.auth.WatchedCall;
 import dev.sluice.server.http.HandlerResult;
 import dev.sluice.server.http.HttpRequest;
+import dev.sluice.server.http.HttpRoute;
 import dev.sluice.server.http.JsonCodec;
 import dev.sluice.server.operations.QueueOperations;
+import dev.sluice.server.transport.ResponseMemoryBudget;
 import io.undertow.server.handlers.sse.ServerSentEventConnection;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
@@ -36,7 +36,8 @@ public final class QueueEventRoutes implements HttpRoute.RouteGroup {
   /** Every listener costs a look at every queue each second. */
   private final ConcurrencyQuota streams = AccountQuotas.eventStreams();
 
-  public QueueEventRoutes(QueueOperations queues, ScheduledExecutorService timer, Executor workers) {
+  public QueueEventRoutes(
+      QueueOperations queues, ScheduledExecutorService timer, Executor workers) {
     this.queues = queues;
     this.timer = timer;
     this.workers = workers;

@@ -1,13 +1,13 @@
 package dev.sluice.server.http.routes;
 
-import dev.sluice.server.http.HttpResponse;
 import dev.sluice.broker.Durability;
 import dev.sluice.broker.QueueConfig;
 import dev.sluice.broker.QueueStats;
 import dev.sluice.broker.QueueTotals;
+import dev.sluice.server.grpc.services.QueueProtoMapper;
+import dev.sluice.server.http.HttpResponse;
 import dev.sluice.server.operations.QueueOperations.Action;
 import dev.sluice.server.operations.QueueOperations.Settlement;
-import dev.sluice.server.grpc.services.QueueProtoMapper;
 import dev.sluice.server.support.ApiException;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -237,7 +237,10 @@ public final class QueueJson {
         throw ApiException.invalid(
             "settlements[%d].%s must be there".formatted(index, id == null ? "id" : "action"));
       }
-      return new Settlement(QueueProtoMapper.id(id), QueueProtoMapper.lease(lease == null ? "" : lease), toAction(index));
+      return new Settlement(
+          QueueProtoMapper.id(id),
+          QueueProtoMapper.lease(lease == null ? "" : lease),
+          toAction(index));
     }
 
     private Action toAction(int index) {

@@ -1,21 +1,21 @@
 package dev.sluice.server.http.routes;
 
-import dev.sluice.server.http.HttpRoute;
 import dev.sluice.broker.FairnessKeyPage;
 import dev.sluice.broker.QueueConfig;
 import dev.sluice.broker.QueueDefinition;
-import dev.sluice.server.http.routes.QueueJson.Config;
-import dev.sluice.server.operations.QueueOperations;
-import dev.sluice.server.operations.WaitingReceive;
-import dev.sluice.server.auth.Permission.Kind;
 import dev.sluice.server.auth.Caller;
+import dev.sluice.server.auth.Permission.Kind;
 import dev.sluice.server.grpc.services.QueueGrpcService;
 import dev.sluice.server.grpc.services.QueueProtoMapper;
 import dev.sluice.server.http.HandlerResult;
 import dev.sluice.server.http.HttpRequest;
 import dev.sluice.server.http.HttpResponse;
+import dev.sluice.server.http.HttpRoute;
 import dev.sluice.server.http.IfMatch;
 import dev.sluice.server.http.JsonCodec;
+import dev.sluice.server.http.routes.QueueJson.Config;
+import dev.sluice.server.operations.QueueOperations;
+import dev.sluice.server.operations.WaitingReceive;
 import dev.sluice.server.support.ApiException;
 import java.time.Duration;
 import java.util.List;
@@ -145,7 +145,8 @@ public final class QueueRoutes implements HttpRoute.RouteGroup {
             request.queryInt("limit", DEFAULT_KEYS),
             request.query().getOrDefault("prefix", ""));
     QueueConfig config = queues.definition(request.caller(), queue(request)).config();
-    return HandlerResult.now(HttpResponse.ok(SchedulingStatsJson.FairnessKeyPageJson.of(found, config)));
+    return HandlerResult.now(
+        HttpResponse.ok(SchedulingStatsJson.FairnessKeyPageJson.of(found, config)));
   }
 
   private HandlerResult enqueue(HttpRequest request) {

@@ -76,7 +76,8 @@ public final class SchedulingStatsJson {
   }
 
   /** Messages that wait for a throttle key. */
-  public record ThrottledJson(String throttleKey, int messages, long weight, @Nullable Long untilMs) {
+  public record ThrottledJson(
+      String throttleKey, int messages, long weight, @Nullable Long untilMs) {
     static SchedulingStatsJson.ThrottledJson of(FairnessKeyPage.Throttled parked) {
       return new SchedulingStatsJson.ThrottledJson(
           parked.throttleKey(), parked.messages(), parked.weight(), millis(parked.until()));
@@ -108,7 +109,8 @@ public final class SchedulingStatsJson {
   }
 
   /** The first throttle keys: those for which most wait. */
-  public record LimitsSnapshotJson(long atMs, int total, List<SchedulingStatsJson.LimitStatsJson> throttles) {
+  public record LimitsSnapshotJson(
+      long atMs, int total, List<SchedulingStatsJson.LimitStatsJson> throttles) {
     static SchedulingStatsJson.LimitsSnapshotJson of(BrokerView.LimitsSnapshot found, int limit) {
       return new SchedulingStatsJson.LimitsSnapshotJson(
           TimeUnit.NANOSECONDS.toMillis(found.atNanos()),

@@ -1,10 +1,10 @@
 package dev.sluice.server.http.routes;
 
-import dev.sluice.server.http.HttpResponse;
-import dev.sluice.server.operations.TicketWatch;
 import dev.sluice.governor.TokenDecision;
 import dev.sluice.server.auth.WatchedCall;
+import dev.sluice.server.http.HttpResponse;
 import dev.sluice.server.http.JsonCodec;
+import dev.sluice.server.operations.TicketWatch;
 import dev.sluice.server.support.ApiException;
 import io.undertow.server.handlers.sse.ServerSentEventConnection;
 import java.io.IOException;
@@ -18,7 +18,8 @@ import org.slf4j.LoggerFactory;
  * How a ticket stands, as events to one client: {@code standing} until {@code granted} or {@code
  * refused} is the last. One that does not read misses standings.
  */
-final class TicketEventStream implements TicketWatch.TicketListener, ServerSentEventConnection.EventCallback {
+final class TicketEventStream
+    implements TicketWatch.TicketListener, ServerSentEventConnection.EventCallback {
   private static final Logger LOG = LoggerFactory.getLogger(TicketEventStream.class);
 
   /** Only what is sent shows that a client has left. */
@@ -57,7 +58,8 @@ final class TicketEventStream implements TicketWatch.TicketListener, ServerSentE
 
   @Override
   public void decided(TokenDecision outcome) {
-    send(outcome instanceof TokenDecision.Granted ? "granted" : "refused", GovernorJson.of(outcome));
+    send(
+        outcome instanceof TokenDecision.Granted ? "granted" : "refused", GovernorJson.of(outcome));
     connection.shutdown();
   }
 
