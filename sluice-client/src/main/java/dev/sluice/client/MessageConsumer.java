@@ -64,7 +64,7 @@ public final class MessageConsumer implements AutoCloseable {
   private final Deque<Batch> unanswered = new ArrayDeque<>();
   private final List<Thread> handlers = new ArrayList<>();
   private long batches;
-  private @Nullable MessageConsumer.ResponseObserver current;
+  private MessageConsumer.@Nullable ResponseObserver current;
   private @Nullable SluiceClientException failure;
   private boolean closing;
 

@@ -64,7 +64,7 @@ public final class Producer implements AutoCloseable {
   private int heldMessages;
   private long heldBytes;
   private long batches;
-  private @Nullable Producer.ResponseObserver current;
+  private Producer.@Nullable ResponseObserver current;
   private @Nullable SluiceClientException ended;
   private boolean closing;
 

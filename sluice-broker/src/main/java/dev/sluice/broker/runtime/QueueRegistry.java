@@ -227,7 +227,7 @@ public final class QueueRegistry {
    * Returns the route of a message by {@code on_enqueue} of {@code view}; null if it has no such
    * script. Charges the run to {@code budget}.
    */
-  HookEngine.EnqueueResult assign(
+  HookEngine.@Nullable EnqueueResult assign(
       QueueRegistry.QueueHandle view, HookEngine.EnqueueContext arrival, HookBudget budget) {
     HookEngine.EnqueueHook hook = view.onEnqueue;
     return hook == null

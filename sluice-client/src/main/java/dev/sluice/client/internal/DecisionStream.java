@@ -42,7 +42,7 @@ public final class DecisionStream {
   // Guarded by this.
   private final Deque<Pending> waiting = new ArrayDeque<>();
   private final Deque<List<Pending>> unanswered = new ArrayDeque<>();
-  private @Nullable DecisionStream.ResponseObserver current;
+  private DecisionStream.@Nullable ResponseObserver current;
   private long batches;
   private long lookedNanos = System.nanoTime() - RETRY_NANOS;
 

@@ -215,7 +215,7 @@ public final class TicketPoller implements AutoCloseable {
     }
   }
 
-  private void later(Runnable step, TokenDecision.Denied refused) {
+  private void later(Runnable step, TokenDecision.@Nullable Denied refused) {
     if (request != null && request.getDeadlineMs() > 0 && leftMillis() <= 0) {
       outcome.complete(refused == null ? late(request) : refused);
     } else {

@@ -34,7 +34,7 @@ final class Waiter extends CompletableFuture<Void> {
   private @Nullable AcquireRejectedException refusal;
 
   /** Guarded by the line's lock: goes off at the deadline, if there is one. */
-  ClockTimer.Timeout deadline;
+  ClockTimer.@Nullable Timeout deadline;
 
   Waiter(
       WaitingListMonitor line, long tokens, long nowNanos, long maxWaitNanos, boolean isBlocking) {

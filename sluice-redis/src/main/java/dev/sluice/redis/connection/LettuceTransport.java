@@ -5,12 +5,13 @@ import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
 
 /** Carries scripts over one connection to a server, a sentinel group or a cluster. */
 final class LettuceTransport implements Transport {
   private final LettuceConnections connection;
   private final Subscriptions subscriptions;
-  private volatile LettuceConnections.ScriptConnection wire;
+  private volatile LettuceConnections.@Nullable ScriptConnection wire;
 
   // Guarded by this.
   private boolean closed;
@@ -45,7 +46,7 @@ final class LettuceTransport implements Transport {
 
   @Override
   public void disconnect() {
-    LettuceConnections.ScriptConnection old;
+    LettuceConnections.@Nullable ScriptConnection old;
     synchronized (this) {
       old = wire;
       wire = null;
@@ -58,7 +59,7 @@ final class LettuceTransport implements Transport {
   @Override
   @SuppressWarnings("FutureReturnValueIgnored") // what they lead to is the reply
   public void run(LuaScript script, String[] keys, String[] arguments, Reply reply) {
-    LettuceConnections.ScriptConnection to = wire;
+    LettuceConnections.@Nullable ScriptConnection to = wire;
     if (to == null) {
       reply.end(null, new IllegalStateException("not connected"));
       return;
@@ -80,7 +81,7 @@ final class LettuceTransport implements Transport {
 
   @Override
   public CompletableFuture<Void> load(List<LuaScript> scripts) {
-    LettuceConnections.ScriptConnection to = wire;
+    LettuceConnections.@Nullable ScriptConnection to = wire;
     if (to == null) {
       return CompletableFuture.failedFuture(new IllegalStateException("not connected"));
     }

@@ -32,7 +32,7 @@ public final class Subscriptions implements AutoCloseable {
   private final Map<String, List<Consumer<String>>> channels = new ConcurrentHashMap<>();
 
   // Guarded by this.
-  private LettuceConnections.PubSubConnection ear;
+  private LettuceConnections.@Nullable PubSubConnection ear;
   private long answeredNanos;
   private boolean trying;
   private boolean more;
@@ -56,7 +56,7 @@ public final class Subscriptions implements AutoCloseable {
   /** Asks Redis for all channels, unless that is under way. */
   public @SuppressWarnings("FutureReturnValueIgnored") // it is tried again
   void tend() {
-    LettuceConnections.PubSubConnection present;
+    LettuceConnections.@Nullable PubSubConnection present;
     synchronized (this) {
       if (channels.isEmpty() || trying || closed) {
         return;
@@ -97,13 +97,14 @@ public final class Subscriptions implements AutoCloseable {
     }
   }
 
-  private void ended(LettuceConnections.PubSubConnection asked, @Nullable Throwable failure) {
+  private void ended(
+      LettuceConnections.@Nullable PubSubConnection asked, @Nullable Throwable failure) {
     @Nullable String refusal =
         failure != null && RedisFailure.of(failure) == RedisFailure.REFUSED
             ? RedisFailure.messageOf(failure)
             : null;
     boolean again;
-    LettuceConnections.PubSubConnection old = null;
+    LettuceConnections.@Nullable PubSubConnection old = null;
     synchronized (this) {
       trying = false;
       again = more && failure == null;

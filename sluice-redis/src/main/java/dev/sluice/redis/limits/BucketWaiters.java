@@ -178,14 +178,14 @@ public final class BucketWaiters {
 
   @SuppressWarnings("FutureReturnValueIgnored") // what it leads to is the turn
   private void ask() {
-    @Nullable BucketWaiters.BucketWaiter turn = next();
+    BucketWaiters.@Nullable BucketWaiter turn = next();
     if (turn != null) {
       decide(turn)
           .whenCompleteAsync((decision, failure) -> settle(turn, decision, failure), WORKERS);
     }
   }
 
-  private synchronized @Nullable BucketWaiters.BucketWaiter next() {
+  private synchronized BucketWaiters.@Nullable BucketWaiter next() {
     woken = false;
     if (line.isEmpty()) {
       asking = false;

@@ -144,7 +144,8 @@ public final class TokenBlockDecider {
     return answer;
   }
 
-  private static String[] arguments(BucketTokenBlocks.BlockReturn closing, TokenBlockSize terms) {
+  private static String[] arguments(
+      BucketTokenBlocks.@Nullable BlockReturn closing, TokenBlockSize terms) {
     String[] arguments = new String[ARGUMENTS];
     arguments[0] = closing == null ? "" : closing.id();
     arguments[1] = closing == null ? "0" : Long.toString(closing.unused());

@@ -38,7 +38,7 @@ final class ResponseBodyWriter implements IoCallback {
 
   /** {@code room} is charged, unless it is null; it is closed with the exchange. */
   static void send(
-      HttpServerExchange exchange, byte[] body, ResponseMemoryBudget.Reservation room) {
+      HttpServerExchange exchange, byte[] body, ResponseMemoryBudget.@Nullable Reservation room) {
     ResponseBodyWriter sending = new ResponseBodyWriter(body);
     exchange.setResponseContentLength(body.length);
     exchange.addExchangeCompleteListener(

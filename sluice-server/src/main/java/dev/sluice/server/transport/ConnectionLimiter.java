@@ -79,7 +79,7 @@ public final class ConnectionLimiter {
    *
    * @param end closes the connection; runs at most once, on any thread, and must not block
    */
-  public @Nullable ConnectionLimiter.Slot open(SocketAddress client, Runnable end) {
+  public ConnectionLimiter.@Nullable Slot open(SocketAddress client, Runnable end) {
     ConnectionLimiter.Slot place = new ConnectionLimiter.Slot(client, end);
     ConnectionLimiter.Slot evicted = null;
     synchronized (this) {
@@ -101,7 +101,7 @@ public final class ConnectionLimiter {
   }
 
   /** A client comes again from an address before it is known that its last connection is closed. */
-  private void forget(@Nullable ConnectionLimiter.Slot former) {
+  private void forget(ConnectionLimiter.@Nullable Slot former) {
     if (former != null) {
       remove(former);
     }
@@ -118,7 +118,7 @@ public final class ConnectionLimiter {
     }
   }
 
-  private synchronized @Nullable ConnectionLimiter.Slot show(
+  private synchronized ConnectionLimiter.@Nullable Slot show(
       ConnectionLimiter.Slot place, Object account) {
     if (!remove(strangers, place.host(), place)) {
       return null;
@@ -136,7 +136,7 @@ public final class ConnectionLimiter {
     return evicted;
   }
 
-  private static @Nullable ConnectionLimiter.Slot oldestOfLargest(
+  private static ConnectionLimiter.@Nullable Slot oldestOfLargest(
       Map<Object, Set<ConnectionLimiter.Slot>> groups) {
     return groups.values().stream().max(BY_SIZE).map(all -> all.iterator().next()).orElse(null);
   }

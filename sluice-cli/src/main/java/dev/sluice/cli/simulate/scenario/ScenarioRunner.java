@@ -16,6 +16,7 @@ import java.util.SplittableRandom;
 import java.util.TreeMap;
 import java.util.function.LongConsumer;
 import java.util.zip.CRC32;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Runs a scenario at a virtual time, with Sluice and, on the same arrivals, by FIFO.
@@ -192,7 +193,7 @@ public final class ScenarioRunner {
     return new QueueSimulator.TenantTraffic(queue, meter, placement, takes);
   }
 
-  private LimitMeter meter(Scenario.ScenarioLimit throttle) {
+  private LimitMeter meter(Scenario.@Nullable ScenarioLimit throttle) {
     return Objects.requireNonNull(throttles.get(Objects.requireNonNull(throttle)));
   }
 

@@ -29,7 +29,7 @@ public final class TicketWaiters {
   /** Those who wait for one ticket, and its place, as far as that is known. */
   public static final class WaitingTicket {
     final List<CompletableFuture<Optional<TokenDecision>>> futures = new ArrayList<>(1);
-    volatile OpenTicket place;
+    volatile @Nullable OpenTicket place;
 
     /** When it was asked for, in microseconds of the clock of Redis. */
     private volatile long order;

@@ -280,7 +280,7 @@ public final class QueueJson {
   }
 
   /** Has an error if it failed. */
-  public record Result(HttpResponse.ErrorDetail error) {}
+  public record Result(HttpResponse.@Nullable ErrorDetail error) {}
 
   /** Which dead letters go back. */
   public record Redrive(@Nullable Long count, @Nullable Boolean runScript) {}

@@ -1,14 +1,13 @@
-package dev.sluice.governor.redis;
+package dev.sluice.governor.redis.store;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.sluice.governor.TokenDecision;
-import dev.sluice.governor.redis.store.NodeGrants;
 import dev.sluice.governor.spi.StoreTimer;
 import org.junit.jupiter.api.Test;
 
 /** How long a node counts a grant as open. */
-final class OpenGrantsTest {
+final class NodeGrantsTest {
   private static final long LIFE_NANOS = 1_000;
 
   private final StandingTimer timer = new StandingTimer();
