@@ -20,6 +20,7 @@ final class TraceCollector implements AutoCloseable {
   private static final int RESOURCE_SPANS = 1;
   private static final int SCOPE_SPANS = 2;
   private static final int SPANS = 2;
+  private static final int TRACE_STATE = 3;
   private static final int ATTRIBUTES = 9;
   private static final int STATUS = 15;
 
@@ -31,12 +32,18 @@ final class TraceCollector implements AutoCloseable {
    *
    * @param trace its trace, in hex
    * @param parent the span it continues, in hex; empty if it begins the trace
+   * @param state its {@code tracestate}
    * @param name what it is called
    * @param attributes their values as text
    * @param error whether its status is an error
    */
   record Span(
-      String trace, String parent, String name, Map<String, String> attributes, boolean error) {}
+      String trace,
+      String parent,
+      String state,
+      String name,
+      Map<String, String> attributes,
+      boolean error) {}
 
   TraceCollector() throws IOException {
     server = HttpServer.create(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), 0);
@@ -90,7 +97,13 @@ final class TraceCollector implements AutoCloseable {
     boolean error =
         parts(span, STATUS).stream()
             .anyMatch(status -> status.getField(3).getVarintList().contains(2L));
-    return new Span(hex(span, 1), hex(span, 4), bytes(span, 5).toStringUtf8(), attributes, error);
+    return new Span(
+        hex(span, 1),
+        hex(span, 4),
+        bytes(span, TRACE_STATE).toStringUtf8(),
+        bytes(span, 5).toStringUtf8(),
+        attributes,
+        error);
   }
 
   private static ByteString bytes(UnknownFieldSet message, int field) {

@@ -108,6 +108,27 @@ final class TracingTest {
     assertThat(spans).hasSize(4).noneMatch(Span::error);
   }
 
+  /** Spans wait in memory until the collector takes them, so callers do not choose their size. */
+  @Test
+  void longPathAndTraceState_areCutAndDropped() throws Exception {
+    String state = "a=1," + "b=2,".repeat(200) + "c=3";
+    List<Span> spans =
+        spansOf(
+            server -> {
+              HttpProbe http = new HttpProbe(server.httpPort());
+              http.send(
+                  http.request("/" + "x".repeat(5_000))
+                      .header("traceparent", CONTEXT)
+                      .header("tracestate", state));
+              http.send(
+                  http.request("/short").header("traceparent", CONTEXT).header("tracestate", "a=1"));
+            });
+    assertThat(spans).hasSize(2);
+    assertThat(spans.get(0).attributes().get("url.path")).hasSize(1_024);
+    assertThat(spans.get(0).state()).isEmpty();
+    assertThat(spans.get(1).state()).isEqualTo("a=1");
+  }
+
   @Test
   void call_continuesTheTraceOfItsCaller_andTellsHowItEnded() throws Exception {
     List<Span> spans =

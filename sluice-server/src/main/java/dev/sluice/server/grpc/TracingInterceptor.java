@@ -1,5 +1,6 @@
 package dev.sluice.server.grpc;
 
+import dev.sluice.server.support.TraceHeaders;
 import io.grpc.ForwardingServerCall;
 import io.grpc.ForwardingServerCallListener;
 import io.grpc.Metadata;
@@ -44,7 +45,8 @@ public final class TracingInterceptor implements ServerInterceptor {
         public @Nullable String get(@Nullable Metadata headers, String name) {
           return headers == null
               ? null
-              : headers.get(Metadata.Key.of(name, Metadata.ASCII_STRING_MARSHALLER));
+              : TraceHeaders.bounded(
+                  headers.get(Metadata.Key.of(name, Metadata.ASCII_STRING_MARSHALLER)));
         }
       };
 

@@ -1,5 +1,6 @@
 package dev.sluice.server.http;
 
+import dev.sluice.server.support.TraceHeaders;
 import io.opentelemetry.api.common.AttributeKey;
 import io.opentelemetry.api.trace.Span;
 import io.opentelemetry.api.trace.SpanBuilder;
@@ -36,7 +37,7 @@ public final class TracingHandler implements HttpHandler {
       new TextMapGetter<>() {
         @Override
         public @Nullable String get(@Nullable HeaderMap headers, String name) {
-          return headers == null ? null : headers.getFirst(name);
+          return headers == null ? null : TraceHeaders.bounded(headers.getFirst(name));
         }
       };
 

@@ -12,6 +12,7 @@ import io.opentelemetry.api.trace.Tracer;
 import io.opentelemetry.exporter.otlp.http.trace.OtlpHttpSpanExporter;
 import io.opentelemetry.sdk.resources.Resource;
 import io.opentelemetry.sdk.trace.SdkTracerProvider;
+import io.opentelemetry.sdk.trace.SpanLimits;
 import io.opentelemetry.sdk.trace.export.BatchSpanProcessor;
 import io.undertow.server.HttpHandler;
 import java.net.URI;
@@ -31,6 +32,10 @@ public final class Tracing implements AutoCloseable {
   private static final String PATH = "/v1/traces";
   private static final Duration CONNECT_TIMEOUT = Duration.ofSeconds(2);
   private static final Duration TIMEOUT = Duration.ofSeconds(5);
+
+  /** Callers choose paths, and spans wait in memory while the collector is slow. */
+  private static final SpanLimits LIMITS =
+      SpanLimits.builder().setMaxAttributeValueLength(1_024).build();
 
   /** How long the last ones may take when the server closes. */
   private static final long FLUSH_SECONDS = 3;
@@ -62,6 +67,7 @@ public final class Tracing implements AutoCloseable {
     return new Tracing(
         SdkTracerProvider.builder()
             .setResource(Resource.getDefault().merge(Resource.create(names)))
+            .setSpanLimits(LIMITS)
             .addSpanProcessor(BatchSpanProcessor.builder(exporter).build())
             .build());
   }
