@@ -186,7 +186,8 @@ inBrowser("keyboard alone: skip, go to a queue, purge it, come back", {}, async 
       () => document.activeElement.getAttribute("aria-label") ?? document.activeElement.textContent.trim(),
     );
   const tabTo = async (what) => {
-    for (let i = 0; i < 120; i++) {
+    // Tests that run beside this one make queues, whose rows have buttons too.
+    for (let i = 0; i < 500; i++) {
       await page.keyboard.press("Tab");
       if (what.test(await focused())) {
         return;
