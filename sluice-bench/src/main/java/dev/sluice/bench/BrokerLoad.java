@@ -173,7 +173,7 @@ final class BrokerLoad {
 
   /** Deletes what is left, all of which must still be there. */
   void purge() {
-    purged.addAndGet(broker.purge(BrokerRig.QUEUE));
+    purged.addAndGet(broker.purgeQueue(BrokerRig.QUEUE));
     rig.requireDepth(0);
     rig.requireDepth(depth());
   }
@@ -291,7 +291,7 @@ final class BrokerLoad {
   static List<List<Message>> messages(int keys, int batch) {
     List<Message> each = new ArrayList<>();
     for (int i = 0; i < Math.max(keys, batch); i++) {
-      each.add(BrokerRig.message(i).withKey(BrokerRig.key(i % keys)));
+      each.add(BrokerRig.message(i).withFairnessKey(BrokerRig.key(i % keys)));
     }
     return BrokerRig.batches(each.size(), batch, each::get);
   }

@@ -191,8 +191,8 @@ final class BrokerSuite {
 
   private static Message throttled(int i) {
     return BrokerRig.message(i)
-        .withKey(BrokerRig.key(i))
-        .withThrottles(BrokerRig.throttle(i), BrokerRig.throttle((i + 7) % THROTTLES));
+        .withFairnessKey(BrokerRig.key(i))
+        .withThrottleKeys(BrokerRig.throttle(i), BrokerRig.throttle((i + 7) % THROTTLES));
   }
 
   private void hook() throws InterruptedException {

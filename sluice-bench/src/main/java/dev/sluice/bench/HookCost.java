@@ -127,7 +127,7 @@ final class HookCost {
     }
     window.acquire(WINDOW);
     window.release(WINDOW);
-    long purged = broker.purge(BrokerRig.QUEUE) + broker.purge(SCRIPTED);
+    long purged = broker.purgeQueue(BrokerRig.QUEUE) + broker.purgeQueue(SCRIPTED);
     if (purged != 2L * messages) {
       throw new IllegalStateException("purged=" + purged + ", expected=" + 2L * messages);
     }

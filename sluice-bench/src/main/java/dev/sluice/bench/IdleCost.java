@@ -51,8 +51,8 @@ final class IdleCost {
 
   private static Message message(int i) {
     return BrokerRig.message(i)
-        .withKey(BrokerRig.key(i))
-        .withThrottles(BrokerRig.throttle(i % RATES));
+        .withFairnessKey(BrokerRig.key(i))
+        .withThrottleKeys(BrokerRig.throttle(i % RATES));
   }
 
   /** A rate starts with its burst: one message each. */

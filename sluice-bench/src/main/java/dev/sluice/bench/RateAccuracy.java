@@ -34,7 +34,7 @@ final class RateAccuracy {
               BrokerRig.batches(
                   shape.batch(),
                   shape.batch(),
-                  i -> BrokerRig.message(i).withThrottles(BrokerRig.throttle(0))),
+                  i -> BrokerRig.message(i).withThrottleKeys(BrokerRig.throttle(0))),
               shape);
       load.fill(backlog);
       List<Long> moments = deliver(rig.broker, time);
@@ -53,7 +53,7 @@ final class RateAccuracy {
         if (deliveries.isEmpty()) {
           throw new IllegalStateException("nothing was delivered for 5 s");
         }
-        deliveries.forEach(each -> moments.add(nanos(each.leaseEnds())));
+        deliveries.forEach(each -> moments.add(nanos(each.leaseEndsAt())));
         var unused = broker.ackAll(deliveries);
       } while (moments.get(moments.size() - 1) - moments.get(0) <= time.toNanos());
     }

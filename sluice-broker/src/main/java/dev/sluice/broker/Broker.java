@@ -50,7 +50,7 @@ import org.jspecify.annotations.Nullable;
  */
 public final class Broker implements AutoCloseable {
   /** The longest error that is kept with a dead letter, in characters; longer ones are cut. */
-  public static final int MAX_ERROR = 4_096;
+  public static final int MAX_ERROR_LENGTH = 4_096;
 
   /** The longest value of the configuration, in bytes of UTF-8. */
   public static final int MAX_CONFIG_BYTES = 1_024;
@@ -198,7 +198,7 @@ public final class Broker implements AutoCloseable {
    * @return how many
    * @throws BrokerException if it does not exist
    */
-  public long purge(String name) {
+  public long purgeQueue(String name) {
     return PendingCalls.await(
         machinery().<Long>call((engine, call) -> engine.admin.purge(name, call)));
   }
@@ -212,7 +212,7 @@ public final class Broker implements AutoCloseable {
    * @throws BrokerException if the queue does not exist
    */
   public List<StoredMessage> peek(String name, int limit) {
-    return view.messages(name, null, limit, BrokerView.PreviewSize.ALL);
+    return view.browse(name, null, limit, BrokerView.PreviewSize.ALL);
   }
 
   /**
@@ -375,12 +375,12 @@ public final class Broker implements AutoCloseable {
    * @param queue the queue
    * @param id the message
    * @param token of its lease; null for whatever lease it has
-   * @param time from now on, from 1 ms to {@link QueueConfig#MAX_LEASE}
+   * @param time from now on, from 1 ms to {@link QueueConfig#MAX_LEASE_TIMEOUT}
    * @return completed once the lease is extended
    */
   public CompletableFuture<Void> extend(
       String queue, UUID id, @Nullable LeaseToken token, Duration time) {
-    requireDuration("time", time, Duration.ofMillis(1), QueueConfig.MAX_LEASE);
+    requireDuration("time", time, Duration.ofMillis(1), QueueConfig.MAX_LEASE_TIMEOUT);
     Dispatcher.LeaseRef claim = new Dispatcher.LeaseRef(id, token);
     return machinery()
         .call((engine, call) -> engine.dispatch.extend(queue, claim, time.toNanos(), call));

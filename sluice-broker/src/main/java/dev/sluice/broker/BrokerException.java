@@ -44,7 +44,7 @@ public final class BrokerException extends RuntimeException {
     SOURCE_NOT_FOUND,
 
     /** A script does not compile. */
-    BAD_SCRIPT,
+    INVALID_HOOK,
 
     /** More is being enqueued than the broker, or the scripts of a queue, can take; try again. */
     BUSY,
@@ -62,7 +62,7 @@ public final class BrokerException extends RuntimeException {
     CONSUMER_CLOSED,
 
     /** The directory cannot be opened or read, or what it holds is damaged. */
-    STORE,
+    STORE_FAILED,
 
     /**
      * The disk is full, and the broker waits for free space; try again later. A call that was under
@@ -85,7 +85,7 @@ public final class BrokerException extends RuntimeException {
   }
 
   public BrokerException(Code code, @Nullable String message, @Nullable Throwable cause) {
-    super(message, cause, false, code == Code.STORE || code == Code.STOPPED);
+    super(message, cause, false, code == Code.STORE_FAILED || code == Code.STOPPED);
     this.code = Objects.requireNonNull(code);
   }
 

@@ -51,7 +51,7 @@ public interface BrokerMetrics {
    * @param queue the queue
    * @param why the reason
    */
-  default void refused(String queue, BrokerException.Code why) {}
+  default void rejected(String queue, BrokerException.Code why) {}
 
   /**
    * A message went to a consumer.
@@ -117,11 +117,11 @@ public interface BrokerMetrics {
   /**
    * A batch was handed to the operating system.
    *
-   * @param facts how many things it says
+   * @param changes the number of state changes in the batch
    * @param bytes its size
    * @param nanos how long it took
    */
-  default void written(int facts, long bytes, long nanos) {}
+  default void written(int changes, long bytes, long nanos) {}
 
   /**
    * Everything written was put on the disk.

@@ -66,7 +66,7 @@ public final class BrokerView {
    *
    * @throws BrokerException if it has stopped
    */
-  public void requireAnswer() {
+  public void ping() {
     life.machinery().ask(engine -> true);
   }
 
@@ -119,9 +119,9 @@ public final class BrokerView {
    * @return the messages
    * @throws BrokerException if the queue does not exist
    */
-  public List<StoredMessage> messages(
+  public List<StoredMessage> browse(
       String queue, @Nullable UUID from, int limit, BrokerView.PreviewSize size) {
-    return messages(queue, from, limit, size, BrokerView.MemoryBudget.ENDLESS);
+    return browse(queue, from, limit, size, BrokerView.MemoryBudget.UNLIMITED);
   }
 
   /**
@@ -136,7 +136,7 @@ public final class BrokerView {
    * @return the messages
    * @throws BrokerException if the queue does not exist
    */
-  public List<StoredMessage> messages(
+  public List<StoredMessage> browse(
       String queue,
       @Nullable UUID from,
       int limit,
@@ -156,33 +156,34 @@ public final class BrokerView {
   /**
    * How much to show of messages.
    *
-   * @param payloadBytes how much of each payload, at the most; text ends with a whole character
-   * @param allBytes how much all may have together, cut as they are; the first one may have more
+   * @param maxPayloadBytes how much of each payload, at the most; text ends with a whole character
+   * @param maxTotalBytes how much all may have together, cut as they are; the first one may have
+   *     more
    */
-  public record PreviewSize(int payloadBytes, long allBytes) {
+  public record PreviewSize(int maxPayloadBytes, long maxTotalBytes) {
     /** All there is. */
     public static final BrokerView.PreviewSize ALL =
         new BrokerView.PreviewSize(Integer.MAX_VALUE, Long.MAX_VALUE);
 
     /** Checks that it is not negative. */
     public PreviewSize {
-      requireBetween("payloadBytes", payloadBytes, 0, Integer.MAX_VALUE);
-      requireBetween("allBytes", allBytes, 0, Long.MAX_VALUE);
+      requireBetween("payloadBytes", maxPayloadBytes, 0, Integer.MAX_VALUE);
+      requireBetween("allBytes", maxTotalBytes, 0, Long.MAX_VALUE);
     }
   }
 
   /** Accounts for the memory that messages are read into. */
   public interface MemoryBudget {
     /** Has no bound. */
-    BrokerView.MemoryBudget ENDLESS =
+    BrokerView.MemoryBudget UNLIMITED =
         new BrokerView.MemoryBudget() {
           @Override
-          public boolean take(long bytes) {
+          public boolean tryReserve(long bytes) {
             return true;
           }
 
           @Override
-          public void give(long bytes) {}
+          public void release(long bytes) {}
         };
 
     /**
@@ -191,14 +192,14 @@ public final class BrokerView {
      * @param bytes the size of the message as it is stored
      * @return false if there is not enough; the message is not read then
      */
-    boolean take(long bytes);
+    boolean tryReserve(long bytes);
 
     /**
      * Gives back memory of which a message does not need all.
      *
      * @param bytes how much is given back
      */
-    void give(long bytes);
+    void release(long bytes);
   }
 
   /** Where the message of that id is stored in {@code queue}; empty if it is not there. */
@@ -260,7 +261,7 @@ public final class BrokerView {
     List<String> first =
         walk.keys.stream()
             .filter(each -> each.pending() > 0)
-            .map(FairnessKeyPage.Row::key)
+            .map(FairnessKeyPage.Row::fairnessKey)
             .sorted()
             .limit(limit)
             .toList();
@@ -301,7 +302,8 @@ public final class BrokerView {
    * @return the first ones; of more than 5,000, they may be a second old
    * @throws BrokerException if the queue does not exist
    */
-  public FairnessKeyPage keys(String queue, FairnessKeyPage.Order order, int limit, String prefix) {
+  public FairnessKeyPage fairnessKeys(
+      String queue, FairnessKeyPage.Order order, int limit, String prefix) {
     requireBetween("limit", limit, 1, MAX_KEYS);
     Objects.requireNonNull(prefix, "prefix");
     return keyLooks.ask(
@@ -316,7 +318,7 @@ public final class BrokerView {
       String queue, FairnessKeyPage.Order order, int limit, String prefix) {
     FairnessKeyScan walk = FairnessKeyScan.over(life.machinery(), queue);
     List<FairnessKeyPage.Row> matching =
-        walk.keys.stream().filter(each -> each.key().startsWith(prefix)).toList();
+        walk.keys.stream().filter(each -> each.fairnessKey().startsWith(prefix)).toList();
     Map<String, Long> weights = new HashMap<>();
     List<FairnessKeyPage.Row> keys =
         inPieces(
@@ -352,7 +354,7 @@ public final class BrokerView {
                   .thenComparing(FairnessKeyPage.Row::waited);
           case DELIVERED -> Comparator.comparingLong(FairnessKeyPage.Row::delivered);
         };
-    return by.thenComparing(FairnessKeyPage.Row::key, Comparator.reverseOrder());
+    return by.thenComparing(FairnessKeyPage.Row::fairnessKey, Comparator.reverseOrder());
   }
 
   /** {@code weights}, by throttle key, are those known so far: each is summed up once. */
@@ -367,7 +369,7 @@ public final class BrokerView {
                 each.pending() == 0
                     ? each
                     : line.queue
-                        .stats(each.key())
+                        .stats(each.fairnessKey())
                         .map(stats -> with(each, parked(stats, state.now, weightAt)))
                         .orElse(each))
         .toList();
@@ -376,7 +378,7 @@ public final class BrokerView {
   private static FairnessKeyPage.Row with(
       FairnessKeyPage.Row key, List<FairnessKeyPage.Throttled> parked) {
     return new FairnessKeyPage.Row(
-        key.key(),
+        key.fairnessKey(),
         key.depth(),
         key.pending(),
         key.inFlight(),
@@ -418,7 +420,7 @@ public final class BrokerView {
    *
    * @return all of them
    */
-  public BrokerView.LimitsSnapshot throttles() {
+  public BrokerView.LimitsSnapshot limitStats() {
     return life.machinery()
         .ask(
             engine -> {
@@ -435,9 +437,9 @@ public final class BrokerView {
    * All throttle keys with a rate.
    *
    * @param atNanos when: between two looks no more is taken than burst + rate · time
-   * @param all each of them
+   * @param limits each of them
    */
-  public record LimitsSnapshot(long atNanos, List<Throttle> all) {}
+  public record LimitsSnapshot(long atNanos, List<Throttle> limits) {}
 
   private static Throttle throttle(LimitStats stats, long now) {
     return new Throttle(

@@ -5,15 +5,14 @@ import java.util.UUID;
 /**
  * Why a message is in a queue of dead letters.
  *
- * @param source the queue it comes from
- * @param originalId its id there, which it keeps; dead letters of earlier versions have another one
+ * @param queue the queue it comes from
+ * @param id its id there, which it keeps; dead letters of earlier versions have another one
  * @param reason what happened
  * @param attempts how often it was tried
  * @param error what the last consumer said, or why it was given up
  * @since 0.1
  */
-public record DeadLetter(
-    String source, UUID originalId, Reason reason, int attempts, String error) {
+public record DeadLetter(String queue, UUID id, Reason reason, int attempts, String error) {
   /** What the queue of dead letters of {@code q} is called: {@code q.dlq}. */
   public static final String SUFFIX = ".dlq";
 

@@ -77,7 +77,7 @@ public final class Delivery {
    *
    * @return the key
    */
-  public String key() {
+  public String fairnessKey() {
     return handover.entry().route.spec.key();
   }
 
@@ -95,7 +95,7 @@ public final class Delivery {
    *
    * @return the keys
    */
-  public Set<String> throttles() {
+  public Set<String> throttleKeys() {
     return handover.entry().route.spec.throttles().keySet();
   }
 
@@ -122,7 +122,7 @@ public final class Delivery {
    *
    * @return broker time
    */
-  public Instant leaseEnds() {
+  public Instant leaseEndsAt() {
     return instant(handover.until());
   }
 
@@ -135,7 +135,7 @@ public final class Delivery {
    *
    * @return the token
    */
-  public LeaseToken token() {
+  public LeaseToken leaseToken() {
     return handover.token();
   }
 
@@ -154,7 +154,7 @@ public final class Delivery {
    * @return completed once that is stored
    */
   public CompletableFuture<Void> ack() {
-    return broker.ack(queue(), id(), token());
+    return broker.ack(queue(), id(), leaseToken());
   }
 
   /**
@@ -164,7 +164,7 @@ public final class Delivery {
    * @return completed once that is stored
    */
   public CompletableFuture<Void> nack(String error) {
-    return broker.nack(queue(), id(), token(), error, null);
+    return broker.nack(queue(), id(), leaseToken(), error, null);
   }
 
   /**
@@ -176,17 +176,17 @@ public final class Delivery {
    * @return completed once that is stored
    */
   public CompletableFuture<Void> nack(String error, Duration delay) {
-    return broker.nack(queue(), id(), token(), error, delay);
+    return broker.nack(queue(), id(), leaseToken(), error, delay);
   }
 
   /**
    * It takes longer.
    *
-   * @param time from now on, up to {@link QueueConfig#MAX_LEASE}
+   * @param time from now on, up to {@link QueueConfig#MAX_LEASE_TIMEOUT}
    * @return completed once the lease is extended
    */
   public CompletableFuture<Void> extend(Duration time) {
-    return broker.extend(queue(), id(), token(), time);
+    return broker.extend(queue(), id(), leaseToken(), time);
   }
 
   /**
@@ -196,7 +196,7 @@ public final class Delivery {
    *
    * @return false if its lease has ended, or this was called before: it must not be sent then
    */
-  public boolean send() {
+  public boolean markForwarded() {
     return handover.lease().send();
   }
 
@@ -207,17 +207,17 @@ public final class Delivery {
    * @return completed once others can have it
    */
   public CompletableFuture<Void> release() {
-    return broker.release(queue(), id(), token());
+    return broker.release(queue(), id(), leaseToken());
   }
 
   static List<Dispatcher.LeaseRef> claims(Iterable<Delivery> deliveries) {
     List<Dispatcher.LeaseRef> claims = new java.util.ArrayList<>();
-    deliveries.forEach(each -> claims.add(new Dispatcher.LeaseRef(each.id(), each.token())));
+    deliveries.forEach(each -> claims.add(new Dispatcher.LeaseRef(each.id(), each.leaseToken())));
     return claims;
   }
 
   @Override
   public String toString() {
-    return "Delivery[" + queue() + " " + id() + ", " + token() + "]";
+    return "Delivery[" + queue() + " " + id() + ", " + leaseToken() + "]";
   }
 }

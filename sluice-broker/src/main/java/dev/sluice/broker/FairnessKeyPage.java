@@ -12,11 +12,11 @@ import java.util.Optional;
  * @param readyWeight the weights together of those that can go, which are these but for keys that
  *     only wait for throttle keys: the share of one that can go is its weight of it
  * @param matching keys that were asked for; also some that have no messages now
- * @param keys the first of them
+ * @param rows the first of them
  * @since 0.1
  */
 public record FairnessKeyPage(
-    long active, long waiting, long readyWeight, long matching, List<FairnessKeyPage.Row> keys) {
+    long active, long waiting, long readyWeight, long matching, List<FairnessKeyPage.Row> rows) {
   /** Which keys come first. */
   public enum Order {
     /** Those with most messages. */
@@ -30,7 +30,7 @@ public record FairnessKeyPage(
   /**
    * How a key stands.
    *
-   * @param key the fairness key
+   * @param fairnessKey the fairness key
    * @param depth the messages the queue holds of it, whatever they wait for
    * @param pending those that wait for a consumer, a throttle key or a slot
    * @param inFlight those that consumers have
@@ -39,10 +39,10 @@ public record FairnessKeyPage(
    * @param delivered handed to consumers so far, each time; begins anew if the key was forgotten,
    *     which may happen when it has no messages
    * @param waited since something of it was last delivered, if something is pending
-   * @param parked what some of them wait for
+   * @param throttled what some of them wait for
    */
   public record Row(
-      String key,
+      String fairnessKey,
       long depth,
       long pending,
       long inFlight,
@@ -50,7 +50,7 @@ public record FairnessKeyPage(
       int weight,
       long delivered,
       Duration waited,
-      List<FairnessKeyPage.Throttled> parked) {}
+      List<FairnessKeyPage.Throttled> throttled) {}
 
   /**
    * Messages that wait for a throttle key.
@@ -59,8 +59,8 @@ public record FairnessKeyPage(
    * @param messages how many
    * @param weight the weights together of the keys of this queue that wait for it: of what it lets
    *     through, the share of one is its weight of it
-   * @param until how long until it lets somebody go; empty if time alone does not do it
+   * @param nextGrantIn how long until it lets somebody go; empty if time alone does not do it
    */
   public record Throttled(
-      String throttleKey, int messages, long weight, Optional<Duration> until) {}
+      String throttleKey, int messages, long weight, Optional<Duration> nextGrantIn) {}
 }

@@ -26,10 +26,10 @@ import org.jspecify.annotations.Nullable;
  */
 public final class Message {
   /** The fairness key of a message that names none. */
-  public static final String DEFAULT_KEY = "default";
+  public static final String DEFAULT_FAIRNESS_KEY = "default";
 
   /** The most throttle keys. */
-  public static final int MAX_THROTTLES = 16;
+  public static final int MAX_THROTTLE_KEYS = 16;
 
   /** The most headers. */
   public static final int MAX_HEADERS = 100;
@@ -63,7 +63,7 @@ public final class Message {
   }
 
   /**
-   * A message without headers, of fairness key {@link #DEFAULT_KEY} and weight 1.
+   * A message without headers, of fairness key {@link #DEFAULT_FAIRNESS_KEY} and weight 1.
    *
    * @param payload its content; not copied, and not to be changed afterwards
    * @return the message
@@ -126,7 +126,7 @@ public final class Message {
    * @param newKey the key, 1 to 256 bytes
    * @return the message
    */
-  public Message withKey(String newKey) {
+  public Message withFairnessKey(String newKey) {
     requireKey("key", newKey);
     return with(draft -> draft.key = newKey);
   }
@@ -159,10 +159,10 @@ public final class Message {
    * @param names throttle keys; duplicates count once
    * @return the message
    */
-  public Message withThrottles(String... names) {
+  public Message withThrottleKeys(String... names) {
     Message result = this;
     for (String name : names) {
-      result = result.withThrottle(name, 1);
+      result = result.withThrottleKey(name, 1);
     }
     return result;
   }
@@ -174,11 +174,11 @@ public final class Message {
    * @param tokens what the message takes there, at least 1
    * @return the message
    */
-  public Message withThrottle(String name, long tokens) {
+  public Message withThrottleKey(String name, long tokens) {
     requireBetween("tokens of " + name, tokens, 1, Long.MAX_VALUE);
     SortedMap<String, Long> more = new TreeMap<>(throttles);
     more.put(requireKey("throttle key", name), tokens);
-    requireBetween("number of throttle keys", more.size(), 0, MAX_THROTTLES);
+    requireBetween("number of throttle keys", more.size(), 0, MAX_THROTTLE_KEYS);
     return with(draft -> draft.throttles = Collections.unmodifiableSortedMap(more));
   }
 
@@ -242,7 +242,7 @@ public final class Message {
   private static final class Draft {
     private final byte[] payload;
     private Map<String, String> headers = Map.of();
-    private String key = DEFAULT_KEY;
+    private String key = DEFAULT_FAIRNESS_KEY;
     private int weight = 1;
     private int priority;
     private SortedMap<String, Long> throttles = Collections.emptySortedMap();

@@ -56,14 +56,14 @@ public final class MessageConsumer implements AutoCloseable {
      * @param waitingBytes about how many bytes the messages have that wait
      * @return how many bytes it takes now; one message is read in any case
      */
-    default long room(long waitingBytes) {
+    default long payloadBudget(long waitingBytes) {
       return MAX_READ_BYTES;
     }
 
     /**
      * Returns whether this handler forwards messages to another receiver, such as a socket, and
-     * calls {@link Delivery#send} right before it forwards one. A message then counts as delivered
-     * from that call on; otherwise from the call of {@link #handle} on.
+     * calls {@link Delivery#markForwarded} right before it forwards one. A message then counts as
+     * delivered from that call on; otherwise from the call of {@link #handle} on.
      *
      * @return false unless overridden
      */
@@ -337,7 +337,7 @@ public final class MessageConsumer implements AutoCloseable {
     long waiting = mailbox.waitingBytes();
     long[] room = {MAX_READ_BYTES};
     if (handler != null && waiting > 0) {
-      BrokerRuntime.fenced(() -> room[0] = handler.room(waiting));
+      BrokerRuntime.fenced(() -> room[0] = handler.payloadBudget(waiting));
     }
     return room[0];
   }
@@ -384,7 +384,8 @@ public final class MessageConsumer implements AutoCloseable {
    * Takes no more messages, but may settle those it has been given until it is closed. Messages
    * that were not delivered go back to where they were, with the tokens of their throttle keys.
    *
-   * @return done when nothing more will be delivered: {@link Delivery#send} is false from then on
+   * @return done when nothing more will be delivered: {@link Delivery#markForwarded} is false from
+   *     then on
    */
   public CompletableFuture<Void> drain() {
     ConsumerState known = PendingCalls.await(subscriber);

@@ -51,7 +51,7 @@ public record QueueConfig(
     boolean strictThrottleKeys) {
 
   /** The lease of a queue whose configuration does not set one. */
-  public static final Duration DEFAULT_LEASE = Duration.ofSeconds(30);
+  public static final Duration DEFAULT_LEASE_TIMEOUT = Duration.ofSeconds(30);
 
   /** The attempts of a queue that does not set them and has no {@code on_failure}. */
   public static final int DEFAULT_MAX_ATTEMPTS = 10;
@@ -63,10 +63,10 @@ public record QueueConfig(
   public static final Duration DEFAULT_MAX_RETRY_DELAY = Duration.ofMinutes(5);
 
   /** The longest lease. */
-  public static final Duration MAX_LEASE = Duration.ofHours(12);
+  public static final Duration MAX_LEASE_TIMEOUT = Duration.ofHours(12);
 
   /** The shortest lease. */
-  public static final Duration MIN_LEASE = Duration.ofSeconds(1);
+  public static final Duration MIN_LEASE_TIMEOUT = Duration.ofSeconds(1);
 
   /** The longest time to live and the longest window of ids. */
   public static final Duration MAX_DURATION = Duration.ofDays(366);
@@ -75,13 +75,13 @@ public record QueueConfig(
   public static final Duration MAX_RETRY_DELAY = Duration.ofDays(7);
 
   /** The largest script, in characters. */
-  public static final int MAX_SCRIPT = 64 * 1024;
+  public static final int MAX_HOOK_BYTES = 64 * 1024;
 
   private static final QueueConfig DEFAULTS = builder().build();
 
   /** Checks every part. */
   public QueueConfig {
-    requireDuration("leaseTimeout", leaseTimeout, MIN_LEASE, MAX_LEASE);
+    requireDuration("leaseTimeout", leaseTimeout, MIN_LEASE_TIMEOUT, MAX_LEASE_TIMEOUT);
     Objects.requireNonNull(durability, "durability");
     requireScript("onEnqueue", onEnqueue);
     requireScript("onFailure", onFailure);
@@ -106,7 +106,7 @@ public record QueueConfig(
 
   private static void requireScript(String name, @Nullable String source) {
     if (source != null) {
-      requireBetween("length of " + name, source.length(), 1, MAX_SCRIPT);
+      requireBetween("length of " + name, source.length(), 1, MAX_HOOK_BYTES);
     }
   }
 
@@ -155,7 +155,7 @@ public record QueueConfig(
 
   /** Says how a queue is to behave; each part is explained at {@link QueueConfig}. */
   public static final class Builder {
-    private Duration leaseTimeout = DEFAULT_LEASE;
+    private Duration leaseTimeout = DEFAULT_LEASE_TIMEOUT;
     private Durability durability = Durability.ALWAYS;
     private @Nullable String onEnqueue;
     private @Nullable String onFailure;

@@ -14,11 +14,11 @@ import java.util.List;
  * @param oldestReady how long the oldest message that could be delivered has waited, in whole
  *     seconds; zero without one
  * @param consumers how many consumers it has
- * @param keys the fairness keys of which something waits
+ * @param fairnessKeys the fairness keys of which something waits
  * @param totals what became of its messages so far
- * @param unknownThrottles how many messages named a throttle key without a rate so far, stored or
- *     refused
- * @param unknownThrottleKey the latest such key; empty if there was none
+ * @param unknownThrottleKeys how many messages named a throttle key without a rate so far, stored
+ *     or refused
+ * @param lastUnknownThrottleKey the latest such key; empty if there was none
  * @since 0.1
  */
 public record QueueStats(
@@ -28,10 +28,10 @@ public record QueueStats(
     long delayed,
     Duration oldestReady,
     int consumers,
-    List<FairnessKeyStats> keys,
+    List<FairnessKeyStats> fairnessKeys,
     QueueTotals totals,
-    long unknownThrottles,
-    String unknownThrottleKey) {
+    long unknownThrottleKeys,
+    String lastUnknownThrottleKey) {
   QueueStats withKeys(List<FairnessKeyStats> other) {
     return new QueueStats(
         queue,
@@ -42,7 +42,7 @@ public record QueueStats(
         consumers,
         other,
         totals,
-        unknownThrottles,
-        unknownThrottleKey);
+        unknownThrottleKeys,
+        lastUnknownThrottleKey);
   }
 }

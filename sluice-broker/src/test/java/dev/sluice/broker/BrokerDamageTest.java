@@ -41,7 +41,7 @@ final class BrokerDamageTest {
   private static void assertDamaged(Path dir, String word) {
     assertThatThrownBy(() -> Broker.open(dir))
         .isInstanceOfSatisfying(
-            BrokerException.class, e -> assertThat(e.code()).isEqualTo(Code.STORE))
+            BrokerException.class, e -> assertThat(e.code()).isEqualTo(Code.STORE_FAILED))
         .hasMessageContaining("open: ")
         .message()
         .containsPattern(word)

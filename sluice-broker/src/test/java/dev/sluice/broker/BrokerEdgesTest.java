@@ -91,10 +91,11 @@ class BrokerEdgesTest {
   @Test
   void aScriptThatReturnsAnEmptyKey_meansTheDefault() {
     String script =
-        "function on_enqueue(msg) return { fairness_key = msg.headers.t, throttle_keys = {''} } end";
+        "function on_enqueue(msg) return { fairness_key = msg.headers.t, throttle_keys = {''} }"
+            + " end";
     broker.createQueue("q", QueueConfig.builder().onEnqueue(script).build());
     broker.enqueue("q", Message.of("m").withHeader("t", "")).join();
-    assertThat(broker.stats("q").keys())
+    assertThat(broker.stats("q").fairnessKeys())
         .extracting(FairnessKeyStats::key)
         .containsExactly("default");
   }
@@ -106,7 +107,8 @@ class BrokerEdgesTest {
     assertThatNullPointerException().isThrownBy(() -> broker.nack("q", null, null, "no", null));
     assertThatNullPointerException().isThrownBy(() -> broker.release("q", null, null));
     assertThatNullPointerException().isThrownBy(() -> broker.extend("q", null, null, SOON));
-    assertThatIllegalArgumentException().isThrownBy(() -> Message.of("m").withKey("a\uD800"));
+    assertThatIllegalArgumentException()
+        .isThrownBy(() -> Message.of("m").withFairnessKey("a\uD800"));
     assertThat(broker.stats("q").depth()).isZero();
   }
 
@@ -123,8 +125,8 @@ class BrokerEdgesTest {
       store.write(rows);
     }
     broker = Broker.open(dir);
-    broker.enqueue("q", Message.of("after").withKey("mine")).join();
-    assertThat(broker.stats("q").keys())
+    broker.enqueue("q", Message.of("after").withFairnessKey("mine")).join();
+    assertThat(broker.stats("q").fairnessKeys())
         .extracting(FairnessKeyStats::key)
         .containsExactly("default", "script");
     broker.updateQueue("q", before -> QueueConfig.defaults(), null);
@@ -179,7 +181,7 @@ class BrokerEdgesTest {
     try (MessageConsumer consumer = broker.consume("q", 1)) {
       Delivery first = one(consumer);
       id = first.id();
-      token = first.token();
+      token = first.leaseToken();
       broker.close();
     }
     broker = Broker.open(dir);
@@ -194,10 +196,10 @@ class BrokerEdgesTest {
   @Test
   void afterARestart_aKeyWeighsWhatItDid() throws Exception {
     broker.createQueue("q");
-    broker.enqueue("q", Message.of("m").withKey("k").withWeight(2)).join();
-    broker.enqueue("q", Message.of("m").withKey("k").withWeight(9).withDelay(SOON)).join();
+    broker.enqueue("q", Message.of("m").withFairnessKey("k").withWeight(2)).join();
+    broker.enqueue("q", Message.of("m").withFairnessKey("k").withWeight(9).withDelay(SOON)).join();
     reopen();
-    assertThat(broker.stats("q").keys().get(0).weight()).isEqualTo(9);
+    assertThat(broker.stats("q").fairnessKeys().get(0).weight()).isEqualTo(9);
   }
 
   @Test
@@ -287,8 +289,8 @@ class BrokerEdgesTest {
     assertThat(broker.stats("q").consumers()).isZero();
     assertThat(receive("q", 2)).containsExactly("m1", "m2");
     assertThat(broker.stats("q").inFlight()).isEqualTo(1);
-    assertThat(broker.ackAll("q", Map.of(seen.id(), seen.token())).join()).isEmpty();
-    assertThat(broker.ackAll("q", Map.of(seen.id(), seen.token())).join())
+    assertThat(broker.ackAll("q", Map.of(seen.id(), seen.leaseToken())).join()).isEmpty();
+    assertThat(broker.ackAll("q", Map.of(seen.id(), seen.leaseToken())).join())
         .containsExactly(seen.id());
     assertThat(broker.stats("q").depth()).isZero();
   }
@@ -297,7 +299,7 @@ class BrokerEdgesTest {
   void drainedConsumer_settlesWhatItHas_andGetsNothingMore() throws InterruptedException {
     broker.createQueue("q");
     broker.setThrottle("t", 0, 10);
-    broker.enqueueAll("q", Collections.nCopies(5, Message.of("m").withThrottles("t"))).join();
+    broker.enqueueAll("q", Collections.nCopies(5, Message.of("m").withThrottleKeys("t"))).join();
     try (MessageConsumer consumer = broker.consume("q", 3)) {
       Delivery acked = one(consumer);
       Delivery released = one(consumer);

@@ -156,7 +156,7 @@ final class BrokerHeapTest {
     }
     assertThat(messages()).isZero();
     broker.enqueue("q", Message.of("second")).join();
-    broker.purge("q");
+    broker.purgeQueue("q");
     assertThat(messages()).isZero();
   }
 
@@ -175,13 +175,13 @@ final class BrokerHeapTest {
   void newRoutesOfOneBatch_areCounted() {
     broker.createQueue("q");
     boundMessages(5_000);
-    assertRefusedUnchanged(batch(10, i -> Message.of("m").withKey("key-" + i)));
+    assertRefusedUnchanged(batch(10, i -> Message.of("m").withFairnessKey("key-" + i)));
     assertRefusedUnchanged(batch(10, i -> Message.of("m").withWeight(1 + i)));
-    assertRefusedUnchanged(batch(2, i -> Message.of("m").withThrottles("a" + i, "b", "c", "d")));
-    broker.enqueueAll("q", batch(10, i -> Message.of("m").withKey("key"))).join();
+    assertRefusedUnchanged(batch(2, i -> Message.of("m").withThrottleKeys("a" + i, "b", "c", "d")));
+    broker.enqueueAll("q", batch(10, i -> Message.of("m").withFairnessKey("key"))).join();
     long same = messages();
     boundMessages(same + 10 * MessageEntry.HEAP_BYTES);
-    broker.enqueueAll("q", batch(10, i -> Message.of("m").withKey("key"))).join();
+    broker.enqueueAll("q", batch(10, i -> Message.of("m").withFairnessKey("key"))).join();
     assertThat(messages()).isEqualTo(same + 10 * MessageEntry.HEAP_BYTES);
   }
 
@@ -202,9 +202,9 @@ final class BrokerHeapTest {
       String queue = "q" + i;
       broker.createQueue(queue);
       List<Message> once =
-          batch(FairnessKeyTable.MAX_IDLE, key -> Message.of("").withKey("k" + key));
+          batch(FairnessKeyTable.MAX_IDLE, key -> Message.of("").withFairnessKey("k" + key));
       broker.enqueueAll(queue, once).join();
-      broker.purge(queue);
+      broker.purgeQueue(queue);
     }
     assertThat(idleKeys()).isEqualTo(IdleKeyLru.MAX);
     assertThat(keysOfAll()).isEqualTo(IdleKeyLru.MAX);
@@ -251,7 +251,7 @@ final class BrokerHeapTest {
     broker.enqueue("q", Message.of("a").withDedupeId("a")).join();
     long one = messages();
     broker.enqueue("q", Message.of("b").withDedupeId("b")).join();
-    broker.purge("q");
+    broker.purgeQueue("q");
     assertThat(messages()).isPositive().isLessThan(one);
     broker.deleteQueue("q");
     assertThat(messages()).isZero();
@@ -261,7 +261,8 @@ final class BrokerHeapTest {
   void everything_isCountedAgainAfterARestart() {
     broker.createQueue("q", script(1));
     broker.setConfig("key", "value");
-    Message message = Message.of("m").withKey("k").withThrottles("a", "b").withDedupeId("d");
+    Message message =
+        Message.of("m").withFairnessKey("k").withThrottleKeys("a", "b").withDedupeId("d");
     broker.enqueue("q", message).join();
     broker.enqueue("q.dlq", message).join();
     long setup = setup();

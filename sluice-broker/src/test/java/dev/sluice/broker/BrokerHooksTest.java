@@ -60,7 +60,7 @@ class BrokerHooksTest {
     }
 
     @Override
-    public void refused(String name, Code why) {
+    public void rejected(String name, Code why) {
       refused.add(name + " " + why);
     }
 

@@ -36,7 +36,7 @@ class BrokerMetricsTest {
     }
 
     @Override
-    public void refused(String queue, BrokerException.Code why) {
+    public void rejected(String queue, BrokerException.Code why) {
       count("refused", queue, why);
     }
 
@@ -131,11 +131,12 @@ class BrokerMetricsTest {
       broker.createQueue("q", config);
       broker.createQueue("other");
       for (int i = 0; i < 5; i++) {
-        broker.enqueue("q", Message.of("m").withKey("mine")).join();
+        broker.enqueue("q", Message.of("m").withFairnessKey("mine")).join();
       }
-      broker.enqueue("other", Message.of("m").withKey("mine")).join();
+      broker.enqueue("other", Message.of("m").withFairnessKey("mine")).join();
       assertThat(broker.stats("q").depth()).isEqualTo(5);
-      assertThat(broker.stats("q").keys().get(0).key()).isEqualTo(Message.DEFAULT_KEY);
+      assertThat(broker.stats("q").fairnessKeys().get(0).key())
+          .isEqualTo(Message.DEFAULT_FAIRNESS_KEY);
     }
     assertThat(counts.counts)
         .containsEntry("hook q ENQUEUE FAILED", 3)

@@ -21,7 +21,8 @@ class BrokerReadmeTest {
     try (Broker broker = Broker.open(directory)) {
       broker.createQueue("mail");
       broker.setThrottle("provider:aws", 50, 10); // 50 a second, in bursts of 10
-      Message mail = Message.of("hello").withKey("tenant-a").withThrottles("provider:aws");
+      Message mail =
+          Message.of("hello").withFairnessKey("tenant-a").withThrottleKeys("provider:aws");
       UUID id = broker.enqueue("mail", mail).join(); // now it is on the disk
 
       try (MessageConsumer consumer = broker.consume("mail", 100)) { // at most 100 unsettled
@@ -71,9 +72,9 @@ class BrokerReadmeTest {
       broker.enqueue("calls", call).join();
       try (MessageConsumer consumer = broker.consume("calls", 1)) {
         Delivery delivery = consumer.take();
-        assertThat(delivery.key()).isEqualTo("acme");
+        assertThat(delivery.fairnessKey()).isEqualTo("acme");
         assertThat(delivery.weight()).isEqualTo(7);
-        assertThat(delivery.throttles()).containsExactly("provider:aws");
+        assertThat(delivery.throttleKeys()).containsExactly("provider:aws");
         delivery.nack("no").join();
         assertThat(broker.stats("calls").delayed()).isEqualTo(1);
         assertThat(consumer.poll(1, Duration.ofSeconds(20)).get(0).attempts()).isEqualTo(1);

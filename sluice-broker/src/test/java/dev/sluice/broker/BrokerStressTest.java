@@ -249,7 +249,7 @@ final class BrokerStressTest {
           switch (random.nextInt(6)) {
             case 0 -> broker.createQueue(PASSING, CONFIG);
             case 1 -> broker.deleteQueue(PASSING);
-            case 2 -> broker.purge(PASSING);
+            case 2 -> broker.purgeQueue(PASSING);
             case 3 -> broker.peek(PASSING, 10);
             case 4 -> broker.redrive("s0.dlq", random.nextInt(20), false);
             default -> broker.redrive("s1.dlq", 0, true);

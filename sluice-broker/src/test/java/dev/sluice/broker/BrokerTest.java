@@ -79,18 +79,18 @@ class BrokerTest {
                 "q",
                 Message.of("hello")
                     .withHeader("a", "b")
-                    .withKey("tenant")
+                    .withFairnessKey("tenant")
                     .withWeight(3)
-                    .withThrottles("t"))
+                    .withThrottleKeys("t"))
             .join();
     try (MessageConsumer consumer = broker.consume("q", 10)) {
       Delivery delivery = one(consumer);
       assertThat(text(delivery)).isEqualTo("hello");
       assertThat(delivery.id()).isEqualTo(id);
       assertThat(delivery.headers()).containsOnlyKeys("a").containsEntry("a", "b");
-      assertThat(delivery.key()).isEqualTo("tenant");
+      assertThat(delivery.fairnessKey()).isEqualTo("tenant");
       assertThat(delivery.weight()).isEqualTo(3);
-      assertThat(delivery.throttles()).containsExactly("t");
+      assertThat(delivery.throttleKeys()).containsExactly("t");
       assertThat(delivery.attempts()).isZero();
       assertThat(delivery.deadLetter()).isEmpty();
       assertThat(broker.stats("q").inFlight()).isEqualTo(1);
@@ -129,7 +129,7 @@ class BrokerTest {
     reopen();
     try (MessageConsumer other = broker.consume("q", 1)) {
       assertThat(other.poll(1, NOW)).isEmpty();
-      broker.ack("q", delivery.id(), delivery.token()).join();
+      broker.ack("q", delivery.id(), delivery.leaseToken()).join();
       assertThat(broker.stats("q").depth()).isZero();
     }
   }
@@ -272,8 +272,12 @@ class BrokerTest {
     List<Message> two = List.of(Message.of("2"), Message.of("3"));
     refused(Code.QUEUE_FULL, () -> broker.enqueueAll("q", two).join());
     assertThat(broker.stats("q").depth()).isEqualTo(1);
-    broker.enqueueAll("q", List.of(Message.of("2"), Message.of("3").withKey("other"))).join();
-    refused(Code.QUEUE_FULL, () -> broker.enqueue("q", Message.of("4").withKey("other")).join());
+    broker
+        .enqueueAll("q", List.of(Message.of("2"), Message.of("3").withFairnessKey("other")))
+        .join();
+    refused(
+        Code.QUEUE_FULL,
+        () -> broker.enqueue("q", Message.of("4").withFairnessKey("other")).join());
   }
 
   @Test
@@ -286,7 +290,7 @@ class BrokerTest {
     refused(Code.QUEUE_NOT_FOUND, () -> broker.stats("nobody"));
     refused(Code.QUEUE_NOT_FOUND, () -> broker.peek("nobody", 1));
     refused(
-        Code.BAD_SCRIPT,
+        Code.INVALID_HOOK,
         () -> broker.createQueue("r", QueueConfig.builder().onEnqueue("x x").build()));
     assertThat(broker.queues()).containsOnlyKeys("q", "q.dlq");
     QueueConfig config = QueueConfig.builder().maxDepth(5_000).build();
@@ -295,7 +299,7 @@ class BrokerTest {
     broker.enqueueAll("q", many).join();
     try (MessageConsumer consumer = broker.consume("q", 1)) {
       one(consumer);
-      assertThat(broker.purge("q")).isEqualTo(2_499);
+      assertThat(broker.purgeQueue("q")).isEqualTo(2_499);
       assertThat(broker.stats("q").depth()).isEqualTo(1);
       broker.enqueueAll("q", many).join();
       broker.deleteQueue("q");
@@ -330,9 +334,9 @@ class BrokerTest {
         .join();
     try (MessageConsumer consumer = broker.consume("q", 1)) {
       Delivery delivery = one(consumer);
-      assertThat(delivery.key()).isEqualTo("acme");
+      assertThat(delivery.fairnessKey()).isEqualTo("acme");
       assertThat(delivery.weight()).isEqualTo(5);
-      assertThat(delivery.throttles()).containsExactly("provider:x", "tenant:acme");
+      assertThat(delivery.throttleKeys()).containsExactly("provider:x", "tenant:acme");
     }
   }
 
@@ -388,11 +392,12 @@ class BrokerTest {
         .withMessageContaining("name=\"a b\"");
     assertThatIllegalArgumentException().isThrownBy(() -> broker.consume("q", 0));
     assertThatIllegalArgumentException().isThrownBy(() -> broker.peek("q", 0));
-    assertThatIllegalArgumentException().isThrownBy(() -> Message.of("m").withKey(""));
+    assertThatIllegalArgumentException().isThrownBy(() -> Message.of("m").withFairnessKey(""));
     assertThatIllegalArgumentException()
         .isThrownBy(() -> Message.of("m").withWeight(0))
         .withMessage("weight must be from 1 to 1000000: weight=0");
-    assertThatIllegalArgumentException().isThrownBy(() -> Message.of("m").withKey("k".repeat(257)));
+    assertThatIllegalArgumentException()
+        .isThrownBy(() -> Message.of("m").withFairnessKey("k".repeat(257)));
     assertThatIllegalArgumentException().isThrownBy(() -> broker.setThrottle("t", Double.NaN, 1));
     assertThatIllegalArgumentException()
         .isThrownBy(() -> broker.setConfig("throttle.t", "fast"))
@@ -442,6 +447,7 @@ class BrokerTest {
   void aDirectoryInUse_isRefused() {
     assertThatThrownBy(() -> Broker.open(dir))
         .isInstanceOf(BrokerException.class)
-        .satisfies(thrown -> assertThat(((BrokerException) thrown).code()).isEqualTo(Code.STORE));
+        .satisfies(
+            thrown -> assertThat(((BrokerException) thrown).code()).isEqualTo(Code.STORE_FAILED));
   }
 }

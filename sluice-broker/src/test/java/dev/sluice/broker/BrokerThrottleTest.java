@@ -68,7 +68,7 @@ class BrokerThrottleTest {
     while (times.size() < messages) {
       List<Delivery> taken = consumer.poll(100, SOON);
       assertThat(taken).as("after %d messages", times.size()).isNotEmpty();
-      taken.forEach(delivery -> times.add(delivery.leaseEnds().minus(LEASE)));
+      taken.forEach(delivery -> times.add(delivery.leaseEndsAt().minus(LEASE)));
       assertThat(broker.ackAll(taken).join()).isEmpty();
     }
     return times;
@@ -150,7 +150,7 @@ class BrokerThrottleTest {
     }
     // The second message never left the broker.
     await().atMost(SOON).until(() -> consumed() == 1);
-    assertThat(broker.purge("q")).isEqualTo(3);
+    assertThat(broker.purgeQueue("q")).isEqualTo(3);
     assertThat(consumed()).isEqualTo(1);
   }
 
@@ -175,7 +175,7 @@ class BrokerThrottleTest {
     Delivery received = broker.receive("q", 1, Duration.ZERO, bytes -> bytes).join().get(0);
     broker.close();
     broker = Broker.open(dir);
-    broker.release("q", received.id(), received.token()).join();
+    broker.release("q", received.id(), received.leaseToken()).join();
     assertThat(levels().get(0)).isBetween(3.9, 4.1);
   }
 
@@ -299,7 +299,7 @@ class BrokerThrottleTest {
     broker.setThrottle("provider:aws", 0, 4);
     send(10, "acme", "aws");
     for (int i = 0; i < 10; i++) {
-      broker.enqueue("r", Message.of("m").withThrottles("provider:aws")).join();
+      broker.enqueue("r", Message.of("m").withThrottleKeys("provider:aws")).join();
     }
     try (MessageConsumer one = broker.consume("q", 100);
         MessageConsumer two = broker.consume("r", 100)) {

@@ -46,15 +46,15 @@ class BrokerViewTest {
   }
 
   private static Message of(String key) {
-    return Message.of("m").withKey(key);
+    return Message.of("m").withFairnessKey(key);
   }
 
   private FairnessKeyPage keys(Order order, int limit) {
-    return broker.view().keys("q", order, limit, "");
+    return broker.view().fairnessKeys("q", order, limit, "");
   }
 
   private FairnessKeyPage.Row key(String name) {
-    return broker.view().keys("q", Order.DEPTH, 1, name).keys().get(0);
+    return broker.view().fairnessKeys("q", Order.DEPTH, 1, name).rows().get(0);
   }
 
   private static List<Delivery> take(MessageConsumer consumer, int messages)
@@ -77,20 +77,22 @@ class BrokerViewTest {
     assertThat(all.waiting()).isEqualTo(3);
     assertThat(all.readyWeight()).isEqualTo(4);
     assertThat(all.matching()).isEqualTo(4);
-    assertThat(all.keys())
-        .extracting(FairnessKeyPage.Row::key)
+    assertThat(all.rows())
+        .extracting(FairnessKeyPage.Row::fairnessKey)
         .containsExactly("b", "a", "bb", "c");
-    assertThat(keys(Order.DEPTH, 2).keys())
-        .extracting(FairnessKeyPage.Row::key)
+    assertThat(keys(Order.DEPTH, 2).rows())
+        .extracting(FairnessKeyPage.Row::fairnessKey)
         .containsExactly("b", "a");
     assertThat(keys(Order.DEPTH, 2).waiting()).isEqualTo(3);
-    FairnessKeyPage some = broker.view().keys("q", Order.DEPTH, 1, "b");
-    assertThat(some.keys()).extracting(FairnessKeyPage.Row::key).containsExactly("b");
+    FairnessKeyPage some = broker.view().fairnessKeys("q", Order.DEPTH, 1, "b");
+    assertThat(some.rows()).extracting(FairnessKeyPage.Row::fairnessKey).containsExactly("b");
     assertThat(some.matching()).isEqualTo(2);
     assertThat(some.readyWeight()).isEqualTo(4);
     assertThat(key("c").delayed()).isEqualTo(1);
     assertThat(key("c").pending()).isZero();
-    assertThat(keys(Order.WAIT, 10).keys()).extracting(FairnessKeyPage.Row::key).endsWith("c");
+    assertThat(keys(Order.WAIT, 10).rows())
+        .extracting(FairnessKeyPage.Row::fairnessKey)
+        .endsWith("c");
   }
 
   @Test
@@ -107,7 +109,7 @@ class BrokerViewTest {
     assertThat(all.waitingKeys()).isEqualTo(1_200);
     assertThat(all.stats().depth()).isEqualTo(1_201);
     BrokerView.QueueSnapshot some = broker.view().queue("q", 600);
-    assertThat(some.stats().keys()).isEqualTo(all.stats().keys().subList(0, 600));
+    assertThat(some.stats().fairnessKeys()).isEqualTo(all.stats().fairnessKeys().subList(0, 600));
     assertThat(some.waitingKeys()).isEqualTo(1_200);
     assertThatIllegalArgumentException().isThrownBy(() -> broker.view().queue("q", 0));
     assertThatThrownBy(() -> broker.view().queue("none", 1)).isInstanceOf(BrokerException.class);
@@ -121,21 +123,22 @@ class BrokerViewTest {
         .join();
     ManualClock clock = ManualClock.create();
     BrokerView view = broker.view(clock);
-    FairnessKeyPage keys = view.keys("q", Order.DEPTH, BrokerView.MAX_KEYS, "");
+    FairnessKeyPage keys = view.fairnessKeys("q", Order.DEPTH, BrokerView.MAX_KEYS, "");
     BrokerView.QueueSnapshot queue = view.queue("q", 1);
-    assertThat(keys.keys()).extracting(FairnessKeyPage.Row::key).hasSize(many).isSorted();
+    assertThat(keys.rows()).extracting(FairnessKeyPage.Row::fairnessKey).hasSize(many).isSorted();
     assertThat(keys.waiting()).isEqualTo(many);
     assertThat(keys.readyWeight()).isEqualTo(many);
     assertThat(queue.waitingKeys()).isEqualTo(many);
     send(1, of("a"));
     clock.advance(Duration.ofNanos(QueryCache.AGE_NANOS - 1));
     for (int i = 0; i < 20; i++) {
-      assertThat(view.keys("q", Order.DEPTH, BrokerView.MAX_KEYS, "")).isSameAs(keys);
+      assertThat(view.fairnessKeys("q", Order.DEPTH, BrokerView.MAX_KEYS, "")).isSameAs(keys);
       assertThat(view.queue("q", 1)).isSameAs(queue);
     }
-    assertThat(view.keys("q", Order.DEPTH, 1, "").active()).isEqualTo(many + 1);
+    assertThat(view.fairnessKeys("q", Order.DEPTH, 1, "").active()).isEqualTo(many + 1);
     clock.advance(Duration.ofNanos(1));
-    assertThat(view.keys("q", Order.DEPTH, BrokerView.MAX_KEYS, "").active()).isEqualTo(many + 1);
+    assertThat(view.fairnessKeys("q", Order.DEPTH, BrokerView.MAX_KEYS, "").active())
+        .isEqualTo(many + 1);
     assertThat(view.queue("q", 1).waitingKeys()).isEqualTo(many + 1);
     broker.deleteQueue("q");
     assertThatThrownBy(() -> view.queue("q", 1)).hasMessageContaining("no queue has that name");
@@ -148,7 +151,7 @@ class BrokerViewTest {
     BrokerView view = broker.view(ManualClock.create());
     for (int i = 1; i < 4; i++) {
       send(1, of("a"));
-      assertThat(view.keys("q", Order.DEPTH, 1, "").keys().get(0).depth()).isEqualTo(i);
+      assertThat(view.fairnessKeys("q", Order.DEPTH, 1, "").rows().get(0).depth()).isEqualTo(i);
       assertThat(view.queue("q", 1).stats().depth()).isEqualTo(i);
     }
   }
@@ -158,7 +161,7 @@ class BrokerViewTest {
     assertThatThrownBy(
             () ->
                 AnswerThreads.callback(
-                    broker, "q", () -> broker.view().keys("q", Order.DEPTH, 1, "")))
+                    broker, "q", () -> broker.view().fairnessKeys("q", Order.DEPTH, 1, "")))
         .hasMessageContaining("must not wait for the broker");
   }
 
@@ -174,7 +177,7 @@ class BrokerViewTest {
       assertThat(broker.ackAll(take(consumer, 1)).join()).isEmpty();
       FairnessKeyPage after = keys(Order.DELIVERED, 10);
       assertThat(after.active()).isZero();
-      assertThat(after.keys())
+      assertThat(after.rows())
           .containsExactly(
               new FairnessKeyPage.Row("a", 0, 0, 0, 0, 1, 3, Duration.ZERO, List.of()));
       send(1, of("a"));
@@ -206,7 +209,7 @@ class BrokerViewTest {
     try (MessageConsumer consumer = broker.consume("q", most + 10)) {
       assertThat(broker.ackAll(take(consumer, most + 10)).join()).isEmpty();
     }
-    assertThat(keys(Order.DEPTH, BrokerView.MAX_KEYS).keys()).hasSize(most);
+    assertThat(keys(Order.DEPTH, BrokerView.MAX_KEYS).rows()).hasSize(most);
     assertThat(keys(Order.DEPTH, BrokerView.MAX_KEYS).active()).isZero();
   }
 
@@ -214,18 +217,18 @@ class BrokerViewTest {
   void aKeyThatIsThrottled_saysByWhatAndUntilWhen() throws InterruptedException {
     broker.setThrottle("slow", 0.001, 1);
     broker.setThrottle("shut", 0, 0);
-    send(3, of("a").withThrottle("slow", 1));
-    send(2, of("b").withThrottle("shut", 1));
+    send(3, of("a").withThrottleKey("slow", 1));
+    send(2, of("b").withThrottleKey("shut", 1));
     try (MessageConsumer consumer = broker.consume("q", 10)) {
       take(consumer, 1);
-      FairnessKeyPage.Throttled slow = key("a").parked().get(0);
+      FairnessKeyPage.Throttled slow = key("a").throttled().get(0);
       assertThat(slow.throttleKey()).isEqualTo("slow");
       assertThat(slow.messages()).isEqualTo(2);
-      assertThat(slow.until().orElseThrow())
+      assertThat(slow.nextGrantIn().orElseThrow())
           .isBetween(Duration.ofMinutes(15), Duration.ofMinutes(17));
-      assertThat(key("b").parked().get(0).until()).isEmpty();
+      assertThat(key("b").throttled().get(0).nextGrantIn()).isEmpty();
       BrokerView.Throttle throttle =
-          broker.view().throttles().all().stream()
+          broker.view().limitStats().limits().stream()
               .filter(each -> each.stats().key().equals("slow"))
               .findFirst()
               .orElseThrow();
@@ -241,8 +244,8 @@ class BrokerViewTest {
   @Test
   void readyWeight_isThatOfKeysThatCanGo() throws InterruptedException {
     broker.setThrottle("shut", 0, 0);
-    send(2, of("held").withWeight(2).withThrottle("shut", 1));
-    send(1, of("urgent").withWeight(4).withThrottle("shut", 1).withPriority(1));
+    send(2, of("held").withWeight(2).withThrottleKey("shut", 1));
+    send(1, of("urgent").withWeight(4).withThrottleKey("shut", 1).withPriority(1));
     send(3, of("urgent").withWeight(4));
     send(3, of("free").withWeight(8));
     try (MessageConsumer consumer = broker.consume("q", 1)) {
@@ -260,24 +263,24 @@ class BrokerViewTest {
     broker.createQueue("other");
     broker.setThrottle("slow", 0.001, 1);
     broker.setThrottle("small", 1, 1);
-    send(2, of("a").withWeight(1).withThrottle("slow", 1));
-    send(1, of("b").withWeight(3).withThrottle("slow", 1));
-    send(2, of("b").withWeight(3).withThrottle("slow", 1).withPriority(1));
-    send(1, of("never").withWeight(5).withThrottle("slow", 2));
-    send(1, of("elsewhere").withWeight(7).withThrottle("small", 2));
+    send(2, of("a").withWeight(1).withThrottleKey("slow", 1));
+    send(1, of("b").withWeight(3).withThrottleKey("slow", 1));
+    send(2, of("b").withWeight(3).withThrottleKey("slow", 1).withPriority(1));
+    send(1, of("never").withWeight(5).withThrottleKey("slow", 2));
+    send(1, of("elsewhere").withWeight(7).withThrottleKey("small", 2));
     send(1, of("free").withWeight(9));
-    Message sibling = of("c").withWeight(20).withThrottle("slow", 1);
+    Message sibling = of("c").withWeight(20).withThrottleKey("slow", 1);
     try (MessageConsumer consumer = broker.consume("q", 10);
         MessageConsumer others = broker.consume("other", 10)) {
       take(consumer, 2);
       broker.enqueue("other", sibling).join();
       assertThat(others.poll(1, Duration.ofMillis(50))).isEmpty();
-      assertThat(keys(Order.DEPTH, 10).keys())
+      assertThat(keys(Order.DEPTH, 10).rows())
           .filteredOn(each -> each.pending() > 0)
-          .flatExtracting(FairnessKeyPage.Row::parked)
+          .flatExtracting(FairnessKeyPage.Row::throttled)
           .extracting(each -> each.throttleKey() + "=" + each.weight())
           .containsExactlyInAnyOrder("slow=9", "slow=9", "slow=9", "small=7");
-      assertThat(broker.view().keys("other", Order.DEPTH, 1, "").keys().get(0).parked())
+      assertThat(broker.view().fairnessKeys("other", Order.DEPTH, 1, "").rows().get(0).throttled())
           .singleElement()
           .extracting(FairnessKeyPage.Throttled::weight)
           .isEqualTo(20L);
@@ -288,20 +291,20 @@ class BrokerViewTest {
   void messages_beginWhereTheyAreToldTo() {
     broker.createQueue("other");
     send(3, of("a"));
-    List<StoredMessage> all = broker.view().messages("q", null, 10, BrokerView.PreviewSize.ALL);
+    List<StoredMessage> all = broker.view().browse("q", null, 10, BrokerView.PreviewSize.ALL);
     assertThat(all).hasSize(3);
     UUID second = all.get(1).id();
-    assertThat(broker.view().messages("q", second, 10, BrokerView.PreviewSize.ALL))
+    assertThat(broker.view().browse("q", second, 10, BrokerView.PreviewSize.ALL))
         .extracting(StoredMessage::id)
         .containsExactly(second, all.get(2).id());
-    broker.purge("q");
+    broker.purgeQueue("q");
     send(1, of("b"));
-    assertThat(broker.view().messages("q", second, 1, BrokerView.PreviewSize.ALL))
+    assertThat(broker.view().browse("q", second, 1, BrokerView.PreviewSize.ALL))
         .singleElement()
-        .extracting(StoredMessage::key)
+        .extracting(StoredMessage::fairnessKey)
         .isEqualTo("b");
     assertThatIllegalArgumentException()
-        .isThrownBy(() -> broker.view().messages("other", second, 1, BrokerView.PreviewSize.ALL))
+        .isThrownBy(() -> broker.view().browse("other", second, 1, BrokerView.PreviewSize.ALL))
         .withMessage("from must be the id of a message of the queue other: from=" + second);
   }
 
@@ -311,7 +314,7 @@ class BrokerViewTest {
     assertThat(broker.view().queues().keySet()).containsExactly("q", "q.dlq");
     QueueStats stats = broker.view().queues().get("q");
     assertThat(stats.depth()).isEqualTo(2);
-    assertThat(stats.keys()).isEmpty();
+    assertThat(stats.fairnessKeys()).isEmpty();
     assertThat(stats.totals()).isEqualTo(broker.stats("q").totals());
   }
 
@@ -322,16 +325,16 @@ class BrokerViewTest {
         .withMessageContaining("limit must be from 1 to 10000: limit=0");
     assertThatIllegalArgumentException()
         .isThrownBy(() -> broker.view().waiters("x", BrokerView.MAX_KEYS + 1));
-    assertThatThrownBy(() -> broker.view().keys("none", Order.DEPTH, 1, ""))
+    assertThatThrownBy(() -> broker.view().fairnessKeys("none", Order.DEPTH, 1, ""))
         .isInstanceOf(BrokerException.class)
         .hasMessageContaining("none");
   }
 
   @Test
   void requireAnswer_failsOnceTheBrokerHasStopped() {
-    broker.view().requireAnswer();
+    broker.view().ping();
     broker.close();
-    assertThatThrownBy(() -> broker.view().requireAnswer())
+    assertThatThrownBy(() -> broker.view().ping())
         .isInstanceOfSatisfying(
             BrokerException.class,
             stopped -> assertThat(stopped.code()).isEqualTo(BrokerException.Code.STOPPED));

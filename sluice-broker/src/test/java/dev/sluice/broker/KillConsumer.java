@@ -84,8 +84,8 @@ final class KillConsumer implements Runnable {
   private void got(Delivery delivery) {
     long number = KillLoad.number(delivery.payload());
     long leased = nanos(delivery) - KillLoad.LEASE.toNanos();
-    String group = delivery.key() + "/" + String.join("+", delivery.throttles());
-    mine.put(delivery.token(), delivery);
+    String group = delivery.fairnessKey() + "/" + String.join("+", delivery.throttleKeys());
+    mine.put(delivery.leaseToken(), delivery);
     log.add(
         "got",
         number,
@@ -99,7 +99,7 @@ final class KillConsumer implements Runnable {
   }
 
   private static long nanos(Delivery delivery) {
-    return Duration.between(Instant.EPOCH, delivery.leaseEnds()).toNanos();
+    return Duration.between(Instant.EPOCH, delivery.leaseEndsAt()).toNanos();
   }
 
   private void handle(Delivery delivery) {
@@ -131,7 +131,7 @@ final class KillConsumer implements Runnable {
   }
 
   private void settle(String operation, Delivery delivery) {
-    mine.remove(delivery.token());
+    mine.remove(delivery.leaseToken());
     log.add("try", operation, word(delivery), wall());
     CompletableFuture<Void> answer =
         switch (operation) {
@@ -178,7 +178,7 @@ final class KillConsumer implements Runnable {
   }
 
   private static String word(Delivery delivery) {
-    return KillLog.word(delivery.token());
+    return KillLog.word(delivery.leaseToken());
   }
 
   static long wall() {

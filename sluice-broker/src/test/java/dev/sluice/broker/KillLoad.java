@@ -89,13 +89,15 @@ final class KillLoad {
   /** A message that says who it is. */
   static Message message(long number) {
     Message message =
-        Message.of(payload(number)).withKey("k" + (number >> 1) % 4).withDedupeId("d" + number);
+        Message.of(payload(number))
+            .withFairnessKey("k" + (number >> 1) % 4)
+            .withDedupeId("d" + number);
     if (isSlow(number)) {
-      return message.withThrottles("t3");
+      return message.withThrottleKeys("t3");
     }
     return switch ((int) ((number >> 3) % 8)) {
-      case 0 -> message.withThrottles("t1");
-      case 1 -> message.withThrottles("t1", "t2");
+      case 0 -> message.withThrottleKeys("t1");
+      case 1 -> message.withThrottleKeys("t1", "t2");
       default -> message;
     };
   }

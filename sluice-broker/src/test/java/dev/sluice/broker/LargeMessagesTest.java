@@ -66,7 +66,7 @@ class LargeMessagesTest {
           private long room = 10 * MEBIBYTE;
 
           @Override
-          public long room(long waitingBytes) {
+          public long payloadBudget(long waitingBytes) {
             try {
               assertThat(allWait.await(20, TimeUnit.SECONDS)).isTrue();
             } catch (InterruptedException closing) {
@@ -106,10 +106,10 @@ class LargeMessagesTest {
     assertThat(peek(MEBIBYTE, 3 * MEBIBYTE)).hasSize(2);
     assertThat(peek(10, MEBIBYTE))
         .hasSize(MESSAGES)
-        .allMatch(each -> each.payload().length == 10 && each.isCut())
-        .extracting(StoredMessage::payloadBytes)
+        .allMatch(each -> each.payload().length == 10 && each.isTruncated())
+        .extracting(StoredMessage::payloadSize)
         .containsOnly(3 * MEBIBYTE);
-    assertThat(broker.peek("q", 1).get(0).isCut()).isFalse();
+    assertThat(broker.peek("q", 1).get(0).isTruncated()).isFalse();
     assertThatIllegalArgumentException()
         .isThrownBy(() -> peek(-1, 1))
         .withMessageContaining("payloadBytes must be from 0 to")
@@ -118,7 +118,7 @@ class LargeMessagesTest {
 
   private List<StoredMessage> peek(int payloadBytes, long allBytes) {
     BrokerView.PreviewSize size = new BrokerView.PreviewSize(payloadBytes, allBytes);
-    return broker.view().messages("q", null, MESSAGES, size);
+    return broker.view().browse("q", null, MESSAGES, size);
   }
 
   @Test

@@ -118,7 +118,7 @@ final class LifecycleTest {
       assertThat(broker.view().status()).isEqualTo(BrokerStatus.STOPPED);
       assertThat(refusal(broker)).isEqualTo(Code.STOPPED);
       assertThatThrownBy(consumer::take).hasMessageContaining("Input/output error");
-      assertThatThrownBy(broker.view()::requireAnswer).hasMessageContaining("Input/output error");
+      assertThatThrownBy(broker.view()::ping).hasMessageContaining("Input/output error");
     }
     assertThat(opened).hasSize(1);
     assertThat(last().callsAfterFailure).hasValue(0);

@@ -152,14 +152,14 @@ final class MovedMessageTest {
     Delivery first = bury();
     Delivery dead = receive("q.dlq");
     assertNotLeased(first.ack());
-    assertNotLeased(broker.ack("q.dlq", first.id(), first.token()));
+    assertNotLeased(broker.ack("q.dlq", first.id(), first.leaseToken()));
     dead.release().join();
     broker.redrive("q.dlq", 0, false);
     Delivery again = receive("q");
     assertNotLeased(first.ack());
     assertNotLeased(first.nack("late"));
     assertNotLeased(dead.ack());
-    assertNotLeased(broker.ack("q", dead.id(), dead.token()));
+    assertNotLeased(broker.ack("q", dead.id(), dead.leaseToken()));
     again.ack().join();
   }
 
@@ -194,7 +194,7 @@ final class MovedMessageTest {
   }
 
   private List<UUID> browse(String queue, UUID from) {
-    return broker.view().messages(queue, from, 100, BrokerView.PreviewSize.ALL).stream()
+    return broker.view().browse(queue, from, 100, BrokerView.PreviewSize.ALL).stream()
         .map(StoredMessage::id)
         .toList();
   }
@@ -263,7 +263,7 @@ final class MovedMessageTest {
     assertThat(seen).isNotEqualTo(first);
     Delivery dead = receive("q.dlq");
     assertThat(dead.id()).isEqualTo(seen);
-    assertThat(dead.deadLetter().orElseThrow().originalId()).isEqualTo(first);
+    assertThat(dead.deadLetter().orElseThrow().id()).isEqualTo(first);
     dead.release().join();
     broker.redrive("q.dlq", 0, false);
     assertThat(bury().id()).isEqualTo(seen);
@@ -305,13 +305,13 @@ final class MovedMessageTest {
   @Test
   void headersAndPayload_moveAlong() {
     createQueue();
-    Message message = Message.of("text").withHeaders(Map.of("h", "v")).withKey("tenant");
+    Message message = Message.of("text").withHeaders(Map.of("h", "v")).withFairnessKey("tenant");
     UUID id = broker.enqueue("q", message).join();
     bury();
     StoredMessage dead = broker.peek("q.dlq", 1).get(0);
     assertThat(dead.id()).isEqualTo(id);
     assertThat(dead.headers()).containsExactly(Map.entry("h", "v"));
     assertThat(dead.payload()).asString().isEqualTo("text");
-    assertThat(dead.key()).isEqualTo("tenant");
+    assertThat(dead.fairnessKey()).isEqualTo("tenant");
   }
 }

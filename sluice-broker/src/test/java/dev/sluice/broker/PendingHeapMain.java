@@ -49,7 +49,7 @@ final class PendingHeapMain {
     for (long done = 0; done < count; done += AT_ONCE) {
       List<Message> batch = new ArrayList<>();
       for (long i = done; i < Math.min(count, done + AT_ONCE); i++) {
-        batch.add(Message.of("m").withKey(tenants ? "t" + i : "t"));
+        batch.add(Message.of("m").withFairnessKey(tenants ? "t" + i : "t"));
       }
       try {
         CompletableFuture<?> stored = broker.enqueueAll("q", batch);

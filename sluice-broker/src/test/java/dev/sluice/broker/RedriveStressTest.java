@@ -38,7 +38,7 @@ final class RedriveStressTest {
     try (Broker broker = Broker.open(dir)) {
       broker.createQueue("q", QueueConfig.builder().maxAttempts(1).build());
       for (int i = 0; i < MESSAGES; i++) {
-        Message message = Message.of("m" + i).withKey("k" + i % 5);
+        Message message = Message.of("m" + i).withFairnessKey("k" + i % 5);
         // Some begin as dead letters.
         sent.add(broker.enqueue(i % 10 == 0 ? "q.dlq" : "q", message).join());
       }
@@ -121,7 +121,7 @@ final class RedriveStressTest {
       assertThat(dead).doesNotHaveDuplicates();
       if (!dead.isEmpty()) {
         UUID from = dead.get(dead.size() / 2);
-        assertThat(broker.view().messages("q.dlq", from, 100, BrokerView.PreviewSize.ALL))
+        assertThat(broker.view().browse("q.dlq", from, 100, BrokerView.PreviewSize.ALL))
             .extracting(StoredMessage::id)
             .doesNotHaveDuplicates();
       }

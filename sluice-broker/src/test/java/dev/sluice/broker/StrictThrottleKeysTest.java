@@ -17,8 +17,8 @@ import org.junit.jupiter.api.io.TempDir;
 /** Messages that name a throttle key without a rate: counted, and refused by a strict queue. */
 @Timeout(60)
 class StrictThrottleKeysTest {
-  private static final Message MISSPELT = Message.of("m").withThrottles("provider", "provide");
-  private static final Message CORRECT = Message.of("m").withThrottles("provider");
+  private static final Message MISSPELT = Message.of("m").withThrottleKeys("provider", "provide");
+  private static final Message CORRECT = Message.of("m").withThrottleKeys("provider");
 
   @TempDir Path dir;
   private final AtomicInteger passed = new AtomicInteger();
@@ -52,8 +52,8 @@ class StrictThrottleKeysTest {
     broker.enqueueAll("q", List.of(MISSPELT, CORRECT, MISSPELT)).join();
     QueueStats stats = broker.stats("q");
     assertThat(stats.depth()).isEqualTo(3);
-    assertThat(stats.unknownThrottles()).isEqualTo(2);
-    assertThat(stats.unknownThrottleKey()).isEqualTo("provide");
+    assertThat(stats.unknownThrottleKeys()).isEqualTo(2);
+    assertThat(stats.lastUnknownThrottleKey()).isEqualTo("provide");
     assertThat(passed).hasValue(2);
   }
 
@@ -71,7 +71,7 @@ class StrictThrottleKeysTest {
         .extracting(failure -> ((BrokerException) failure).code())
         .isEqualTo(BrokerException.Code.UNKNOWN_THROTTLE_KEY);
     assertThat(broker.stats("q").depth()).isEqualTo(1);
-    assertThat(broker.stats("q").unknownThrottles()).isEqualTo(1);
+    assertThat(broker.stats("q").unknownThrottleKeys()).isEqualTo(1);
     assertThat(passed).hasValue(0);
   }
 
@@ -81,7 +81,7 @@ class StrictThrottleKeysTest {
     broker.createQueue("q", strict().onEnqueue(script).build());
     broker.enqueue("q", Message.of("m")).join();
     assertThat(broker.stats("q").depth()).isEqualTo(1);
-    assertThat(broker.stats("q").unknownThrottles()).isEqualTo(1);
+    assertThat(broker.stats("q").unknownThrottleKeys()).isEqualTo(1);
     assertThat(passed).hasValue(1);
   }
 

@@ -59,7 +59,7 @@ final class UnreadableMessageTest {
 
   /** Sends messages of which the broker keeps no copy in memory. */
   private UUID send(String text) {
-    UUID id = broker.enqueue("q", Message.of(text).withKey("k")).join();
+    UUID id = broker.enqueue("q", Message.of(text).withFairnessKey("k")).join();
     broker
         .machinery()
         .ask(
@@ -168,7 +168,8 @@ final class UnreadableMessageTest {
         .cause()
         .hasMessage("the store cannot be read: get: Input/output error")
         .isInstanceOfSatisfying(
-            BrokerException.class, failed -> assertThat(failed.code()).isEqualTo(Code.STORE));
+            BrokerException.class,
+            failed -> assertThat(failed.code()).isEqualTo(Code.STORE_FAILED));
   }
 
   /** To move it, the broker would have to read it: after a restart it would have to again. */
@@ -243,12 +244,12 @@ final class UnreadableMessageTest {
   void tokensOfIt_comeBack() {
     create(0);
     broker.setConfig(LimitConfigEntry.configKey("t"), new LimitConfigEntry(0.001, 1).format());
-    UUID bad = broker.enqueue("q", Message.of("bad").withThrottles("t")).join();
+    UUID bad = broker.enqueue("q", Message.of("bad").withThrottleKeys("t")).join();
     broker.machinery().ask(engine -> engine.state.takeBody(engine.state.index.get(bad)));
     damage(bad);
     assertThatThrownBy(() -> broker.receive("q", 1, SOON, bytes -> bytes).join())
         .hasMessageContaining("Input/output error");
-    UUID good = broker.enqueue("q", Message.of("good").withThrottles("t")).join();
+    UUID good = broker.enqueue("q", Message.of("good").withThrottleKeys("t")).join();
     List<Delivery> next = broker.receive("q", 1, SOON, bytes -> bytes).join();
     assertThat(next).extracting(Delivery::id).containsExactly(good);
   }

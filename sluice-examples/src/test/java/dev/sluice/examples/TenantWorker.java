@@ -31,7 +31,10 @@ public final class TenantWorker {
   public CompletableFuture<UUID> submit(String tenant, int weight, String mail) {
     return broker.enqueue(
         "outbox",
-        Message.of(mail).withKey(tenant).withWeight(weight).withThrottles("provider:ses"));
+        Message.of(mail)
+            .withFairnessKey(tenant)
+            .withWeight(weight)
+            .withThrottleKeys("provider:ses"));
   }
 
   /** Run it on as many threads as there are workers; an interrupt ends it. */
@@ -40,7 +43,8 @@ public final class TenantWorker {
       while (true) {
         Delivery delivery = consumer.take();
         try {
-          mailer.send(delivery.key(), new String(delivery.payload(), StandardCharsets.UTF_8));
+          mailer.send(
+              delivery.fairnessKey(), new String(delivery.payload(), StandardCharsets.UTF_8));
           delivery.ack().join();
         } catch (RuntimeException failed) {
           delivery.nack(failed.toString()).join(); // again, behind its tenant's others

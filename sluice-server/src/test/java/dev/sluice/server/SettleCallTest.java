@@ -60,7 +60,7 @@ final class SettleCallTest {
 
   private CompletableFuture<List<Optional<ApiException>>> settle(Action action) {
     List<Settlement> all =
-        leased.stream().map(each -> new Settlement(each.id(), each.token(), action)).toList();
+        leased.stream().map(each -> new Settlement(each.id(), each.leaseToken(), action)).toList();
     return new SettleCall(broker, "q", all, () -> memoryGiven.set(true)).start();
   }
 

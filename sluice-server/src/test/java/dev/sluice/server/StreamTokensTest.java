@@ -46,7 +46,7 @@ final class StreamTokensTest {
             AccountQuotas.openCalls());
     broker.createQueue("q");
     broker.setThrottle("t", 0, MESSAGES);
-    Message message = Message.of(new byte[10_000]).withThrottles("t");
+    Message message = Message.of(new byte[10_000]).withThrottleKeys("t");
     broker.enqueueAll("q", Collections.nCopies(MESSAGES, message)).join();
   }
 

@@ -46,7 +46,7 @@ public final class RecoveryHeapCheck {
    *
    * @param bytes the heap of the row that is not in the room yet
    */
-  public boolean takes(long bytes) {
+  public boolean tryReserve(long bytes) {
     if (isExceeded() || !fits(used() + bytes)) {
       counted++;
       return false;
@@ -76,7 +76,7 @@ public final class RecoveryHeapCheck {
   }
 
   /** Counts one more row that is not kept; returns true, which continues a scan. */
-  public boolean counts() {
+  public boolean countOnly() {
     counted++;
     return true;
   }
@@ -99,7 +99,7 @@ public final class RecoveryHeapCheck {
       throw new BrokerException(
           Code.HEAP_FULL,
           ("the %d messages and remembered ids of the store need a heap of at least %d MiB, but the"
-                  + " largest heap of this process is %d MiB; with -Xmx%dm new ones are taken as well")
+               + " largest heap of this process is %d MiB; with -Xmx%dm new ones are taken as well")
               .formatted(
                   counted,
                   mebibytes(heapFor(bytes)),

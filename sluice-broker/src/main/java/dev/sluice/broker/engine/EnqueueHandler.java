@@ -51,7 +51,7 @@ public final class EnqueueHandler {
       }
       state.batch.committed(line).answers.add(new Completion<>(future, ids));
     } catch (BrokerException refused) {
-      state.metrics.refused(queue, refused.code());
+      state.metrics.rejected(queue, refused.code());
       state.outputs.refuse(future, refused);
     }
   }

@@ -46,8 +46,8 @@ public final class FailureHandler {
       if (delay != null) {
         QueueNames.requireDuration("delay", delay, Duration.ZERO, QueueConfig.MAX_RETRY_DELAY);
       }
-      boolean tooLong = error.length() > Broker.MAX_ERROR;
-      return new Nack(tooLong ? error.substring(0, Broker.MAX_ERROR) : error, delay);
+      boolean tooLong = error.length() > Broker.MAX_ERROR_LENGTH;
+      return new Nack(tooLong ? error.substring(0, Broker.MAX_ERROR_LENGTH) : error, delay);
     }
   }
 

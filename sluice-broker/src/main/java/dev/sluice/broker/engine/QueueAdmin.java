@@ -338,7 +338,7 @@ public final class QueueAdmin {
   private void requireReadable(MessageEntry entry) {
     if (!state.outputs.isReadable(entry)) {
       throw new BrokerException(
-          Code.STORE,
+          Code.STORE_FAILED,
           "the message cannot be read: queue=%s, id=%s".formatted(entry.line.name, entry.id()));
     }
   }

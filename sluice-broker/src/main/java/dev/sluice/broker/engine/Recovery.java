@@ -184,7 +184,7 @@ public final class Recovery {
           Schema.messageKey(line.id, meta.lowWaterMark()),
           Schema.messageKey(line.id, Long.MAX_VALUE),
           (key, value) -> {
-            if (heap.takes(0)) {
+            if (heap.tryReserve(0)) {
               all.add(message(line, key, Schema.stateRow(value)));
             }
             return true;
@@ -192,7 +192,7 @@ public final class Recovery {
     }
     if (heap.isExceeded()) {
       // The heap that the error names must be enough for the remembered ids as well.
-      store.scan(StoreTable.DEDUPE, new byte[0], Schema.END, (key, value) -> heap.counts());
+      store.scan(StoreTable.DEDUPE, new byte[0], Schema.END, (key, value) -> heap.countOnly());
     }
     heap.requireFit();
     all.sort(Comparator.comparingLong(waiting -> waiting.entry.sequence));
@@ -298,7 +298,7 @@ public final class Recovery {
         (key, value) -> {
           ByteReader in = new ByteReader(value);
           BrokerQueue line = byId.get(new ByteReader(key).int32());
-          if (line != null && heap.takes(DedupeWindow.heapBytes(Schema.dedupeId(key)))) {
+          if (line != null && heap.tryReserve(DedupeWindow.heapBytes(Schema.dedupeId(key)))) {
             UUID id = Schema.id(in);
             all.add(new Seen(line, Schema.dedupeId(key), id, in.int64()));
           }

@@ -123,7 +123,7 @@ public final class BrokerLifecycle {
       life.current.begin();
       return life;
     } catch (StoreException unusable) {
-      throw new BrokerException(Code.STORE, unusable.getMessage(), unusable);
+      throw new BrokerException(Code.STORE_FAILED, unusable.getMessage(), unusable);
     }
   }
 

@@ -438,7 +438,7 @@ public final class BrokerRuntime implements EngineState.EngineCallbacks, Committ
     } catch (StoreException unreadable) {
       calls.requireOpen();
       throw new BrokerException(
-          Code.STORE, "the store cannot be read: " + unreadable.getMessage(), unreadable);
+          Code.STORE_FAILED, "the store cannot be read: " + unreadable.getMessage(), unreadable);
     }
   }
 

@@ -131,7 +131,7 @@ public final class EnqueuePipeline {
 
   private void count(String queue, BrokerException refused) {
     if (refused.code() != Code.STOPPED && refused.code() != Code.WAITING_FOR_SPACE) {
-      config.metrics().refused(queue, refused.code());
+      config.metrics().rejected(queue, refused.code());
     }
   }
 

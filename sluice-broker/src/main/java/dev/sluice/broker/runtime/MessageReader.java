@@ -210,29 +210,29 @@ public final class MessageReader {
       BrokerView.PreviewSize size,
       BrokerView.MemoryBudget room) {
     List<StoredMessage> found = new ArrayList<>();
-    long[] left = {size.allBytes()};
+    long[] left = {size.maxTotalBytes()};
     store.scan(
         StoreTable.STATE,
         Schema.messageKey(view.id(), sequence),
         Schema.messageKey(view.id(), Long.MAX_VALUE),
         (key, value) -> {
           Schema.StateRow row = Schema.stateRow(value);
-          if (!room.take(row.bytes())) {
+          if (!room.tryReserve(row.bytes())) {
             return false;
           }
           byte[] body = store.get(StoreTable.MESSAGE, key);
           if (body == null) {
-            room.give(row.bytes());
+            room.release(row.bytes());
           } else {
             MessageEnvelope envelope = MessageEnvelope.decode(body);
-            byte[] shown = PayloadPreview.cut(envelope.payload(), size.payloadBytes());
+            byte[] shown = PayloadPreview.cut(envelope.payload(), size.maxPayloadBytes());
             long bytes = (long) body.length - envelope.payload().length + shown.length;
             left[0] -= bytes;
             if (left[0] < 0 && !found.isEmpty()) {
-              room.give(row.bytes());
+              room.release(row.bytes());
               return false;
             }
-            room.give(row.bytes() - bytes);
+            room.release(row.bytes() - bytes);
             found.add(message(row.id(key), row, envelope, shown));
           }
           return found.size() < limit;

@@ -94,7 +94,7 @@ public final class QueueRegistry {
     } catch (RuntimeException | Error failed) {
       unpin.run();
       if (failed instanceof HookException bad) {
-        throw new BrokerException(BrokerException.Code.BAD_SCRIPT, bad.getMessage());
+        throw new BrokerException(BrokerException.Code.INVALID_HOOK, bad.getMessage());
       }
       throw failed;
     }

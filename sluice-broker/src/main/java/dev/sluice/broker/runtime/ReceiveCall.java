@@ -83,7 +83,7 @@ final class ReceiveCall {
     long bytes = all.stream().mapToLong(each -> each.entry().bytes).sum();
     List<PendingDelivery> first = thatFit(all, room.applyAsLong(bytes));
     List<Delivery> messages = new ArrayList<>(machinery.read(broker, first));
-    messages.removeIf(each -> !each.send());
+    messages.removeIf(each -> !each.markForwarded());
     if (first.size() < all.size()) {
       giveBackUnsent();
     }

@@ -42,9 +42,9 @@ record MessageEnvelope(
     out.int64(enqueuedAt).int8(deadLetter == null ? 0 : IS_DEAD_LETTER).varint(headers.size());
     headers.forEach((name, value) -> out.text(name).text(value));
     if (deadLetter != null) {
-      out.text(deadLetter.source())
-          .int64(deadLetter.originalId().getMostSignificantBits())
-          .int64(deadLetter.originalId().getLeastSignificantBits())
+      out.text(deadLetter.queue())
+          .int64(deadLetter.id().getMostSignificantBits())
+          .int64(deadLetter.id().getLeastSignificantBits())
           .text(deadLetter.reason().name())
           .varint(deadLetter.attempts())
           .text(deadLetter.error());

@@ -47,9 +47,9 @@ final class FilaProtoMapper {
 
   private static MessageMetadata metadata(Delivery delivery) {
     return MessageMetadata.newBuilder()
-        .setFairnessKey(delivery.key())
+        .setFairnessKey(delivery.fairnessKey())
         .setWeight(delivery.weight())
-        .addAllThrottleKeys(delivery.throttles())
+        .addAllThrottleKeys(delivery.throttleKeys())
         .setAttemptCount(delivery.attempts())
         .setQueueId(delivery.queue())
         .build();
@@ -73,8 +73,8 @@ final class FilaProtoMapper {
       QueueOperations.requireBetween(
           "visibility_timeout_ms",
           wire.getVisibilityTimeoutMs(),
-          QueueConfig.MIN_LEASE.toMillis(),
-          QueueConfig.MAX_LEASE.toMillis());
+          QueueConfig.MIN_LEASE_TIMEOUT.toMillis(),
+          QueueConfig.MAX_LEASE_TIMEOUT.toMillis());
       config.leaseTimeout(Duration.ofMillis(wire.getVisibilityTimeoutMs()));
     }
     return config.build();
@@ -90,7 +90,7 @@ final class FilaProtoMapper {
             .setActiveConsumers(stats.consumers())
             .setQuantum(QUANTUM);
     stats
-        .keys()
+        .fairnessKeys()
         .forEach(
             key ->
                 wire.addPerKeyStats(

@@ -91,10 +91,10 @@ public final class AdminOperations {
   /** Those that the caller may read; refused if there can be none. */
   public BrokerView.LimitsSnapshot viewThrottles(Caller caller) {
     caller.requireSome(Kind.READ);
-    BrokerView.LimitsSnapshot found = broker.view().throttles();
+    BrokerView.LimitsSnapshot found = broker.view().limitStats();
     return new BrokerView.LimitsSnapshot(
         found.atNanos(),
-        found.all().stream().filter(each -> caller.may(Kind.READ, each.stats().key())).toList());
+        found.limits().stream().filter(each -> caller.may(Kind.READ, each.stats().key())).toList());
   }
 
   /** Returns the first messages that wait for it, in queues that the caller may read. */

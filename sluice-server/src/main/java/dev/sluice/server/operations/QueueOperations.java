@@ -235,12 +235,12 @@ public final class QueueOperations {
         queue,
         () -> {
           requireBetween("limit", limit, 1, BrokerView.MAX_KEYS);
-          return broker.view().keys(queue, order, limit, prefix);
+          return broker.view().fairnessKeys(queue, order, limit, prefix);
         });
   }
 
   public long purge(Caller caller, String queue) {
-    return access.call(caller, Kind.ADMIN, queue, () -> broker.purge(queue));
+    return access.call(caller, Kind.ADMIN, queue, () -> broker.purgeQueue(queue));
   }
 
   /**
@@ -274,18 +274,18 @@ public final class QueueOperations {
     BrokerView.MemoryBudget reading =
         new BrokerView.MemoryBudget() {
           @Override
-          public boolean take(long bytes) {
+          public boolean tryReserve(long bytes) {
             refused[0] = !room.take(bytes);
             return !refused[0];
           }
 
           @Override
-          public void give(long bytes) {
+          public void release(long bytes) {
             room.give(bytes);
           }
         };
     List<StoredMessage> found =
-        broker.view().messages(queue, wanted.from(), wanted.maxMessages(), size, reading);
+        broker.view().browse(queue, wanted.from(), wanted.maxMessages(), size, reading);
     if (refused[0] && found.isEmpty()) {
       throw ResponseMemoryBudget.exhausted("messages");
     }

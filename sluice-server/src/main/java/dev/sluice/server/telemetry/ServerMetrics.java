@@ -163,7 +163,7 @@ public final class ServerMetrics implements BrokerMetrics {
   }
 
   @Override
-  public void refused(String queue, BrokerException.Code why) {
+  public void rejected(String queue, BrokerException.Code why) {
     if (why == BrokerException.Code.QUEUE_NOT_FOUND) {
       // Whoever asks can make up as many names as they like.
       unknownQueue.increment();

@@ -16,9 +16,10 @@ import org.jspecify.annotations.Nullable;
  * not read, so that a slow one costs no memory; when the stream ends, however it does, messages
  * that were never sent go to others at once, and {@link #release} decides about the others.
  *
- * <p>A message is claimed by {@link Delivery#send} right before it is handed to the transport,
- * under the lock that also ends the stream. So when the stream ends, each message either was handed
- * over, and its throttle tokens are spent, or never will be, and the broker gives them back.
+ * <p>A message is claimed by {@link Delivery#markForwarded} right before it is handed to the
+ * transport, under the lock that also ends the stream. So when the stream ends, each message either
+ * was handed over, and its throttle tokens are spent, or never will be, and the broker gives them
+ * back.
  *
  * @param <R> what is sent
  */
@@ -85,7 +86,7 @@ public abstract class DeliveryStream<R> implements MessageConsumer.Handler, Open
 
   /** Messages are not read for a client that has not read those before them. */
   @Override
-  public final long room(long waitingBytes) {
+  public final long payloadBudget(long waitingBytes) {
     awaitReady();
     return MAX_READ_BYTES;
   }
@@ -101,7 +102,7 @@ public abstract class DeliveryStream<R> implements MessageConsumer.Handler, Open
     if (!awaitReady() || ended || call.isCancelled()) {
       return;
     }
-    List<Delivery> current = deliveries.stream().filter(Delivery::send).toList();
+    List<Delivery> current = deliveries.stream().filter(Delivery::markForwarded).toList();
     if (!current.isEmpty()) {
       send(toAnswer.apply(current));
     }

@@ -216,8 +216,8 @@ public final class QueueGrpcService extends QueuesGrpc.QueuesImplBase {
                               .setInFlight(stats.inFlight())
                               .setConsumers(stats.consumers())
                               .setTotals(QueueProtoMapper.totals(stats.totals()))
-                              .setUnknownThrottles(stats.unknownThrottles())
-                              .setUnknownThrottleKey(stats.unknownThrottleKey())));
+                              .setUnknownThrottles(stats.unknownThrottleKeys())
+                              .setUnknownThrottleKey(stats.lastUnknownThrottleKey())));
           return response.build();
         });
   }

@@ -42,7 +42,7 @@ public final class QueueProtoMapper {
       message = message.withHeaders(wire.getHeadersMap());
     }
     if (!wire.getFairnessKey().isEmpty()) {
-      message = message.withKey(wire.getFairnessKey());
+      message = message.withFairnessKey(wire.getFairnessKey());
     }
     if (wire.getWeight() != 0) {
       message = message.withWeight(wire.getWeight());
@@ -51,7 +51,7 @@ public final class QueueProtoMapper {
       message = message.withPriority(wire.getPriority());
     }
     for (var throttle : wire.getThrottlesMap().entrySet()) {
-      message = message.withThrottle(throttle.getKey(), throttle.getValue());
+      message = message.withThrottleKey(throttle.getKey(), throttle.getValue());
     }
     if (wire.getDelayMs() != 0) {
       message = message.withDelay(Duration.ofMillis(wire.getDelayMs()));
@@ -66,15 +66,15 @@ public final class QueueProtoMapper {
     var wire =
         dev.sluice.proto.v1.Delivery.newBuilder()
             .setId(delivery.id().toString())
-            .setLease(lease(delivery.token()))
+            .setLease(lease(delivery.leaseToken()))
             .setPayload(bytes(delivery.payload()))
             .putAllHeaders(delivery.headers())
-            .setFairnessKey(delivery.key())
+            .setFairnessKey(delivery.fairnessKey())
             .setWeight(delivery.weight())
-            .addAllThrottleKeys(delivery.throttles())
+            .addAllThrottleKeys(delivery.throttleKeys())
             .setAttempts(delivery.attempts())
             .setEnqueuedAtMs(delivery.enqueuedAt().toEpochMilli())
-            .setLeaseEndsAtMs(delivery.leaseEnds().toEpochMilli());
+            .setLeaseEndsAtMs(delivery.leaseEndsAt().toEpochMilli());
     delivery.deadLetter().ifPresent(each -> wire.setDeadLetter(deadLetter(each)));
     return wire.build();
   }
@@ -86,8 +86,8 @@ public final class QueueProtoMapper {
 
   private static DeadLetter deadLetter(dev.sluice.broker.DeadLetter deadLetter) {
     return DeadLetter.newBuilder()
-        .setQueue(deadLetter.source())
-        .setId(deadLetter.originalId().toString())
+        .setQueue(deadLetter.queue())
+        .setId(deadLetter.id().toString())
         .setReason(deadLetter.reason().name())
         .setAttempts(deadLetter.attempts())
         .setError(deadLetter.error())
@@ -99,11 +99,11 @@ public final class QueueProtoMapper {
         StoredMessage.newBuilder()
             .setId(message.id().toString())
             .setPayload(bytes(message.payload()))
-            .setPayloadSize(message.payloadBytes())
-            .setPayloadCut(message.isCut())
+            .setPayloadSize(message.payloadSize())
+            .setPayloadCut(message.isTruncated())
             .putAllHeaders(message.headers())
-            .setFairnessKey(message.key())
-            .addAllThrottleKeys(message.throttles())
+            .setFairnessKey(message.fairnessKey())
+            .addAllThrottleKeys(message.throttleKeys())
             .setAttempts(message.attempts())
             .setEnqueuedAtMs(message.enqueuedAt().toEpochMilli())
             .setAvailableAtMs(message.availableAt().toEpochMilli());
@@ -264,10 +264,10 @@ public final class QueueProtoMapper {
             .setDelayed(stats.delayed())
             .setConsumers(stats.consumers())
             .setTotals(totals(stats.totals()))
-            .setUnknownThrottles(stats.unknownThrottles())
-            .setUnknownThrottleKey(stats.unknownThrottleKey());
+            .setUnknownThrottles(stats.unknownThrottleKeys())
+            .setUnknownThrottleKey(stats.lastUnknownThrottleKey());
     stats
-        .keys()
+        .fairnessKeys()
         .forEach(
             key ->
                 wire.addKeys(

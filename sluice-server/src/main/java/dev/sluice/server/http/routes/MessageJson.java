@@ -66,7 +66,7 @@ public final class MessageJson {
         message = message.withHeaders(present("headers", headers));
       }
       if (fairnessKey != null) {
-        message = message.withKey(fairnessKey);
+        message = message.withFairnessKey(fairnessKey);
       }
       if (weight != null) {
         message = message.withWeight(weight);
@@ -76,7 +76,7 @@ public final class MessageJson {
       }
       if (throttles != null) {
         for (Map.Entry<String, Long> each : present("throttles", throttles).entrySet()) {
-          message = message.withThrottle(each.getKey(), each.getValue());
+          message = message.withThrottleKey(each.getKey(), each.getValue());
         }
       }
       if (delayMs != null) {
@@ -169,16 +169,16 @@ public final class MessageJson {
       Content content = Content.of(delivery.payload());
       return new Delivered(
           delivery.id().toString(),
-          QueueProtoMapper.lease(delivery.token()),
+          QueueProtoMapper.lease(delivery.leaseToken()),
           content.text(),
           content.base64(),
           delivery.headers(),
-          delivery.key(),
+          delivery.fairnessKey(),
           delivery.weight(),
-          new TreeSet<>(delivery.throttles()),
+          new TreeSet<>(delivery.throttleKeys()),
           delivery.attempts(),
           delivery.enqueuedAt().toEpochMilli(),
-          delivery.leaseEnds().toEpochMilli(),
+          delivery.leaseEndsAt().toEpochMilli(),
           MessageJson.DeadLetterJson.of(delivery.deadLetter()));
     }
   }
@@ -210,11 +210,11 @@ public final class MessageJson {
           message.id().toString(),
           content.text(),
           content.base64(),
-          message.payloadBytes(),
-          message.isCut(),
+          message.payloadSize(),
+          message.isTruncated(),
           message.headers(),
-          message.key(),
-          new TreeSet<>(message.throttles()),
+          message.fairnessKey(),
+          new TreeSet<>(message.throttleKeys()),
           message.attempts(),
           message.enqueuedAt().toEpochMilli(),
           message.availableAt().toEpochMilli(),
@@ -229,8 +229,8 @@ public final class MessageJson {
           .map(
               each ->
                   new MessageJson.DeadLetterJson(
-                      each.source(),
-                      each.originalId().toString(),
+                      each.queue(),
+                      each.id().toString(),
                       each.reason().name(),
                       each.attempts(),
                       each.error()))

@@ -158,12 +158,12 @@ public final class QueueJson {
           stats.inFlight(),
           stats.delayed(),
           stats.consumers(),
-          stats.keys().stream()
+          stats.fairnessKeys().stream()
               .map(key -> new KeyStats(key.key(), key.pending(), key.weight(), key.deficit()))
               .toList(),
           stats.totals(),
-          stats.unknownThrottles(),
-          stats.unknownThrottleKey());
+          stats.unknownThrottleKeys(),
+          stats.lastUnknownThrottleKey());
     }
   }
 
@@ -198,8 +198,8 @@ public final class QueueJson {
           stats.delayed(),
           stats.consumers(),
           stats.totals(),
-          stats.unknownThrottles(),
-          stats.unknownThrottleKey());
+          stats.unknownThrottleKeys(),
+          stats.lastUnknownThrottleKey());
     }
   }
 

@@ -46,7 +46,7 @@ public final class SchedulingStatsJson {
           found.readyWeight(),
           config.maxInFlightPerKey(),
           found.matching(),
-          found.keys().stream().map(SchedulingStatsJson.FairnessKeyJson::of).toList());
+          found.rows().stream().map(SchedulingStatsJson.FairnessKeyJson::of).toList());
     }
   }
 
@@ -63,7 +63,7 @@ public final class SchedulingStatsJson {
       List<SchedulingStatsJson.ThrottledJson> parked) {
     static SchedulingStatsJson.FairnessKeyJson of(FairnessKeyPage.Row key) {
       return new SchedulingStatsJson.FairnessKeyJson(
-          key.key(),
+          key.fairnessKey(),
           key.depth(),
           key.pending(),
           key.inFlight(),
@@ -71,7 +71,7 @@ public final class SchedulingStatsJson {
           key.weight(),
           key.delivered(),
           key.waited().toMillis(),
-          key.parked().stream().map(SchedulingStatsJson.ThrottledJson::of).toList());
+          key.throttled().stream().map(SchedulingStatsJson.ThrottledJson::of).toList());
     }
   }
 
@@ -80,7 +80,7 @@ public final class SchedulingStatsJson {
       String throttleKey, int messages, long weight, @Nullable Long untilMs) {
     static SchedulingStatsJson.ThrottledJson of(FairnessKeyPage.Throttled parked) {
       return new SchedulingStatsJson.ThrottledJson(
-          parked.throttleKey(), parked.messages(), parked.weight(), millis(parked.until()));
+          parked.throttleKey(), parked.messages(), parked.weight(), millis(parked.nextGrantIn()));
     }
   }
 
@@ -114,8 +114,8 @@ public final class SchedulingStatsJson {
     static SchedulingStatsJson.LimitsSnapshotJson of(BrokerView.LimitsSnapshot found, int limit) {
       return new SchedulingStatsJson.LimitsSnapshotJson(
           TimeUnit.NANOSECONDS.toMillis(found.atNanos()),
-          found.all().size(),
-          found.all().stream()
+          found.limits().size(),
+          found.limits().stream()
               .sorted(Comparator.comparingInt(each -> -each.stats().waiters()))
               .limit(limit)
               .map(SchedulingStatsJson.LimitStatsJson::of)
