@@ -180,7 +180,7 @@ inBrowser("a throttle key that is removed lets go of who waits for it", {}, asyn
   await open.put("/v1/throttles/held:provider", { rate_per_second: 0.001, burst: 1 });
   await enqueue(
     "held",
-    messages(4).map((each) => ({ ...each, throttles: { "held:provider": 1 } })),
+    messages(4).map((each) => ({ ...each, throttle_keys: { "held:provider": 1 } })),
   );
   const take = () => open.post("/v1/queues/held/receive", { max_messages: 10, wait_ms: 1_000 });
   assert.equal((await take()).deliveries.length, 1);
@@ -195,7 +195,7 @@ inBrowser("a throttle key that is removed lets go of who waits for it", {}, asyn
 
 inBrowser("a throttle key without a rate is noticed, and refused if the queue is strict", {}, async (page) => {
   await createQueue("misspelt");
-  const sent = messages(1).map((each) => ({ ...each, throttles: { "provide:acme": 1 } }));
+  const sent = messages(1).map((each) => ({ ...each, throttle_keys: { "provide:acme": 1 } }));
   const view = await visit(page, "queue", "#/queue/misspelt");
   assert.equal(await testid(view, "unknown-throttles").isVisible(), false);
   await enqueue("misspelt", sent);

@@ -28,7 +28,7 @@ const messages = NAMES.map((name) => ({
   payload: name,
   fairness_key: name,
   headers: { [name]: name },
-  throttles: { [name]: 1 },
+  throttle_keys: { [name]: 1 },
 }));
 
 async function given() {

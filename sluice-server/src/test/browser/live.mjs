@@ -72,11 +72,11 @@ async function seed() {
   await open.put("/v1/throttles/provider:asleep", { rate_per_second: 0.001, burst: 1 });
   await enqueue(
     "webhooks",
-    times(CALLS, (i) => message("shop-" + (i % 3), 1, { throttles: { "provider:acme": 1 } })),
+    times(CALLS, (i) => message("shop-" + (i % 3), 1, { throttle_keys: { "provider:acme": 1 } })),
   );
   await enqueue(
     "webhooks",
-    times(9, (i) => message("shop-" + (7 + (i % 3)), 1, { throttles: { "provider:asleep": 1 } })),
+    times(9, (i) => message("shop-" + (7 + (i % 3)), 1, { throttle_keys: { "provider:asleep": 1 } })),
   );
   await open.put("/v1/limits/search:*", { rate_per_second: 10, burst: 20 });
   await open.put("/v1/limits/login:alice", { rate_per_second: 1, burst: 3 });
@@ -118,7 +118,7 @@ async function step(count) {
   if ((await statsOf("webhooks")).depth < CALLS) {
     await enqueue(
       "webhooks",
-      times(9, (i) => message("shop-" + (i % 3), 1, { throttles: { "provider:acme": 1 } })),
+      times(9, (i) => message("shop-" + (i % 3), 1, { throttle_keys: { "provider:acme": 1 } })),
     );
   }
   await open.post("/v1/decide", { costs: { "search:u1": 1 } });

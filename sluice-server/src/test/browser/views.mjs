@@ -147,7 +147,7 @@ async function manyTenants() {
   await createQueue("wide");
   await open.put("/v1/throttles/shut", { rate_per_second: 0, burst: 0 });
   const of = (tenant, weight, more) => ({ payload: "", fairness_key: tenant, weight, ...more });
-  const held = Array.from({ length: 20 }, (_, i) => of("held-" + i, 50, { throttles: { shut: 1 } }));
+  const held = Array.from({ length: 20 }, (_, i) => of("held-" + i, 50, { throttle_keys: { shut: 1 } }));
   const free = Array.from({ length: 200 }, (_, i) => of("free-" + (i % 100), 1));
   await enqueue("wide", [...held, ...free]);
   // That one waits for a throttle key is known when its turn has come.
@@ -211,7 +211,7 @@ async function oneProvider() {
       payload: "",
       fairness_key: tenant,
       weight,
-      throttles: { "metered:p": 1 },
+      throttle_keys: { "metered:p": 1 },
     }));
   await enqueue("metered", [...of("bronze", 1), ...of("gold", 3)]);
 }
@@ -324,7 +324,7 @@ inBrowser("limits: level, rate, and who waits until when", {}, async (page) => {
 async function severalTokens() {
   await createQueue("costly");
   await open.put("/v1/throttles/costly:p", { rate_per_second: 0.5, burst: 5 });
-  const of = (tenant, cost) => ({ payload: "", fairness_key: tenant, throttles: { "costly:p": cost } });
+  const of = (tenant, cost) => ({ payload: "", fairness_key: tenant, throttle_keys: { "costly:p": cost } });
   await enqueue("costly", [of("a", 5), ...Array.from({ length: 40 }, () => of("a", 4)), of("b", 20)]);
   await until("it is known who waits", async () => {
     await consume("costly", 1, { action: "ack" }, open, 500);

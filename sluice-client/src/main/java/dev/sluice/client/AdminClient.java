@@ -2,17 +2,17 @@ package dev.sluice.client;
 
 import dev.sluice.client.internal.GrpcConnection;
 import dev.sluice.proto.v1.AdminGrpc;
-import dev.sluice.proto.v1.CreateKeyResponse;
+import dev.sluice.proto.v1.CreateApiKeyResponse;
 import dev.sluice.proto.v1.GetConfigRequest;
 import dev.sluice.proto.v1.GetServerInfoRequest;
 import dev.sluice.proto.v1.GetServerInfoResponse;
+import dev.sluice.proto.v1.ListApiKeysRequest;
 import dev.sluice.proto.v1.ListConfigRequest;
 import dev.sluice.proto.v1.ListConfigResponse;
-import dev.sluice.proto.v1.ListKeysRequest;
 import dev.sluice.proto.v1.ListThrottlesRequest;
 import dev.sluice.proto.v1.RemoveConfigRequest;
 import dev.sluice.proto.v1.RemoveThrottleRequest;
-import dev.sluice.proto.v1.RevokeKeyRequest;
+import dev.sluice.proto.v1.RevokeApiKeyRequest;
 import dev.sluice.proto.v1.SetConfigRequest;
 import dev.sluice.proto.v1.SetPermissionsRequest;
 import dev.sluice.proto.v1.SetThrottleRequest;
@@ -142,8 +142,9 @@ public final class AdminClient {
    * @return the key with its secret, which nobody shows again
    */
   public CreatedApiKey createKey(NewApiKey key) {
-    CreateKeyResponse created = connection.await(AdminGrpc.getCreateKeyMethod(), key.toWire());
-    return new CreatedApiKey(created.getId(), created.getKey());
+    CreateApiKeyResponse created =
+        connection.await(AdminGrpc.getCreateApiKeyMethod(), key.toWire());
+    return new CreatedApiKey(created.getId(), created.getSecret());
   }
 
   /**
@@ -153,7 +154,7 @@ public final class AdminClient {
    */
   public void revokeKey(String id) {
     connection.await(
-        AdminGrpc.getRevokeKeyMethod(), RevokeKeyRequest.newBuilder().setId(id).build());
+        AdminGrpc.getRevokeApiKeyMethod(), RevokeApiKeyRequest.newBuilder().setId(id).build());
   }
 
   /**
@@ -163,8 +164,8 @@ public final class AdminClient {
    */
   public List<ApiKey> keys() {
     return connection
-        .await(AdminGrpc.getListKeysMethod(), ListKeysRequest.getDefaultInstance())
-        .getKeysList()
+        .await(AdminGrpc.getListApiKeysMethod(), ListApiKeysRequest.getDefaultInstance())
+        .getApiKeysList()
         .stream()
         .map(ApiKey::of)
         .toList();

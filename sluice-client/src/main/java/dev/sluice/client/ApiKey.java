@@ -1,6 +1,6 @@
 package dev.sluice.client;
 
-import dev.sluice.proto.v1.ListKeysResponse;
+import dev.sluice.proto.v1.ListApiKeysResponse;
 import java.time.Instant;
 import java.util.List;
 import java.util.Optional;
@@ -28,7 +28,7 @@ public record ApiKey(
     permissions = List.copyOf(permissions);
   }
 
-  static ApiKey of(ListKeysResponse.Key wire) {
+  static ApiKey of(ListApiKeysResponse.ApiKey wire) {
     return new ApiKey(
         wire.getId(),
         wire.getName(),

@@ -42,7 +42,7 @@ public final class Delivery {
    * @return the lease
    */
   public String lease() {
-    return wire.getLease();
+    return wire.getLeaseToken();
   }
 
   /**
@@ -189,7 +189,7 @@ public final class Delivery {
   }
 
   private LeaseHandle held() {
-    return new LeaseHandle(settlements, wire.getId(), wire.getLease());
+    return new LeaseHandle(settlements, wire.getId(), wire.getLeaseToken());
   }
 
   /** Takes settlements; the way that the message came by. */

@@ -11,7 +11,7 @@ import dev.sluice.proto.v1.GetGovernorStatusRequest;
 import dev.sluice.proto.v1.GovernorGrpc;
 import dev.sluice.proto.v1.PollTicketRequest;
 import dev.sluice.proto.v1.ReloadBudgetsRequest;
-import dev.sluice.proto.v1.ReportAnswerRequest;
+import dev.sluice.proto.v1.ReportFeedbackRequest;
 import dev.sluice.proto.v1.RequestTokensRequest;
 import dev.sluice.proto.v1.SettleReservationRequest;
 import java.time.Duration;
@@ -108,7 +108,7 @@ public final class GovernorClient {
         .call(
             GovernorGrpc.getRequestTokensMethod(),
             RequestTokensRequest.newBuilder().setRequest(request.toWire()).build())
-        .thenApply(answer -> GovernorProtoMapper.outcome(answer.getOutcome()));
+        .thenApply(answer -> GovernorProtoMapper.outcome(answer.getDecision()));
   }
 
   /**
@@ -213,7 +213,7 @@ public final class GovernorClient {
             GovernorGrpc.getPollTicketMethod(),
             PollTicketRequest.newBuilder().setTicket(ticket).setWaitMs(wait.toMillis()).build(),
             connection.callTimeout().plus(wait.abs()))
-        .thenApply(answer -> GovernorProtoMapper.outcome(answer.getOutcome()));
+        .thenApply(answer -> GovernorProtoMapper.outcome(answer.getDecision()));
   }
 
   /**
@@ -301,8 +301,8 @@ public final class GovernorClient {
    */
   public void feedback(String model, int status, Map<String, String> headers) {
     connection.await(
-        GovernorGrpc.getReportAnswerMethod(),
-        ReportAnswerRequest.newBuilder()
+        GovernorGrpc.getReportFeedbackMethod(),
+        ReportFeedbackRequest.newBuilder()
             .setModel(model)
             .setStatus(status)
             .putAllHeaders(headers)
@@ -333,6 +333,6 @@ public final class GovernorClient {
     return List.copyOf(
         connection
             .await(GovernorGrpc.getReloadBudgetsMethod(), ReloadBudgetsRequest.getDefaultInstance())
-            .getWithoutEffectList());
+            .getIgnoredKeysList());
   }
 }

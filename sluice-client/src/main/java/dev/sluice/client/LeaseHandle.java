@@ -85,7 +85,7 @@ public final class LeaseHandle {
    */
   public CompletableFuture<Void> extend(Duration time) {
     return settle(
-        settlement().setExtend(Settlement.Extend.newBuilder().setLeaseMs(time.toMillis())));
+        settlement().setExtend(Settlement.Extend.newBuilder().setLeaseTimeoutMs(time.toMillis())));
   }
 
   /**
@@ -98,7 +98,7 @@ public final class LeaseHandle {
   }
 
   private Settlement.Builder settlement() {
-    return Settlement.newBuilder().setId(id).setLease(token);
+    return Settlement.newBuilder().setId(id).setLeaseToken(token);
   }
 
   private CompletableFuture<Void> settle(Settlement.Builder settlement) {

@@ -1,7 +1,6 @@
 package dev.sluice.client;
 
 import com.google.protobuf.ByteString;
-import dev.sluice.proto.v1.NewMessage;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 
@@ -13,9 +12,9 @@ import java.time.Duration;
  * @since 0.1
  */
 public final class Message {
-  private final NewMessage wire;
+  private final dev.sluice.proto.v1.Message wire;
 
-  private Message(NewMessage wire) {
+  private Message(dev.sluice.proto.v1.Message wire) {
     this.wire = wire;
   }
 
@@ -26,7 +25,8 @@ public final class Message {
    * @return the message
    */
   public static Message of(byte[] payload) {
-    return new Message(NewMessage.newBuilder().setPayload(ByteString.copyFrom(payload)).build());
+    return new Message(
+        dev.sluice.proto.v1.Message.newBuilder().setPayload(ByteString.copyFrom(payload)).build());
   }
 
   /**
@@ -93,7 +93,7 @@ public final class Message {
    */
   public Message withThrottle(String key, long tokens) {
     requirePositive("tokens", tokens);
-    return new Message(wire.toBuilder().putThrottles(key, tokens).build());
+    return new Message(wire.toBuilder().putThrottleKeys(key, tokens).build());
   }
 
   /**
@@ -133,7 +133,7 @@ public final class Message {
     }
   }
 
-  NewMessage toWire() {
+  dev.sluice.proto.v1.Message toWire() {
     return wire;
   }
 }

@@ -1,6 +1,6 @@
 package dev.sluice.client;
 
-import dev.sluice.proto.v1.CreateKeyRequest;
+import dev.sluice.proto.v1.CreateApiKeyRequest;
 import java.time.Instant;
 import java.util.List;
 import java.util.Optional;
@@ -52,8 +52,8 @@ public record NewApiKey(
     return new NewApiKey(name, permissions, expiresAt, true);
   }
 
-  CreateKeyRequest toWire() {
-    return CreateKeyRequest.newBuilder()
+  CreateApiKeyRequest toWire() {
+    return CreateApiKeyRequest.newBuilder()
         .setName(name)
         .addAllPermissions(permissions.stream().map(Permission::toWire).toList())
         .setExpiresAtMs(expiresAt.map(Instant::toEpochMilli).orElse(0L))

@@ -5,7 +5,6 @@ import dev.sluice.client.internal.GrpcConnection;
 import dev.sluice.client.internal.ReconnectBackoff;
 import dev.sluice.proto.v1.EnqueueStreamRequest;
 import dev.sluice.proto.v1.EnqueueStreamResponse;
-import dev.sluice.proto.v1.NewMessage;
 import dev.sluice.proto.v1.QueuesGrpc;
 import io.grpc.stub.ClientCallStreamObserver;
 import io.grpc.stub.StreamObserver;
@@ -69,7 +68,8 @@ public final class Producer implements AutoCloseable {
   private boolean closing;
 
   /** A message that is not answered yet. */
-  private record Pending(NewMessage message, int bytes, CompletableFuture<String> answer) {}
+  private record Pending(
+      dev.sluice.proto.v1.Message message, int bytes, CompletableFuture<String> answer) {}
 
   /** Messages that went out together. */
   private record Batch(long number, List<Pending> parts) {}
@@ -103,7 +103,7 @@ public final class Producer implements AutoCloseable {
   }
 
   private CompletableFuture<String> send(Message message, boolean wait) {
-    NewMessage wire = message.toWire();
+    dev.sluice.proto.v1.Message wire = message.toWire();
     int bytes = wire.getSerializedSize();
     if (bytes > connection.maxMessageBytes()) {
       return refused(

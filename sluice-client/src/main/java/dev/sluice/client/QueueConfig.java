@@ -66,8 +66,8 @@ public final class QueueConfig {
    */
   public QueueConfig withLease(Duration lease) {
     return with(
-        wire.toBuilder().setLeaseMs(lease.toMillis()),
-        dev.sluice.proto.v1.QueueConfig.LEASE_MS_FIELD_NUMBER);
+        wire.toBuilder().setLeaseTimeoutMs(lease.toMillis()),
+        dev.sluice.proto.v1.QueueConfig.LEASE_TIMEOUT_MS_FIELD_NUMBER);
   }
 
   /**
@@ -241,7 +241,7 @@ public final class QueueConfig {
    * @return zero: the server's default
    */
   public Duration lease() {
-    return Duration.ofMillis(wire.getLeaseMs());
+    return Duration.ofMillis(wire.getLeaseTimeoutMs());
   }
 
   /**

@@ -57,14 +57,14 @@ public record QueueStatus(
         stats.getInFlight(),
         stats.getDelayed(),
         stats.getConsumers(),
-        stats.getKeysList().stream()
+        stats.getFairnessKeysList().stream()
             .map(
                 key ->
                     new QueueStatus.FairnessKeyStats(
-                        key.getKey(), key.getPending(), key.getWeight(), key.getDeficit()))
+                        key.getFairnessKey(), key.getPending(), key.getWeight(), key.getDeficit()))
             .toList(),
         QueueTotals.of(stats.getTotals()),
-        stats.getUnknownThrottles(),
-        stats.getUnknownThrottleKey());
+        stats.getUnknownThrottleKeys(),
+        stats.getLastUnknownThrottleKey());
   }
 }

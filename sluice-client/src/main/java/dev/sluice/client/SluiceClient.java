@@ -2,6 +2,7 @@ package dev.sluice.client;
 
 import dev.sluice.client.internal.DecisionStream;
 import dev.sluice.client.internal.GrpcConnection;
+import dev.sluice.proto.v1.BrowseMessagesRequest;
 import dev.sluice.proto.v1.CreateQueueRequest;
 import dev.sluice.proto.v1.DeleteQueueRequest;
 import dev.sluice.proto.v1.EnqueueRequest;
@@ -9,7 +10,6 @@ import dev.sluice.proto.v1.GetQueueRequest;
 import dev.sluice.proto.v1.LimitsGrpc;
 import dev.sluice.proto.v1.ListLimitsRequest;
 import dev.sluice.proto.v1.ListQueuesRequest;
-import dev.sluice.proto.v1.PeekMessagesRequest;
 import dev.sluice.proto.v1.PurgeQueueRequest;
 import dev.sluice.proto.v1.QueuesGrpc;
 import dev.sluice.proto.v1.ReceiveRequest;
@@ -193,8 +193,8 @@ public final class SluiceClient implements AutoCloseable {
     requirePositive("maxMessages", maxMessages);
     return connection
         .await(
-            QueuesGrpc.getPeekMessagesMethod(),
-            PeekMessagesRequest.newBuilder().setQueue(queue).setMaxMessages(maxMessages).build())
+            QueuesGrpc.getBrowseMessagesMethod(),
+            BrowseMessagesRequest.newBuilder().setQueue(queue).setMaxMessages(maxMessages).build())
         .getMessagesList()
         .stream()
         .map(StoredMessage::new)
@@ -216,7 +216,7 @@ public final class SluiceClient implements AutoCloseable {
             RedriveRequest.newBuilder()
                 .setDeadLetterQueue(deadLetterQueue)
                 .setCount(count)
-                .setRunScript(runScript)
+                .setRunHook(runScript)
                 .build())
         .getRedriven();
   }
@@ -396,7 +396,7 @@ public final class SluiceClient implements AutoCloseable {
         SetLimitRequest.newBuilder()
             .setLimit(
                 dev.sluice.proto.v1.Limit.newBuilder()
-                    .setKey(limit.key())
+                    .setName(limit.key())
                     .setRatePerSecond(limit.ratePerSecond())
                     .setBurst(limit.burst()))
             .build());
@@ -409,7 +409,7 @@ public final class SluiceClient implements AutoCloseable {
    */
   public void removeLimit(String key) {
     connection.await(
-        LimitsGrpc.getRemoveLimitMethod(), RemoveLimitRequest.newBuilder().setKey(key).build());
+        LimitsGrpc.getRemoveLimitMethod(), RemoveLimitRequest.newBuilder().setName(key).build());
   }
 
   /**
@@ -422,7 +422,7 @@ public final class SluiceClient implements AutoCloseable {
         .await(LimitsGrpc.getListLimitsMethod(), ListLimitsRequest.getDefaultInstance())
         .getLimitsList()
         .stream()
-        .map(limit -> new Limit(limit.getKey(), limit.getRatePerSecond(), limit.getBurst()))
+        .map(limit -> new Limit(limit.getName(), limit.getRatePerSecond(), limit.getBurst()))
         .toList();
   }
 

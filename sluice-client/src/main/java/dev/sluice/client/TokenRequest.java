@@ -56,7 +56,7 @@ public final class TokenRequest {
    */
   public TokenRequest withDeadline(Duration deadline) {
     requirePositive("deadline in milliseconds", deadline.toMillis());
-    return new TokenRequest(wire.toBuilder().setDeadlineMs(deadline.toMillis()).build());
+    return new TokenRequest(wire.toBuilder().setMaxWaitMs(deadline.toMillis()).build());
   }
 
   /**

@@ -88,8 +88,8 @@ final class GrpcReference {
       row("`%s` | %s | %s".formatted(field.group(2), type(field.group(1)), field.group(3)));
     } else if (value.matches()) {
       row("`%s` | %s".formatted(value.group(1), value.group(2)));
-    } else if (!line.isEmpty() && !line.matches("(syntax|package|import|option) .*")) {
-      throw new IllegalArgumentException("a line must be one of those known: " + line);
+    } else if (!line.isEmpty() && !line.matches("(syntax|package|import|option|reserved) .*")) {
+      throw new IllegalArgumentException("unknown kind of line in a .proto file: " + line);
     }
     comment.setLength(0);
   }

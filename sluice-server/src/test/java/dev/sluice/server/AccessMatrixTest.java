@@ -3,7 +3,7 @@ package dev.sluice.server;
 import static dev.sluice.server.KeyedServer.BOOTSTRAP;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.sluice.proto.v1.CreateKeyResponse;
+import dev.sluice.proto.v1.CreateApiKeyResponse;
 import dev.sluice.proto.v1.CreateQueueRequest;
 import dev.sluice.server.AccessCalls.Got;
 import dev.sluice.server.AccessTable.Row;
@@ -64,7 +64,7 @@ final class AccessMatrixTest {
 
   @Test
   void everyCall_asksForAValidKeyThatAllowsIt() throws Exception {
-    CreateKeyResponse revoked =
+    CreateApiKeyResponse revoked =
         server.create("admin:*", "produce:*", "consume:*", "limit:*", "governor:*", "read:*");
     server.revoke(revoked.getId());
     String superadmin = superadmin(0);
@@ -79,7 +79,7 @@ final class AccessMatrixTest {
         require(row, malformed, without, "malformed");
       }
       require(row, "Bearer " + expired, without, "expired");
-      require(row, "Bearer " + revoked.getKey(), without, "revoked");
+      require(row, "Bearer " + revoked.getSecret(), without, "revoked");
       boolean anyWill =
           row.needed().equals(AccessTable.OPEN) || row.needed().equals(AccessTable.ANY);
       for (List<String> tooLittle : row.tooLittle()) {
@@ -96,14 +96,14 @@ final class AccessMatrixTest {
   private String superadmin(long expiresAtMs) {
     return server
         .admin(BOOTSTRAP)
-        .createKey(KeyedServer.request().setSuperadmin(true).setExpiresAtMs(expiresAtMs).build())
-        .getKey();
+        .createApiKey(KeyedServer.request().setSuperadmin(true).setExpiresAtMs(expiresAtMs).build())
+        .getSecret();
   }
 
   private String key(List<String> permissions) {
     return "Bearer "
         + keys.computeIfAbsent(
-            permissions, each -> server.create(each.toArray(String[]::new)).getKey());
+            permissions, each -> server.create(each.toArray(String[]::new)).getSecret());
   }
 
   private void require(Row row, @Nullable String authorization, Got expected, String sort)
@@ -144,29 +144,29 @@ final class AccessMatrixTest {
 
   @Test
   void configurationOverHttpAndFila_neitherMakesNorShowsKeys() {
-    CreateKeyResponse key = server.create("admin:*");
+    CreateApiKeyResponse key = server.create("admin:*");
     String forged = "f".repeat(64);
     String hash = ApiKeyTokens.hash(forged);
-    var fila = FilaAdminGrpc.newBlockingStub(server.with("Bearer " + key.getKey()));
+    var fila = FilaAdminGrpc.newBlockingStub(server.with("Bearer " + key.getSecret()));
     for (String name : List.of("auth:key:" + key.getId(), "auth:key:" + hash, "keys.json", hash)) {
       String path = "/v1/config/" + name;
-      assertThat(as(key.getKey(), "GET", path, "").status()).as(name).isEqualTo(404);
+      assertThat(as(key.getSecret(), "GET", path, "").status()).as(name).isEqualTo(404);
       String value = "{\"value\":\"{\\\"superadmin\\\":true,\\\"tokenHash\\\":\\\"%s\\\"}\"}";
-      assertThat(as(key.getKey(), "PUT", path, value.formatted(hash)).status()).isEqualTo(200);
+      assertThat(as(key.getSecret(), "PUT", path, value.formatted(hash)).status()).isEqualTo(200);
       fila.setConfig(
           dev.sluice.server.fila.v1.SetConfigRequest.newBuilder()
               .setKey(name)
               .setValue(hash)
               .build());
       assertThat(as(forged, "GET", "/v1/info", "").status()).isEqualTo(401);
-      assertThat(as(key.getKey(), "DELETE", path, "").status()).isEqualTo(204);
+      assertThat(as(key.getSecret(), "DELETE", path, "").status()).isEqualTo(204);
     }
-    assertThat(as(key.getKey(), "GET", "/v1/info", "").status()).isEqualTo(200);
+    assertThat(as(key.getSecret(), "GET", "/v1/info", "").status()).isEqualTo(200);
     assertThat(as(BOOTSTRAP, "GET", "/v1/keys", "").json().get("keys")).hasSize(1);
     String shown =
         as(BOOTSTRAP, "GET", "/v1/config", "").response().body()
             + as(BOOTSTRAP, "GET", "/v1/keys", "").response().body();
-    assertThat(shown).doesNotContain(key.getKey(), ApiKeyTokens.hash(key.getKey()));
+    assertThat(shown).doesNotContain(key.getSecret(), ApiKeyTokens.hash(key.getSecret()));
   }
 
   // ---- events
@@ -199,12 +199,12 @@ final class AccessMatrixTest {
 
   @Test
   void events_endWhenTheirKeyIsRevokedChangedOrExpires() throws Exception {
-    CreateKeyResponse revoked = server.create("admin:q");
-    CreateKeyResponse changed = server.create("admin:q");
+    CreateApiKeyResponse revoked = server.create("admin:q");
+    CreateApiKeyResponse changed = server.create("admin:q");
     String expiring = superadmin(server.nowMs.get() + 1);
-    String kept = server.create("admin:q").getKey();
+    String kept = server.create("admin:q").getSecret();
     List<BufferedReader> ending =
-        List.of(listen(revoked.getKey()), listen(changed.getKey()), listen(expiring));
+        List.of(listen(revoked.getSecret()), listen(changed.getSecret()), listen(expiring));
     BufferedReader lasting = listen(kept);
     for (BufferedReader each : ending) {
       assertThat(each.readLine()).isEqualTo("event:queues");

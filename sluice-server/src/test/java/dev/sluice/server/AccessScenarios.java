@@ -17,7 +17,7 @@ final class AccessScenarios {
       produce | POST /v1/queues/$/messages | {"payload":"x"}
       produce | sluice.v1.Queues/Enqueue | queue: "$" messages {}
       produce | fila.v1.FilaService/Enqueue | queue: "$"
-      throttled | POST /v1/queues/$/messages | {"payload":"x","throttles":{"t":1}}
+      throttled | POST /v1/queues/$/messages | {"payload":"x","throttle_keys":{"t":1}}
       throttled | sluice.v1.Queues/Enqueue | queue: "$" messages { throttles { key: "t" value: 1 } }
       throttled | sluice.v1.Queues/EnqueueStream | queue: "$" messages {throttles {key:"t" value:1}}
       receive | POST /v1/queues/$/receive | {}
@@ -30,7 +30,7 @@ final class AccessScenarios {
       show | fila.v1.FilaAdmin/GetStats | queue: "$"
       browse | GET /v1/queues/$/peek |
       browse | GET /v1/queues/$/keys |
-      browse | sluice.v1.Queues/PeekMessages | queue: "$"
+      browse | sluice.v1.Queues/BrowseMessages | queue: "$"
       create | POST /v1/queues | {"name":"$"}
       create | sluice.v1.Queues/CreateQueue | name: "$"
       create | fila.v1.FilaAdmin/CreateQueue | name: "$"

@@ -85,12 +85,12 @@ final class AccessTable {
       sluice.v1.Queues/GetQueue | read:q | name: "q"
       sluice.v1.Queues/ListQueues | some read |
       sluice.v1.Queues/PurgeQueue | admin:q | name: "q"
-      sluice.v1.Queues/PeekMessages | read:q | queue: "q"
+      sluice.v1.Queues/BrowseMessages | read:q | queue: "q"
       sluice.v1.Queues/Redrive | admin:q + produce:q | dead_letter_queue: "q"
-      sluice.v1.Limits/Decide | limit:k | costs { key: "k" }
-      sluice.v1.Limits/DecideStream | limit:k | requests { costs { key: "k" } }
-      sluice.v1.Limits/SetLimit | admin:k | limit { key: "k" rate_per_second: 1 burst: 1 }
-      sluice.v1.Limits/RemoveLimit | admin:k | key: "k"
+      sluice.v1.Limits/Decide | limit:k | costs { limit_name: "k" }
+      sluice.v1.Limits/DecideStream | limit:k | requests { costs { limit_name: "k" } }
+      sluice.v1.Limits/SetLimit | admin:k | limit { name: "k" rate_per_second: 1 burst: 1 }
+      sluice.v1.Limits/RemoveLimit | admin:k | name: "k"
       sluice.v1.Limits/ListLimits | some read |
       sluice.v1.Governor/RequestTokens | governor:* | request { model: "m" tokens: 1 }
       sluice.v1.Governor/PollTicket | some governor | ticket: "x"
@@ -99,7 +99,7 @@ final class AccessTable {
       sluice.v1.Governor/SettleReservation | some governor | reservation: "x"
       sluice.v1.Governor/ExtendReservation | some governor | reservation: "x"
       sluice.v1.Governor/ExplainTokens | governor:* | request { model: "m" tokens: 1 }
-      sluice.v1.Governor/ReportAnswer | governor:feedback:m | model: "m" status: 200
+      sluice.v1.Governor/ReportFeedback | governor:feedback:m | model: "m" status: 200
       sluice.v1.Governor/GetGovernorStatus | some read or governor |
       sluice.v1.Governor/ReloadBudgets | admin:* |
       sluice.v1.Admin/SetConfig | admin:* | key: "k" value: "v"
@@ -109,9 +109,9 @@ final class AccessTable {
       sluice.v1.Admin/SetThrottle | admin:* | key: "k" rate_per_second: 1 burst: 1
       sluice.v1.Admin/RemoveThrottle | admin:* | key: "k"
       sluice.v1.Admin/ListThrottles | some read |
-      sluice.v1.Admin/CreateKey | some admin | name: "k"
-      sluice.v1.Admin/RevokeKey | some admin | id: "x"
-      sluice.v1.Admin/ListKeys | some admin |
+      sluice.v1.Admin/CreateApiKey | some admin | name: "k"
+      sluice.v1.Admin/RevokeApiKey | some admin | id: "x"
+      sluice.v1.Admin/ListApiKeys | some admin |
       sluice.v1.Admin/SetPermissions | some admin | id: "x"
       sluice.v1.Admin/GetServerInfo | any |
       sluice.v1.Admin/WhoAmI | any |

@@ -4,10 +4,10 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.sluice.proto.v1.AdminGrpc;
-import dev.sluice.proto.v1.CreateKeyResponse;
+import dev.sluice.proto.v1.CreateApiKeyResponse;
 import dev.sluice.proto.v1.GetServerInfoRequest;
 import dev.sluice.proto.v1.LimitsGrpc;
-import dev.sluice.proto.v1.ListKeysRequest;
+import dev.sluice.proto.v1.ListApiKeysRequest;
 import dev.sluice.proto.v1.QueuesGrpc;
 import dev.sluice.server.auth.ApiKeyStore;
 import dev.sluice.server.auth.ApiKeyTokens;
@@ -116,8 +116,8 @@ final class AuthenticationTest {
   @Test
   void whateverIsNoValidKey_getsOneAnswer() throws Exception {
     try (KeyedServer server = new KeyedServer(dir)) {
-      String valid = server.create("admin:*").getKey();
-      CreateKeyResponse revoked = server.create("admin:*");
+      String valid = server.create("admin:*").getSecret();
+      CreateApiKeyResponse revoked = server.create("admin:*");
       server.revoke(revoked.getId());
       List<Status> answers = new ArrayList<>();
       for (String header :
@@ -136,7 +136,7 @@ final class AuthenticationTest {
             "Bearer " + valid.toUpperCase(Locale.ROOT),
             "Bearer " + ApiKeyTokens.hash(valid),
             "Bearer " + KeyedServer.BOOTSTRAP + "x",
-            "Bearer " + revoked.getKey(),
+            "Bearer " + revoked.getSecret(),
             "Bearer " + revoked.getId(),
             "Bearer " + "x".repeat(4_000)
           }) {
@@ -165,8 +165,8 @@ final class AuthenticationTest {
       String key =
           server
               .admin(KeyedServer.BOOTSTRAP)
-              .createKey(KeyedServer.request("admin:*").setExpiresAtMs(end).build())
-              .getKey();
+              .createApiKey(KeyedServer.request("admin:*").setExpiresAtMs(end).build())
+              .getSecret();
       server.nowMs.set(end - 1);
       assertThat(info(server, "Bearer " + key).isOk()).isTrue();
       server.nowMs.set(end);
@@ -176,20 +176,21 @@ final class AuthenticationTest {
 
   @Test
   void restart_keepsKeysAndRevocations() throws Exception {
-    CreateKeyResponse kept;
-    CreateKeyResponse revoked;
+    CreateApiKeyResponse kept;
+    CreateApiKeyResponse revoked;
     try (KeyedServer server = new KeyedServer(dir)) {
       kept = server.create("produce:foo.*", "admin:*");
       revoked = server.create("admin:*");
       server.revoke(revoked.getId());
     }
     try (KeyedServer server = new KeyedServer(dir)) {
-      assertThat(info(server, "Bearer " + kept.getKey()).isOk()).isTrue();
-      assertThat(info(server, "Bearer " + revoked.getKey()).isOk()).isFalse();
-      var keys = server.admin(KeyedServer.BOOTSTRAP).listKeys(ListKeysRequest.getDefaultInstance());
-      assertThat(keys.getKeysList()).hasSize(1);
-      assertThat(keys.getKeys(0).getId()).isEqualTo(kept.getId());
-      assertThat(keys.getKeys(0).getPermissionsList())
+      assertThat(info(server, "Bearer " + kept.getSecret()).isOk()).isTrue();
+      assertThat(info(server, "Bearer " + revoked.getSecret()).isOk()).isFalse();
+      var keys =
+          server.admin(KeyedServer.BOOTSTRAP).listApiKeys(ListApiKeysRequest.getDefaultInstance());
+      assertThat(keys.getApiKeysList()).hasSize(1);
+      assertThat(keys.getApiKeys(0).getId()).isEqualTo(kept.getId());
+      assertThat(keys.getApiKeys(0).getPermissionsList())
           .containsExactly(
               KeyedServer.permission("produce:foo.*"), KeyedServer.permission("admin:*"));
     }

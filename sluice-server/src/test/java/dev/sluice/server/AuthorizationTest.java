@@ -5,9 +5,10 @@ import static dev.sluice.server.KeyedServer.codeOf;
 import static dev.sluice.server.KeyedServer.request;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.sluice.proto.v1.BrowseMessagesRequest;
 import dev.sluice.proto.v1.Cost;
-import dev.sluice.proto.v1.CreateKeyRequest;
-import dev.sluice.proto.v1.CreateKeyResponse;
+import dev.sluice.proto.v1.CreateApiKeyRequest;
+import dev.sluice.proto.v1.CreateApiKeyResponse;
 import dev.sluice.proto.v1.CreateQueueRequest;
 import dev.sluice.proto.v1.DecideRequest;
 import dev.sluice.proto.v1.EnqueueRequest;
@@ -15,17 +16,16 @@ import dev.sluice.proto.v1.GetConfigRequest;
 import dev.sluice.proto.v1.GetQueueRequest;
 import dev.sluice.proto.v1.GetServerInfoRequest;
 import dev.sluice.proto.v1.Limit;
+import dev.sluice.proto.v1.ListApiKeysRequest;
+import dev.sluice.proto.v1.ListApiKeysResponse;
 import dev.sluice.proto.v1.ListConfigRequest;
-import dev.sluice.proto.v1.ListKeysRequest;
-import dev.sluice.proto.v1.ListKeysResponse;
-import dev.sluice.proto.v1.NewMessage;
-import dev.sluice.proto.v1.PeekMessagesRequest;
+import dev.sluice.proto.v1.Message;
 import dev.sluice.proto.v1.PurgeQueueRequest;
 import dev.sluice.proto.v1.QueueConfig;
 import dev.sluice.proto.v1.ReceiveRequest;
 import dev.sluice.proto.v1.RemoveConfigRequest;
 import dev.sluice.proto.v1.RemoveThrottleRequest;
-import dev.sluice.proto.v1.RevokeKeyRequest;
+import dev.sluice.proto.v1.RevokeApiKeyRequest;
 import dev.sluice.proto.v1.SetConfigRequest;
 import dev.sluice.proto.v1.SetLimitRequest;
 import dev.sluice.proto.v1.SetPermissionsRequest;
@@ -83,14 +83,14 @@ final class AuthorizationTest {
 
   private void createQueueAndLimit(String name) {
     createQueue(name, QueueConfig.getDefaultInstance());
-    Limit limit = Limit.newBuilder().setKey(name).setRatePerSecond(1).setBurst(1_000).build();
+    Limit limit = Limit.newBuilder().setName(name).setRatePerSecond(1).setBurst(1_000).build();
     var set =
         server.limits(BOOTSTRAP).setLimit(SetLimitRequest.newBuilder().setLimit(limit).build());
     assertThat(set).isNotNull();
   }
 
   private void checkMatrix(String kind, String pattern, Set<String> allowed, List<String> names) {
-    String key = server.create(kind + ":" + pattern).getKey();
+    String key = server.create(kind + ":" + pattern).getSecret();
     for (String name : names) {
       for (String used : KINDS) {
         boolean included = used.equals("read") && kind.equals("admin");
@@ -111,7 +111,7 @@ final class AuthorizationTest {
                   .enqueue(
                       EnqueueRequest.newBuilder()
                           .setQueue(name)
-                          .addMessages(NewMessage.getDefaultInstance())
+                          .addMessages(Message.getDefaultInstance())
                           .build());
           case "consume" ->
               server.queues(key).receive(ReceiveRequest.newBuilder().setQueue(name).build());
@@ -119,7 +119,9 @@ final class AuthorizationTest {
               server
                   .limits(key)
                   .decide(
-                      DecideRequest.newBuilder().addCosts(Cost.newBuilder().setKey(name)).build());
+                      DecideRequest.newBuilder()
+                          .addCosts(Cost.newBuilder().setLimitName(name))
+                          .build());
           case "admin" ->
               server.queues(key).purgeQueue(PurgeQueueRequest.newBuilder().setName(name).build());
           default ->
@@ -133,7 +135,7 @@ final class AuthorizationTest {
     List<String> keys = List.of("tenant:a", "tenant:a:b", "tenant", "tenants:a", "tenant.a");
     keys.forEach(
         key -> {
-          Limit limit = Limit.newBuilder().setKey(key).setRatePerSecond(1).setBurst(1_000).build();
+          Limit limit = Limit.newBuilder().setName(key).setRatePerSecond(1).setBurst(1_000).build();
           var set = SetLimitRequest.newBuilder().setLimit(limit).build();
           assertThat(server.limits(BOOTSTRAP).setLimit(set)).isNotNull();
         });
@@ -143,7 +145,7 @@ final class AuthorizationTest {
   }
 
   private void checkLimits(String pattern, Set<String> allowed, List<String> keys) {
-    String caller = server.create("limit:" + pattern).getKey();
+    String caller = server.create("limit:" + pattern).getSecret();
     for (String key : keys) {
       assertThat(codeOf(() -> use(caller, "limit", key)))
           .as("%s by %s", key, pattern)
@@ -153,8 +155,8 @@ final class AuthorizationTest {
 
   @Test
   void configAndThrottles_needAdminOfAll() {
-    String some = server.create("admin:foo.*", "produce:*", "consume:*", "limit:*").getKey();
-    String all = server.create("admin:*").getKey();
+    String some = server.create("admin:foo.*", "produce:*", "consume:*", "limit:*").getSecret();
+    String all = server.create("admin:*").getSecret();
     useConfigAndThrottles(some)
         .forEach(call -> assertThat(codeOf(call)).isEqualTo(Code.PERMISSION_DENIED));
     useConfigAndThrottles(all).forEach(call -> assertThat(codeOf(call)).isEqualTo(Code.OK));
@@ -175,7 +177,7 @@ final class AuthorizationTest {
 
   @Test
   void keys_needSomeAdmin() {
-    String key = server.create("produce:*", "consume:*", "limit:*").getKey();
+    String key = server.create("produce:*", "consume:*", "limit:*").getSecret();
     String id = server.create().getId();
     assertThat(codeOf(() -> createBy(key, request()))).isEqualTo(Code.PERMISSION_DENIED);
     assertThat(codeOf(() -> revokeBy(key, id))).isEqualTo(Code.PERMISSION_DENIED);
@@ -185,12 +187,12 @@ final class AuthorizationTest {
     assertThat(codeOf(() -> server.admin(key).getServerInfo(info))).isEqualTo(Code.OK);
   }
 
-  private CreateKeyResponse createBy(String key, CreateKeyRequest.Builder request) {
-    return server.admin(key).createKey(request.build());
+  private CreateApiKeyResponse createBy(String key, CreateApiKeyRequest.Builder request) {
+    return server.admin(key).createApiKey(request.build());
   }
 
   private void revokeBy(String key, String id) {
-    assertThat(server.admin(key).revokeKey(RevokeKeyRequest.newBuilder().setId(id).build()))
+    assertThat(server.admin(key).revokeApiKey(RevokeApiKeyRequest.newBuilder().setId(id).build()))
         .isNotNull();
   }
 
@@ -203,14 +205,18 @@ final class AuthorizationTest {
   }
 
   private List<String> listBy(String key) {
-    return server.admin(key).listKeys(ListKeysRequest.getDefaultInstance()).getKeysList().stream()
-        .map(ListKeysResponse.Key::getId)
+    return server
+        .admin(key)
+        .listApiKeys(ListApiKeysRequest.getDefaultInstance())
+        .getApiKeysList()
+        .stream()
+        .map(ListApiKeysResponse.ApiKey::getId)
         .toList();
   }
 
   @Test
   void grant_neverMoreThanOneHas() {
-    String key = server.create("admin:foo.*", "limit:foo.bar", "consume:a.b.*").getKey();
+    String key = server.create("admin:foo.*", "limit:foo.bar", "consume:a.b.*").getSecret();
     String target = server.create().getId();
     for (String more :
         List.of(
@@ -256,13 +262,13 @@ final class AuthorizationTest {
   /** What it has granted it sees and takes back; other keys it does not even see. */
   @Test
   void adminOfSomeQueues_managesTheirProducersAndConsumers() {
-    String key = server.create("admin:foo.*").getKey();
-    CreateKeyResponse worker = createBy(key, request("produce:foo.bar", "consume:foo.*"));
+    String key = server.create("admin:foo.*").getSecret();
+    CreateApiKeyResponse worker = createBy(key, request("produce:foo.bar", "consume:foo.*"));
     createQueue("foo.bar", QueueConfig.getDefaultInstance());
-    use(worker.getKey(), "produce", "foo.bar");
+    use(worker.getSecret(), "produce", "foo.bar");
     assertThat(listBy(key)).contains(worker.getId());
     setBy(key, worker.getId(), "consume:foo.bar");
-    assertThat(codeOf(() -> use(worker.getKey(), "produce", "foo.bar")))
+    assertThat(codeOf(() -> use(worker.getSecret(), "produce", "foo.bar")))
         .isEqualTo(Code.PERMISSION_DENIED);
     for (String more : List.of("limit:foo.bar", "governor:*", "produce:other", "consume:*")) {
       String outside = server.create("consume:foo.bar", more).getId();
@@ -271,17 +277,17 @@ final class AuthorizationTest {
       assertThat(codeOf(() -> setBy(key, outside))).isEqualTo(Code.PERMISSION_DENIED);
     }
     revokeBy(key, worker.getId());
-    assertThat(codeOf(() -> use(worker.getKey(), "consume", "foo.bar")))
+    assertThat(codeOf(() -> use(worker.getSecret(), "consume", "foo.bar")))
         .isEqualTo(Code.UNAUTHENTICATED);
   }
 
   @Test
   void adminOfAQueue_grantsNothingForItsDeadLettersByName() {
-    String key = server.create("admin:jobs").getKey();
+    String key = server.create("admin:jobs").getSecret();
     for (String more : List.of("consume:jobs.dlq", "produce:jobs.*", "admin:jobs.dlq")) {
       assertThat(codeOf(() -> createBy(key, request(more)))).isEqualTo(Code.PERMISSION_DENIED);
     }
-    String ofDeadLetters = server.create("admin:jobs.dlq").getKey();
+    String ofDeadLetters = server.create("admin:jobs.dlq").getSecret();
     assertThat(codeOf(() -> createBy(ofDeadLetters, request("produce:jobs"))))
         .isEqualTo(Code.PERMISSION_DENIED);
     assertThat(codeOf(() -> createBy(ofDeadLetters, request("consume:jobs.dlq"))))
@@ -290,7 +296,7 @@ final class AuthorizationTest {
 
   @Test
   void grant_withinWhatStandsBeforeTheAsterisk() {
-    String key = server.create("admin:x", "limit:tenant:*", "limit:a.b.*").getKey();
+    String key = server.create("admin:x", "limit:tenant:*", "limit:a.b.*").getSecret();
     for (String more :
         List.of("tenant", "tenant.*", "tenants:*", "ten:*", "*", "a.b:*", "a:b.*", "a.*", "a.b")) {
       assertThat(codeOf(() -> createBy(key, request("limit:" + more))))
@@ -305,21 +311,21 @@ final class AuthorizationTest {
 
   @Test
   void superadmin_onlyBySuperadmin() {
-    String all = server.create("admin:*", "produce:*", "consume:*", "limit:*").getKey();
+    String all = server.create("admin:*", "produce:*", "consume:*", "limit:*").getSecret();
     assertThat(codeOf(() -> createBy(all, request().setSuperadmin(true))))
         .isEqualTo(Code.PERMISSION_DENIED);
-    CreateKeyResponse superadmin = createBy(BOOTSTRAP, request().setSuperadmin(true));
+    CreateApiKeyResponse superadmin = createBy(BOOTSTRAP, request().setSuperadmin(true));
     assertThat(codeOf(() -> revokeBy(all, superadmin.getId()))).isEqualTo(Code.PERMISSION_DENIED);
     assertThat(codeOf(() -> setBy(all, superadmin.getId()))).isEqualTo(Code.PERMISSION_DENIED);
     assertThat(listBy(all)).doesNotContain(superadmin.getId());
-    CreateKeyResponse second = createBy(superadmin.getKey(), request().setSuperadmin(true));
-    revokeBy(second.getKey(), superadmin.getId());
-    assertThat(codeOf(() -> listBy(superadmin.getKey()))).isEqualTo(Code.UNAUTHENTICATED);
+    CreateApiKeyResponse second = createBy(superadmin.getSecret(), request().setSuperadmin(true));
+    revokeBy(second.getSecret(), superadmin.getId());
+    assertThat(codeOf(() -> listBy(superadmin.getSecret()))).isEqualTo(Code.UNAUTHENTICATED);
   }
 
   @Test
   void otherKeys_areOutOfReachUnlessCovered() {
-    String key = server.create("admin:foo.*").getKey();
+    String key = server.create("admin:foo.*").getSecret();
     String inside = server.create("admin:foo.x").getId();
     String outside = server.create("admin:foo.x", "produce:bar").getId();
     assertThat(listBy(key)).contains(inside).doesNotContain(outside);
@@ -331,12 +337,12 @@ final class AuthorizationTest {
 
   @Test
   void setPermissions_countsFromTheNextCall() {
-    CreateKeyResponse key = server.create("admin:*");
-    setBy(key.getKey(), key.getId(), "admin:foo.*");
-    assertThat(codeOf(() -> setBy(key.getKey(), key.getId(), "admin:*")))
+    CreateApiKeyResponse key = server.create("admin:*");
+    setBy(key.getSecret(), key.getId(), "admin:foo.*");
+    assertThat(codeOf(() -> setBy(key.getSecret(), key.getId(), "admin:*")))
         .isEqualTo(Code.PERMISSION_DENIED);
     setBy(BOOTSTRAP, key.getId());
-    assertThat(codeOf(() -> listBy(key.getKey()))).isEqualTo(Code.PERMISSION_DENIED);
+    assertThat(codeOf(() -> listBy(key.getSecret()))).isEqualTo(Code.PERMISSION_DENIED);
   }
 
   @Test
@@ -345,7 +351,7 @@ final class AuthorizationTest {
     assertThat(codeOf(() -> revokeBy(BOOTSTRAP, "no-such-id"))).isEqualTo(Code.NOT_FOUND);
     assertThat(codeOf(() -> revokeBy(BOOTSTRAP, "x".repeat(100_000)))).isEqualTo(Code.NOT_FOUND);
     assertThat(codeOf(() -> setBy(BOOTSTRAP, ""))).isEqualTo(Code.NOT_FOUND);
-    for (CreateKeyRequest.Builder bad :
+    for (CreateApiKeyRequest.Builder bad :
         List.of(
             request().setName(""),
             request().setName("x".repeat(257)),
@@ -368,38 +374,38 @@ final class AuthorizationTest {
       assertThat(codeOf(() -> createBy(BOOTSTRAP, bad))).isEqualTo(Code.INVALID_ARGUMENT);
     }
     assertThat(listBy(BOOTSTRAP)).isEmpty();
-    assertThat(createBy(BOOTSTRAP, request().setName("x".repeat(256))).getKey()).hasSize(64);
+    assertThat(createBy(BOOTSTRAP, request().setName("x".repeat(256))).getSecret()).hasSize(64);
   }
 
   // ---- tricks
 
   @Test
   void configuration_neitherMakesNorShowsKeys() throws Exception {
-    CreateKeyResponse key = server.create("admin:*");
+    CreateApiKeyResponse key = server.create("admin:*");
     String stored = Files.readString(dir.resolve(ApiKeyStore.FILE));
-    assertThat(stored).contains(key.getId()).doesNotContain(key.getKey(), BOOTSTRAP);
+    assertThat(stored).contains(key.getId()).doesNotContain(key.getSecret(), BOOTSTRAP);
     String forged = "f".repeat(64);
     String record =
         stored
-            .replace(ApiKeyTokens.hash(key.getKey()), ApiKeyTokens.hash(forged))
+            .replace(ApiKeyTokens.hash(key.getSecret()), ApiKeyTokens.hash(forged))
             .replace("false", "true");
     for (String name :
         List.of("auth:key:" + key.getId(), ApiKeyStore.FILE, "keys", ApiKeyTokens.hash(forged))) {
       var set =
           server
-              .admin(key.getKey())
+              .admin(key.getSecret())
               .setConfig(SetConfigRequest.newBuilder().setKey(name).setValue(record).build());
       assertThat(set).isNotNull();
       var removed =
           server
-              .admin(key.getKey())
+              .admin(key.getSecret())
               .removeConfig(RemoveConfigRequest.newBuilder().setKey(name).build());
       assertThat(removed).isNotNull();
     }
     assertThat(codeOf(() -> listBy(forged))).isEqualTo(Code.UNAUTHENTICATED);
-    assertThat(listBy(key.getKey())).containsExactly(key.getId());
+    assertThat(listBy(key.getSecret())).containsExactly(key.getId());
     var config = server.admin(BOOTSTRAP).listConfig(ListConfigRequest.getDefaultInstance());
-    assertThat(config.toString()).doesNotContain(key.getId(), ApiKeyTokens.hash(key.getKey()));
+    assertThat(config.toString()).doesNotContain(key.getId(), ApiKeyTokens.hash(key.getSecret()));
   }
 
   @Test
@@ -418,7 +424,7 @@ final class AuthorizationTest {
     var messages =
         server
             .queues(BOOTSTRAP)
-            .peekMessages(PeekMessagesRequest.newBuilder().setQueue("q").build());
+            .browseMessages(BrowseMessagesRequest.newBuilder().setQueue("q").build());
     assertThat(messages.getMessages(0).getFairnessKey()).isEqualTo("nothing");
   }
 }

@@ -10,7 +10,7 @@ import dev.sluice.proto.v1.EnqueueStreamRequest;
 import dev.sluice.proto.v1.EnqueueStreamResponse;
 import dev.sluice.proto.v1.ListQueuesRequest;
 import dev.sluice.proto.v1.ListQueuesResponse;
-import dev.sluice.proto.v1.NewMessage;
+import dev.sluice.proto.v1.Message;
 import dev.sluice.proto.v1.QueuesGrpc;
 import dev.sluice.server.auth.AccountQuotas;
 import dev.sluice.server.auth.ApiKey;
@@ -236,7 +236,7 @@ final class CallTurnsTest {
 
   private static EnqueueRequest large() {
     return EnqueueRequest.newBuilder()
-        .addMessages(NewMessage.newBuilder().setPayload(ByteString.copyFrom(new byte[LARGE])))
+        .addMessages(Message.newBuilder().setPayload(ByteString.copyFrom(new byte[LARGE])))
         .build();
   }
 

@@ -11,7 +11,7 @@ import dev.sluice.proto.v1.CreateQueueRequest;
 import dev.sluice.proto.v1.Delivery;
 import dev.sluice.proto.v1.EnqueueRequest;
 import dev.sluice.proto.v1.ListQueuesRequest;
-import dev.sluice.proto.v1.NewMessage;
+import dev.sluice.proto.v1.Message;
 import dev.sluice.proto.v1.QueuesGrpc;
 import dev.sluice.proto.v1.Settlement;
 import dev.sluice.server.TestCertificates.Issued;
@@ -149,7 +149,7 @@ final class CertificateRotationTest {
                       .addSettlements(
                           Settlement.newBuilder()
                               .setId(held.getId())
-                              .setLease(held.getLease())
+                              .setLeaseToken(held.getLeaseToken())
                               .setAck(Settlement.Ack.getDefaultInstance())))
               .build());
       assertThat(answers.next().getSettled().getFailuresList()).isEmpty();
@@ -157,7 +157,7 @@ final class CertificateRotationTest {
   }
 
   private static void enqueue(ManagedChannel channel) {
-    NewMessage message = NewMessage.newBuilder().setPayload(ByteString.copyFromUtf8("x")).build();
+    Message message = Message.newBuilder().setPayload(ByteString.copyFromUtf8("x")).build();
     EnqueueRequest.Builder request = EnqueueRequest.newBuilder().setQueue("q");
     for (int i = 0; i < STREAMS; i++) {
       request.addMessages(message);

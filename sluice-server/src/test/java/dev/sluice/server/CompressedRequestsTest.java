@@ -4,7 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import com.google.protobuf.ByteString;
 import dev.sluice.proto.v1.EnqueueRequest;
-import dev.sluice.proto.v1.NewMessage;
+import dev.sluice.proto.v1.Message;
 import io.grpc.Status;
 import io.grpc.health.v1.HealthCheckRequest;
 import io.grpc.health.v1.HealthGrpc;
@@ -41,7 +41,7 @@ final class CompressedRequestsTest {
     EnqueueRequest request =
         EnqueueRequest.newBuilder()
             .setQueue("q")
-            .addMessages(NewMessage.newBuilder().setPayload(ByteString.copyFrom(new byte[10_000])))
+            .addMessages(Message.newBuilder().setPayload(ByteString.copyFrom(new byte[10_000])))
             .build();
     var queues = server.queues();
     assertThat(KeyedServer.codeOf(() -> queues.withCompression("gzip").enqueue(request)))

@@ -13,7 +13,7 @@ import dev.sluice.proto.v1.EnqueueStreamRequest;
 import dev.sluice.proto.v1.EnqueueStreamResponse;
 import dev.sluice.proto.v1.ErrorCode;
 import dev.sluice.proto.v1.GetQueueRequest;
-import dev.sluice.proto.v1.NewMessage;
+import dev.sluice.proto.v1.Message;
 import dev.sluice.proto.v1.QueueStats;
 import dev.sluice.proto.v1.QueuesGrpc;
 import dev.sluice.proto.v1.Settlement;
@@ -89,7 +89,7 @@ final class ConsumeStreamTest {
               settlements.addSettlements(
                   Settlement.newBuilder()
                       .setId(each.getId())
-                      .setLease(each.getLease())
+                      .setLeaseToken(each.getLeaseToken())
                       .setAck(Settlement.Ack.getDefaultInstance())));
       requests.onNext(ConsumeRequest.newBuilder().setSettle(settlements).build());
     }
@@ -195,7 +195,7 @@ final class ConsumeStreamTest {
     enqueue(2);
     Client client = new Client().open("q", 2, 0);
     List<Delivery> taken = client.take(2);
-    Delivery stale = taken.get(1).toBuilder().setLease("99.1").build();
+    Delivery stale = taken.get(1).toBuilder().setLeaseToken("99.1").build();
     client.ack(1, List.of(taken.get(0), stale));
     ConsumeResponse.Settled settled = client.answers.next().getSettled();
     assertThat(settled.getFailuresList()).hasSize(1);
@@ -223,7 +223,7 @@ final class ConsumeStreamTest {
 
   @Test
   void clientThatDoesNotRead_holdsUpNobody_andItsMessagesComeBack() throws Exception {
-    NewMessage large = NewMessage.newBuilder().setPayload(ByteString.copyFrom(LARGE)).build();
+    Message large = Message.newBuilder().setPayload(ByteString.copyFrom(LARGE)).build();
     EnqueueRequest batch =
         EnqueueRequest.newBuilder()
             .setQueue("q")

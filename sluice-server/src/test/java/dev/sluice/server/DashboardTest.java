@@ -91,7 +91,7 @@ final class DashboardTest {
     }
     http.post("/v1/queues/absent/messages", "{\"payload\":\"x\"}");
     http.post("/v1/queues", "{\"name\":\"typo\"}");
-    http.post("/v1/queues/typo/messages", "{\"payload\":\"x\",\"throttles\":{\"provdier\":1}}");
+    http.post("/v1/queues/typo/messages", "{\"payload\":\"x\",\"throttle_keys\":{\"provdier\":1}}");
     settle("ack");
     settle("nack");
     settle("nack");

@@ -9,14 +9,14 @@ import static org.assertj.core.api.Assertions.catchThrowable;
 
 import dev.sluice.broker.Broker;
 import dev.sluice.broker.QueueConfig;
-import dev.sluice.proto.v1.CreateKeyResponse;
+import dev.sluice.proto.v1.CreateApiKeyResponse;
 import dev.sluice.proto.v1.CreateQueueRequest;
 import dev.sluice.proto.v1.DeleteQueueRequest;
 import dev.sluice.proto.v1.EnqueueRequest;
 import dev.sluice.proto.v1.GetQueueRequest;
 import dev.sluice.proto.v1.ListQueuesRequest;
 import dev.sluice.proto.v1.ListQueuesResponse;
-import dev.sluice.proto.v1.NewMessage;
+import dev.sluice.proto.v1.Message;
 import dev.sluice.proto.v1.QueuesGrpc;
 import dev.sluice.proto.v1.RedriveRequest;
 import dev.sluice.server.auth.ApiKey;
@@ -50,9 +50,9 @@ final class DeadLetterAccessTest {
 
   private static EnqueueRequest messages(String queue, String... throttleKeys) {
     EnqueueRequest.Builder request = EnqueueRequest.newBuilder().setQueue(queue);
-    request.addMessages(NewMessage.getDefaultInstance());
+    request.addMessages(Message.getDefaultInstance());
     for (String each : throttleKeys) {
-      request.addMessages(NewMessage.newBuilder().putThrottles(each, 1));
+      request.addMessages(Message.newBuilder().putThrottleKeys(each, 1));
     }
     return request.build();
   }
@@ -69,7 +69,7 @@ final class DeadLetterAccessTest {
   void redrive_doesNotInjectIntoAQueueOfOthers() throws Exception {
     try (KeyedServer server = new KeyedServer(dir)) {
       assertThat(server.queues(BOOTSTRAP).createQueue(queue("v"))).isNotNull();
-      String key = server.create("produce:v.dlq", "admin:v.dlq").getKey();
+      String key = server.create("produce:v.dlq", "admin:v.dlq").getSecret();
       assertThat(server.queues(key).enqueue(messages("v.dlq")).getIdsCount()).isEqualTo(1);
       RedriveRequest all = RedriveRequest.newBuilder().setDeadLetterQueue("v.dlq").build();
       assertThat(statusOf(() -> server.queues(key).redrive(all)).getDescription())
@@ -90,13 +90,14 @@ final class DeadLetterAccessTest {
       EnqueueRequest many =
           EnqueueRequest.newBuilder()
               .setQueue("v.dlq")
-              .addAllMessages(Collections.nCopies(3_000, NewMessage.getDefaultInstance()))
+              .addAllMessages(Collections.nCopies(3_000, Message.getDefaultInstance()))
               .build();
       assertThat(server.queues(BOOTSTRAP).enqueue(many).getIdsCount()).isEqualTo(3_000);
-      CreateKeyResponse key = server.create("produce:v", "admin:v");
+      CreateApiKeyResponse key = server.create("produce:v", "admin:v");
       RedriveRequest all =
-          RedriveRequest.newBuilder().setDeadLetterQueue("v.dlq").setRunScript(true).build();
-      var redriven = QueuesGrpc.newFutureStub(server.with("Bearer " + key.getKey())).redrive(all);
+          RedriveRequest.newBuilder().setDeadLetterQueue("v.dlq").setRunHook(true).build();
+      var redriven =
+          QueuesGrpc.newFutureStub(server.with("Bearer " + key.getSecret())).redrive(all);
       Awaitility.await().until(() -> depth(server, "v") > 0);
       server.revoke(key.getId());
       assertThatThrownBy(() -> redriven.get(30, TimeUnit.SECONDS))
@@ -110,7 +111,7 @@ final class DeadLetterAccessTest {
     try (KeyedServer server = new KeyedServer(dir)) {
       assertThat(server.queues(BOOTSTRAP).createQueue(queue("x.dlq"))).isNotNull();
       assertThat(server.queues(BOOTSTRAP).enqueue(messages("x.dlq"))).isNotNull();
-      var others = server.queues(server.create("admin:x", "produce:x").getKey());
+      var others = server.queues(server.create("admin:x", "produce:x").getSecret());
       assertThat(statusOf(() -> others.createQueue(queue("x"))).getDescription())
           .isEqualTo("the key does not allow it: admin on x.dlq, a queue that exists");
       DeleteQueueRequest delete = DeleteQueueRequest.newBuilder().setName("x").build();
@@ -218,11 +219,11 @@ final class DeadLetterAccessTest {
         assertThat(server.queues(BOOTSTRAP).createQueue(queue(each))).isNotNull();
       }
       var list = ListQueuesRequest.getDefaultInstance();
-      String key = server.create("read:mine", "read:mine2").getKey();
+      String key = server.create("read:mine", "read:mine2").getSecret();
       assertThat(server.queues(key).listQueues(list).getQueuesList())
           .extracting(ListQueuesResponse.Queue::getName)
           .containsExactly("mine", "mine.dlq");
-      String producer = server.create("produce:*").getKey();
+      String producer = server.create("produce:*").getSecret();
       assertThat(statusOf(() -> server.queues(producer).listQueues(list)).getDescription())
           .isEqualTo("the key does not allow it: read on any name");
     }
@@ -232,7 +233,7 @@ final class DeadLetterAccessTest {
   void batchWithAThrottleKeyOfOthers_isRefusedAsAWhole() throws Exception {
     try (KeyedServer server = new KeyedServer(dir)) {
       assertThat(server.queues(BOOTSTRAP).createQueue(queue("q"))).isNotNull();
-      String key = server.create("produce:q", "limit:own.*").getKey();
+      String key = server.create("produce:q", "limit:own.*").getSecret();
       assertThat(statusOf(() -> server.queues(key).enqueue(messages("q", "own.a", "shared"))))
           .extracting(Status::getDescription)
           .isEqualTo("the key does not allow it: limit on shared");
@@ -248,7 +249,7 @@ final class DeadLetterAccessTest {
       CreateQueueRequest.Builder scripted = queue("q").toBuilder();
       scripted.getConfigBuilder().setOnEnqueue(script);
       assertThat(server.queues(BOOTSTRAP).createQueue(scripted.build())).isNotNull();
-      String key = server.create("produce:q").getKey();
+      String key = server.create("produce:q").getSecret();
       assertThat(server.queues(key).enqueue(messages("q")).getIdsCount()).isEqualTo(1);
     }
   }

@@ -12,7 +12,7 @@ import dev.sluice.proto.v1.CreateQueueRequest;
 import dev.sluice.proto.v1.EnqueueRequest;
 import dev.sluice.proto.v1.EnqueueResponse;
 import dev.sluice.proto.v1.ListQueuesRequest;
-import dev.sluice.proto.v1.NewMessage;
+import dev.sluice.proto.v1.Message;
 import dev.sluice.proto.v1.QueuesGrpc;
 import io.grpc.CallOptions;
 import io.grpc.ClientCall;
@@ -97,7 +97,7 @@ final class DrainTest {
   private static EnqueueRequest enqueue(int bytes) {
     return EnqueueRequest.newBuilder()
         .setQueue("q")
-        .addMessages(NewMessage.newBuilder().setPayload(ByteString.copyFrom(new byte[bytes])))
+        .addMessages(Message.newBuilder().setPayload(ByteString.copyFrom(new byte[bytes])))
         .build();
   }
 

@@ -211,7 +211,7 @@ final class FixtureWriter {
   private void leaseAndDedupe() {
     send(
         "mail",
-        "{\"payload\":\"leased\",\"fairness_key\":\"a\",\"weight\":3,\"throttles\":{\"provider\":1}}");
+        "{\"payload\":\"leased\",\"fairness_key\":\"a\",\"weight\":3,\"throttle_keys\":{\"provider\":1}}");
     JsonNode leased = receive("mail");
     facts.put("leased.id", leased.get("id").asText());
     facts.put("leased.token", leased.get("lease").asText());
@@ -222,7 +222,7 @@ final class FixtureWriter {
     send("mail", "{\"payload\":\"later\",\"fairness_key\":\"b\",\"delay_ms\":36000000}");
     send(
         "mail",
-        "{\"payload\":\"throttled\",\"fairness_key\":\"d\",\"throttles\":{\"closed\":1,\"provider\":2}}");
+        "{\"payload\":\"throttled\",\"fairness_key\":\"d\",\"throttle_keys\":{\"closed\":1,\"provider\":2}}");
     send("mail", "{\"payload\":\"ends\",\"fairness_key\":\"e\",\"time_to_live_ms\":36000000}");
     facts.put("dedupe.id", send("orders", "{\"payload\":\"once\",\"dedupe_id\":\"order-1\"}"));
   }

@@ -6,7 +6,7 @@ import static org.awaitility.Awaitility.await;
 import com.fasterxml.jackson.databind.JsonNode;
 import dev.sluice.proto.v1.GovernorGrpc;
 import dev.sluice.proto.v1.RequestTokensRequest;
-import dev.sluice.proto.v1.TokenOutcome;
+import dev.sluice.proto.v1.TokenDecision;
 import dev.sluice.proto.v1.TokenRequest;
 import dev.sluice.testkit.RedisServer;
 import io.grpc.ManagedChannel;
@@ -79,11 +79,11 @@ final class GovernedServer implements AutoCloseable {
     return http.post("/v1/governor/requests", ask(model, tokens));
   }
 
-  TokenOutcome requestGrpc(String model, long tokens) {
+  TokenDecision requestGrpc(String model, long tokens) {
     TokenRequest wanted = TokenRequest.newBuilder().setModel(model).setTokens(tokens).build();
     return grpc()
         .requestTokens(RequestTokensRequest.newBuilder().setRequest(wanted).build())
-        .getOutcome();
+        .getDecision();
   }
 
   HttpProbe.Reply settle(String reservation, long actual) {

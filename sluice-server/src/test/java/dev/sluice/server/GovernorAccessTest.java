@@ -76,7 +76,7 @@ final class GovernorAccessTest {
                 "governor:tenant:acme",
                 "governor:class:P1_user",
                 "governor:class:P2_batch")
-            .getKey();
+            .getSecret();
     assertThat(ask(key, ask(MODEL, "acme", ""))).isEqualTo("OK");
     assertThat(ask(key, ask(MODEL, "acme", "P2_batch"))).isEqualTo("OK");
     assertThat(ask(key, ask(MODEL, "acme", "P0_clinical")))
@@ -89,12 +89,12 @@ final class GovernorAccessTest {
   @Test
   void prefixes_standForAllOfAKind() {
     String key =
-        server.create("governor:model:*", "governor:tenant:acme:*", "governor:class:*").getKey();
+        server.create("governor:model:*", "governor:tenant:acme:*", "governor:class:*").getSecret();
     assertThat(ask(key, ask(MODEL, "acme:web", "P0_clinical"))).isEqualTo("OK");
     assertThat(ask(key, ask("OX7A3F8D", "acme:batch", ""))).isEqualTo("OK");
     assertThat(ask(key, ask(MODEL, "acme", ""))).endsWith("governor on tenant:acme");
     assertThat(ask(key, ask(MODEL, "", ""))).endsWith("governor on tenant:");
-    assertThat(ask(server.create("governor:*").getKey(), ask(MODEL, "", "P0_clinical")))
+    assertThat(ask(server.create("governor:*").getSecret(), ask(MODEL, "", "P0_clinical")))
         .isEqualTo("OK");
   }
 
@@ -110,10 +110,11 @@ final class GovernorAccessTest {
 
   @Test
   void status_showsTheModelsThatTheKeyMayUse() {
-    assertThat(seen(server.create("governor:model:OX7A3F8D").getKey())).containsExactly("OX7A3F8D");
-    assertThat(seen(server.create("admin:*").getKey())).hasSize(4);
+    assertThat(seen(server.create("governor:model:OX7A3F8D").getSecret()))
+        .containsExactly("OX7A3F8D");
+    assertThat(seen(server.create("admin:*").getSecret())).hasSize(4);
     assertThat(seen(BOOTSTRAP)).hasSize(4);
-    assertThat(seen(server.create("produce:*", "admin:q").getKey())).isEmpty();
+    assertThat(seen(server.create("produce:*", "admin:q").getSecret())).isEmpty();
   }
 
   @Test
@@ -121,8 +122,8 @@ final class GovernorAccessTest {
     HttpProbe http = new HttpProbe(server.httpPort());
     String path = "/v1/governor/models/deepseek-r1/feedback";
     String user =
-        server.create("governor:model:*", "governor:tenant:*", "governor:class:*").getKey();
-    String proxy = server.create("governor:feedback:*").getKey();
+        server.create("governor:model:*", "governor:tenant:*", "governor:class:*").getSecret();
+    String proxy = server.create("governor:feedback:*").getSecret();
     assertThat(feedback(http, path, user)).isEqualTo(403);
     assertThat(feedback(http, path, proxy)).isNotEqualTo(403);
     assertThat(ask(proxy, ask(MODEL, "", ""))).endsWith("governor on model:deepseek-r1");

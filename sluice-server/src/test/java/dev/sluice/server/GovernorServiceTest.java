@@ -3,6 +3,7 @@ package dev.sluice.server;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
+import dev.sluice.proto.v1.BudgetDimension;
 import dev.sluice.proto.v1.CancelTicketRequest;
 import dev.sluice.proto.v1.ExplainTokensRequest;
 import dev.sluice.proto.v1.ExtendReservationRequest;
@@ -11,12 +12,11 @@ import dev.sluice.proto.v1.GovernorStatus;
 import dev.sluice.proto.v1.PollTicketRequest;
 import dev.sluice.proto.v1.PollTicketResponse;
 import dev.sluice.proto.v1.ReloadBudgetsRequest;
-import dev.sluice.proto.v1.ReportAnswerRequest;
+import dev.sluice.proto.v1.ReportFeedbackRequest;
 import dev.sluice.proto.v1.SettleReservationRequest;
-import dev.sluice.proto.v1.TokenDimension;
+import dev.sluice.proto.v1.TokenDecision;
+import dev.sluice.proto.v1.TokenDecision.DecisionCase;
 import dev.sluice.proto.v1.TokenExplanation;
-import dev.sluice.proto.v1.TokenOutcome;
-import dev.sluice.proto.v1.TokenOutcome.OutcomeCase;
 import dev.sluice.proto.v1.TokenRequest;
 import dev.sluice.proto.v1.TokenSettlement;
 import dev.sluice.proto.v1.WatchTicketRequest;
@@ -55,15 +55,15 @@ class GovernorServiceTest {
     server.close();
   }
 
-  private TokenOutcome.Granted takeTheOne() {
-    TokenOutcome outcome = server.requestGrpc("one", 10);
-    assertThat(outcome.getOutcomeCase()).isEqualTo(OutcomeCase.GRANTED);
+  private TokenDecision.Granted takeTheOne() {
+    TokenDecision outcome = server.requestGrpc("one", 10);
+    assertThat(outcome.getDecisionCase()).isEqualTo(DecisionCase.GRANTED);
     return outcome.getGranted();
   }
 
   private String ticket(String model, long tokens) {
-    TokenOutcome outcome = server.requestGrpc(model, tokens);
-    assertThat(outcome.getOutcomeCase()).isEqualTo(OutcomeCase.QUEUED);
+    TokenDecision outcome = server.requestGrpc(model, tokens);
+    assertThat(outcome.getDecisionCase()).isEqualTo(DecisionCase.QUEUED);
     return outcome.getQueued().getTicket();
   }
 
@@ -100,10 +100,10 @@ class GovernorServiceTest {
 
   @Test
   void request_isGrantedQueuedOrRefused_withEveryField() {
-    TokenOutcome.Granted granted = server.requestGrpc("scaled", 3_000).getGranted();
+    TokenDecision.Granted granted = server.requestGrpc("scaled", 3_000).getGranted();
     assertThat(granted)
         .isEqualTo(
-            TokenOutcome.Granted.newBuilder()
+            TokenDecision.Granted.newBuilder()
                 .setModel("scaled")
                 .setPriority("P1_user")
                 .setTokens(2_100)
@@ -112,35 +112,34 @@ class GovernorServiceTest {
                 .setReservation(granted.getReservation())
                 .build());
     takeTheOne();
-    TokenOutcome.Queued queued = server.requestGrpc("one", 20).getQueued();
+    TokenDecision.Queued queued = server.requestGrpc("one", 20).getQueued();
     assertThat(queued.getModel()).isEqualTo("one");
     assertThat(queued.getPriority()).isEqualTo("P1_user");
     assertThat(queued.getTokens()).isEqualTo(20);
     assertThat(queued.getRemaining()).isPositive();
     assertThat(queued.getQueuePosition()).isEqualTo(1);
-    assertThat(queued.getBinding()).isEqualTo(TokenDimension.TOKEN_DIMENSION_CONCURRENCY);
+    assertThat(queued.getBinding()).isEqualTo(BudgetDimension.BUDGET_DIMENSION_CONCURRENCY);
     assertThat(queued.hasWaitMs()).isFalse();
     assertThat(queued.hasEtaMs()).isFalse();
     assertThat(queued.getTicket()).isNotEmpty();
-    TokenOutcome.Refused refused = server.requestGrpc("slow", 1_001).getRefused();
-    assertThat(refused.getReason()).isEqualTo(TokenOutcome.Reason.EXCEEDS_CAPACITY);
-    assertThat(refused.getMessage()).contains("1000", "1001");
-    assertThat(refused.getRemaining()).isEqualTo(1_000);
+    TokenDecision.Impossible impossible = server.requestGrpc("slow", 1_001).getImpossible();
+    assertThat(impossible.getMessage()).contains("1000", "1001");
+    assertThat(impossible.getRemaining()).isEqualTo(1_000);
   }
 
   @Test
   void poll_waitsUntilItIsGranted() throws Exception {
     String reservation = takeTheOne().getReservation();
     String ticket = ticket("one", 20);
-    assertThat(server.grpc().pollTicket(poll(ticket, 0)).getOutcome().hasQueued()).isTrue();
-    assertThat(server.grpc().pollTicket(poll(ticket, 50)).getOutcome().hasQueued()).isTrue();
+    assertThat(server.grpc().pollTicket(poll(ticket, 0)).getDecision().hasQueued()).isTrue();
+    assertThat(server.grpc().pollTicket(poll(ticket, 50)).getDecision().hasQueued()).isTrue();
     Recorded<PollTicketResponse> waiting = new Recorded<>();
     server.streams().pollTicket(poll(ticket, 60_000), waiting);
     awaitWaiting(1);
     settle(reservation, 5);
-    TokenOutcome granted = waiting.next().getOutcome();
+    TokenDecision granted = waiting.next().getDecision();
     assertThat(granted.getGranted().getTokens()).isEqualTo(20);
-    assertThat(server.grpc().pollTicket(poll(ticket, 0)).getOutcome()).isEqualTo(granted);
+    assertThat(server.grpc().pollTicket(poll(ticket, 0)).getDecision()).isEqualTo(granted);
     awaitWaiting(0);
   }
 
@@ -176,14 +175,14 @@ class GovernorServiceTest {
     server
         .streams()
         .watchTicket(WatchTicketRequest.newBuilder().setTicket(ticket("one", 20)).build(), watch);
-    assertThat(watch.next().getOutcome().getQueued().getQueuePosition()).isEqualTo(2);
+    assertThat(watch.next().getDecision().getQueued().getQueuePosition()).isEqualTo(2);
     assertThat(server.server.openStreams()).isEqualTo(1);
     server.grpc().cancelTicket(CancelTicketRequest.newBuilder().setTicket(first).build());
-    assertThat(before.next().getOutcome().getRefused().getReason())
-        .isEqualTo(TokenOutcome.Reason.CANCELLED);
-    assertThat(watch.next().getOutcome().getQueued().getQueuePosition()).isEqualTo(1);
+    assertThat(before.next().getDecision().getDenied().getReason())
+        .isEqualTo(TokenDecision.Reason.CANCELLED);
+    assertThat(watch.next().getDecision().getQueued().getQueuePosition()).isEqualTo(1);
     settle(reservation, 5);
-    assertThat(watch.next().getOutcome().getGranted().getTokens()).isEqualTo(20);
+    assertThat(watch.next().getDecision().getGranted().getTokens()).isEqualTo(20);
     assertThat(watch.end().isOk()).isTrue();
     awaitWaiting(0);
     assertThat(server.server.openStreams()).isZero();
@@ -200,7 +199,7 @@ class GovernorServiceTest {
               server
                   .streams()
                   .watchTicket(WatchTicketRequest.newBuilder().setTicket(ticket).build(), watch));
-      assertThat(watch.next().getOutcome().hasQueued()).isTrue();
+      assertThat(watch.next().getDecision().hasQueued()).isTrue();
     }
     awaitWaiting(0);
     await().until(() -> status("one").getQueueLengths(1).getLength() == 0);
@@ -263,8 +262,8 @@ class GovernorServiceTest {
                     .setRequest(TokenRequest.newBuilder().setModel("slow").setTokens(500))
                     .build())
             .getExplanation();
-    assertThat(explanation.getVerdict()).isEqualTo(TokenExplanation.Verdict.QUEUED);
-    assertThat(explanation.getBinding()).isEqualTo(TokenDimension.TOKEN_DIMENSION_TOKENS);
+    assertThat(explanation.getOutcome()).isEqualTo(TokenExplanation.Outcome.QUEUED);
+    assertThat(explanation.getBinding()).isEqualTo(BudgetDimension.BUDGET_DIMENSION_TOKENS);
     assertThat(explanation.getQueuePosition()).isEqualTo(1);
     assertThat(explanation.getDimensions(0).getNeeded()).isEqualTo(500);
     assertThat(explanation.getDimensions(0).getCapacity()).isEqualTo(1_000);
@@ -277,18 +276,18 @@ class GovernorServiceTest {
     assertThat(
             server
                 .grpc()
-                .reportAnswer(
-                    ReportAnswerRequest.newBuilder()
+                .reportFeedback(
+                    ReportFeedbackRequest.newBuilder()
                         .setModel("scaled")
                         .setStatus(429)
                         .putHeaders("retry-after", "90")
                         .build()))
         .isNotNull();
     assertThat(server.requestGrpc("scaled", 100).getQueued().getBinding())
-        .isEqualTo(TokenDimension.TOKEN_DIMENSION_PROVIDER);
+        .isEqualTo(BudgetDimension.BUDGET_DIMENSION_PROVIDER);
     assertThat(status("scaled").getProvider().getThrottled()).isEqualTo(1);
     TestServer.assertRefused(
-        () -> server.grpc().reportAnswer(ReportAnswerRequest.getDefaultInstance()),
+        () -> server.grpc().reportFeedback(ReportFeedbackRequest.getDefaultInstance()),
         Status.Code.INVALID_ARGUMENT,
         "model");
   }
@@ -317,7 +316,7 @@ class GovernorServiceTest {
     String good = Files.readString(server.file);
     Files.writeString(server.file, good.replace("\"burst_tpm\": 1000,", "\"burst_tpm\": 2000,"));
     ReloadBudgetsRequest reload = ReloadBudgetsRequest.getDefaultInstance();
-    assertThat(server.grpc().reloadBudgets(reload).getWithoutEffectList())
+    assertThat(server.grpc().reloadBudgets(reload).getIgnoredKeysList())
         .containsExactly("models.scaled.retry_max");
     assertThat(status("slow").getCapacity()).isEqualTo(2_000);
     Files.writeString(server.file, "{");

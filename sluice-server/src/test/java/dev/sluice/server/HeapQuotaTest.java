@@ -82,7 +82,7 @@ final class HeapQuotaTest {
     for (int i = 0; i < BATCH; i++) {
       String name = "x".repeat(200) + batch + "." + i;
       body.append(i == 0 ? "" : ",").append("{\"payload\":\"\",\"fairness_key\":\"").append(name);
-      body.append("\",\"throttles\":{");
+      body.append("\",\"throttle_keys\":{");
       for (int t = 0; t < 16; t++) {
         body.append(t == 0 ? "" : ",")
             .append("\"")

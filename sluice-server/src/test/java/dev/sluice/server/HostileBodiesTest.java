@@ -134,7 +134,7 @@ final class HostileBodiesTest {
       request.addSettlements(
           Settlement.newBuilder()
               .setId(new UUID(i, i).toString())
-              .setLease("1.1")
+              .setLeaseToken("1.1")
               .setAck(Settlement.Ack.getDefaultInstance()));
     }
     assertThat(server.queues().settle(request.build()).getResultsList())
@@ -236,7 +236,7 @@ final class HostileBodiesTest {
     EnqueueRequest request =
         EnqueueRequest.newBuilder()
             .setQueue("q")
-            .addMessages(dev.sluice.proto.v1.NewMessage.getDefaultInstance())
+            .addMessages(dev.sluice.proto.v1.Message.getDefaultInstance())
             .build();
     ByteArrayOutputStream bytes = new ByteArrayOutputStream();
     request.writeTo(bytes);
@@ -259,7 +259,7 @@ final class HostileBodiesTest {
   @Test
   void withoutPermission_nothingOfTheBodyIsRead(@TempDir Path other) throws IOException {
     try (KeyedServer keyed = new KeyedServer(other)) {
-      String key = keyed.create("consume:other").getKey();
+      String key = keyed.create("consume:other").getSecret();
       for (HttpRoute route : keyed.httpRoutes()) {
         if (route.takesBody()) {
           assertThat(answerToTheHead(keyed, route, key)).as(route.toString()).contains(" 403 ");

@@ -165,7 +165,7 @@ final class HostileGovernorTest {
             TokenRequest.getDefaultInstance(),
             TokenRequest.newBuilder().setModel("unknown").setTokens(1).build(),
             TokenRequest.newBuilder().setModel("x".repeat(1 << 20)).setTokens(1).build(),
-            TokenRequest.newBuilder().setModel("slow").setTokens(1).setDeadlineMs(-1).build(),
+            TokenRequest.newBuilder().setModel("slow").setTokens(1).setMaxWaitMs(-1).build(),
             TokenRequest.newBuilder().setModel("slow").setTokens(1).setTenant("\0").build())) {
       TestServer.assertRefused(
           () ->
@@ -199,7 +199,7 @@ final class HostileGovernorTest {
       server.streams().watchTicket(watch, watches.get(i));
     }
     for (Recorded<WatchTicketResponse> each : watches) {
-      assertThat(each.next().getOutcome().hasQueued()).isTrue();
+      assertThat(each.next().getDecision().hasQueued()).isTrue();
     }
     assertThat(server.server.ticketWaits()).isEqualTo(TicketWaiters.MAX_WATCHES);
     Recorded<WatchTicketResponse> late = new Recorded<>();

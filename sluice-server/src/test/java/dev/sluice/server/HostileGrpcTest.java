@@ -25,7 +25,7 @@ import com.google.protobuf.ByteString;
 import dev.sluice.proto.v1.CreateQueueRequest;
 import dev.sluice.proto.v1.EnqueueRequest;
 import dev.sluice.proto.v1.ListQueuesRequest;
-import dev.sluice.proto.v1.NewMessage;
+import dev.sluice.proto.v1.Message;
 import io.grpc.Status;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
@@ -224,7 +224,7 @@ final class HostileGrpcTest {
     byte[] request =
         EnqueueRequest.newBuilder()
             .setQueue("flips")
-            .addMessages(NewMessage.newBuilder().setPayload(ByteString.copyFromUtf8("payload")))
+            .addMessages(Message.newBuilder().setPayload(ByteString.copyFromUtf8("payload")))
             .build()
             .toByteArray();
     byte[] good = call(1, "/sluice.v1.Queues/Enqueue", message(0, request.length, request));
@@ -241,7 +241,7 @@ final class HostileGrpcTest {
   @Test
   void requests_withVeryManyParts_areRefusedOrAnswered() {
     EnqueueRequest.Builder many = EnqueueRequest.newBuilder().setQueue("nowhere");
-    NewMessage empty = NewMessage.getDefaultInstance();
+    Message empty = Message.getDefaultInstance();
     for (int i = 0; i < 200_000; i++) {
       many.addMessages(empty);
     }

@@ -44,7 +44,8 @@ final class HttpInsightTest {
   void keys_sayWhatTheyHaveWhatTheyGotAndWhatTheyWaitFor() {
     http.put("/v1/throttles/slow", "{\"rate_per_second\":0.001,\"burst\":1}");
     for (int i = 0; i < 3; i++) {
-      send("{\"payload\":\"x\",\"fairness_key\":\"a\",\"weight\":2,\"throttles\":{\"slow\":1}}");
+      send(
+          "{\"payload\":\"x\",\"fairness_key\":\"a\",\"weight\":2,\"throttle_keys\":{\"slow\":1}}");
     }
     send("{\"payload\":\"x\",\"fairness_key\":\"b\",\"delay_ms\":3600000}");
     http.post("/v1/queues/q/receive", "{\"max_messages\":5,\"wait_ms\":500}");
@@ -81,7 +82,7 @@ final class HttpInsightTest {
   void aMessageThatAsksForMoreThanTheBurst_isTold() {
     http.put("/v1/throttles/small", "{\"rate_per_second\":4,\"burst\":5}");
     assertThat(http.get("/v1/throttles").json().at("/throttles/0").has("never_asks")).isFalse();
-    send("{\"payload\":\"x\",\"fairness_key\":\"a\",\"throttles\":{\"small\":20}}");
+    send("{\"payload\":\"x\",\"fairness_key\":\"a\",\"throttle_keys\":{\"small\":20}}");
     http.post("/v1/queues/q/receive", "{\"wait_ms\":200}");
     JsonNode throttle = http.get("/v1/throttles").json().at("/throttles/0");
     assertThat(throttle.get("never_asks").asLong()).isEqualTo(20);
@@ -95,7 +96,7 @@ final class HttpInsightTest {
   void throttles_forWhichMostWaitComeFirst() {
     http.put("/v1/throttles/idle", "{\"rate_per_second\":1,\"burst\":1}");
     http.put("/v1/throttles/shut", "{\"rate_per_second\":0,\"burst\":0}");
-    send("{\"payload\":\"x\",\"throttles\":{\"shut\":1}}");
+    send("{\"payload\":\"x\",\"throttle_keys\":{\"shut\":1}}");
     http.post("/v1/queues/q/receive", "{\"wait_ms\":200}");
     JsonNode one = http.get("/v1/throttles?limit=1").json();
     assertThat(one.get("total").asInt()).isEqualTo(2);
@@ -186,12 +187,12 @@ final class HttpInsightTest {
         call(probe, KeyedServer.BOOTSTRAP, "PUT", "/v1/throttles/" + throttle, rate);
       }
       for (String queue : new String[] {"mine", "theirs"}) {
-        String message = "{\"payload\":\"x\",\"throttles\":{\"k\":1}}";
+        String message = "{\"payload\":\"x\",\"throttle_keys\":{\"k\":1}}";
         String path = "/v1/queues/" + queue + "/";
         call(probe, KeyedServer.BOOTSTRAP, "POST", path + "messages", message);
         call(probe, KeyedServer.BOOTSTRAP, "POST", path + "receive", "{}");
       }
-      String key = keyed.create("read:mine", "read:k").getKey();
+      String key = keyed.create("read:mine", "read:k").getSecret();
       assertThat(call(probe, key, "GET", "/v1/queues", "").response().body())
           .contains("mine")
           .doesNotContain("theirs");

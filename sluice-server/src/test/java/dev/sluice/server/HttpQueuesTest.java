@@ -139,7 +139,7 @@ final class HttpQueuesTest {
         http.post(
             queue + "/messages",
             "{\"payload\":\"héllo\",\"headers\":{\"a\":\"b\"},\"fairness_key\":\"k\",\"weight\":3,"
-                + "\"priority\":1,\"throttles\":{\"t\":2},\"delay_ms\":1,"
+                + "\"priority\":1,\"throttle_keys\":{\"t\":2},\"delay_ms\":1,"
                 + "\"time_to_live_ms\":60000,\"dedupe_id\":\"d\"}");
     assertThat(enqueued.status()).isEqualTo(200);
     JsonNode delivery = receiveOne(queue);

@@ -13,7 +13,7 @@ import dev.sluice.proto.v1.CreateQueueRequest;
 import dev.sluice.proto.v1.EnqueueRequest;
 import dev.sluice.proto.v1.EnqueueResponse;
 import dev.sluice.proto.v1.GetQueueRequest;
-import dev.sluice.proto.v1.NewMessage;
+import dev.sluice.proto.v1.Message;
 import dev.sluice.proto.v1.QueuesGrpc;
 import dev.sluice.proto.v1.ReceiveRequest;
 import dev.sluice.proto.v1.ReceiveResponse;
@@ -107,7 +107,7 @@ final class InboundRequestsTest {
   private static EnqueueRequest request(int bytes) {
     return EnqueueRequest.newBuilder()
         .setQueue("q")
-        .addMessages(NewMessage.newBuilder().setPayload(ByteString.copyFrom(new byte[bytes])))
+        .addMessages(Message.newBuilder().setPayload(ByteString.copyFrom(new byte[bytes])))
         .build();
   }
 
@@ -223,7 +223,7 @@ final class InboundRequestsTest {
   /** On as many connections as it likes; the rest of the budget is for others. */
   @Test
   void unfinishedRequestsOfOneKey_leaveHalfOfTheBudget() throws IOException {
-    String key = server.create("produce:q").getKey();
+    String key = server.create("produce:q").getSecret();
     for (int i = 0; i < 12; i++) {
       grpc()
           .send(
@@ -247,7 +247,7 @@ final class InboundRequestsTest {
       Metadata key = new Metadata();
       key.put(
           Metadata.Key.of("authorization", Metadata.ASCII_STRING_MARSHALLER),
-          "Bearer " + server.create("produce:q").getKey());
+          "Bearer " + server.create("produce:q").getSecret());
       ClientCall<EnqueueRequest, EnqueueResponse> unfinished =
           connection.newCall(QueuesGrpc.getEnqueueMethod(), CallOptions.DEFAULT);
       unfinished.start(
@@ -275,7 +275,7 @@ final class InboundRequestsTest {
     List<Socket> bodies = new ArrayList<>();
     for (int i = 0; i < 2; i++) {
       Socket body =
-          http(post("/v1/queues/q/messages", server.create("produce:q").getKey(), 3 * MEBIBYTE));
+          http(post("/v1/queues/q/messages", server.create("produce:q").getSecret(), 3 * MEBIBYTE));
       body.getOutputStream().write(new byte[2 * MEBIBYTE - 10]);
       bodies.add(body);
       long held = (i + 1) * (2L * MEBIBYTE - 10);
@@ -294,7 +294,7 @@ final class InboundRequestsTest {
   void completeRequestsThatWait_holdNothingOfTheBudget(boolean overHttp) throws IOException {
     List<Future<ReceiveResponse>> polls = new ArrayList<>();
     for (int i = 0; i < 8; i++) {
-      String key = server.create("consume:q").getKey();
+      String key = server.create("consume:q").getSecret();
       if (overHttp) {
         String body = " ".repeat(900_000) + "{\"wait_ms\":30000}";
         http(post("/v1/queues/q/receive", key, body.length()) + body);
@@ -336,7 +336,7 @@ final class InboundRequestsTest {
   /** Without a word on any of them: they cost memory all the same. */
   @Test
   void idleStreamsOfOneKey_leaveHalfOfTheBudget() throws IOException {
-    String key = server.create().getKey();
+    String key = server.create().getSecret();
     for (int i = 0; i < 5; i++) {
       RawHttp2 connection = grpc();
       for (int stream = 1; stream < 400; stream += 2) {
@@ -428,7 +428,7 @@ final class InboundRequestsTest {
   @ValueSource(strings = {"consume:q", "produce:other", ""})
   void httpBody_withoutPermission_isRefusedBeforeItIsRead(String permission) throws IOException {
     String key =
-        permission.isEmpty() ? server.create().getKey() : server.create(permission).getKey();
+        permission.isEmpty() ? server.create().getSecret() : server.create(permission).getSecret();
     Socket socket = http(post("/v1/queues/q/messages", key, MEBIBYTE));
     assertThat(answer(socket)).startsWith("HTTP/1.1 403");
     assertThat(inbound.used()).isZero();

@@ -6,8 +6,7 @@ import static dev.sluice.server.KeyedServer.statusOf;
 import static dev.sluice.server.TestServer.assertRefused;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.sluice.proto.v1.CreateKeyRequest;
-import dev.sluice.proto.v1.CreateKeyResponse;
+import dev.sluice.proto.v1.CreateApiKeyResponse;
 import dev.sluice.proto.v1.SetPermissionsRequest;
 import dev.sluice.server.HttpProbe.Reply;
 import dev.sluice.server.auth.ApiKey;
@@ -46,12 +45,13 @@ final class KeyExpiryTest {
     server.close();
   }
 
-  private CreateKeyResponse createBy(String key, CreateKeyRequest.Builder request) {
-    return server.admin(key).createKey(request.build());
+  private CreateApiKeyResponse createBy(
+      String key, dev.sluice.proto.v1.CreateApiKeyRequest.Builder request) {
+    return server.admin(key).createApiKey(request.build());
   }
 
   private String ending(String... permissions) {
-    return createBy(BOOTSTRAP, request(permissions).setExpiresAtMs(endsAtMs)).getKey();
+    return createBy(BOOTSTRAP, request(permissions).setExpiresAtMs(endsAtMs)).getSecret();
   }
 
   private Status setBy(String key, String id, String... permissions) {
@@ -71,8 +71,9 @@ final class KeyExpiryTest {
           .contains("at most " + endsAtMs, later == ApiKey.NEVER ? "0 (never)" : ": " + later);
     }
     for (long inTime : List.of(endsAtMs, endsAtMs - 1)) {
-      CreateKeyResponse made = createBy(key, request("admin:mail").setExpiresAtMs(inTime));
-      Status second = statusOf(() -> createBy(made.getKey(), request().setExpiresAtMs(inTime + 1)));
+      CreateApiKeyResponse made = createBy(key, request("admin:mail").setExpiresAtMs(inTime));
+      Status second =
+          statusOf(() -> createBy(made.getSecret(), request().setExpiresAtMs(inTime + 1)));
       assertThat(second.getCode()).isEqualTo(Code.PERMISSION_DENIED);
     }
   }
@@ -80,13 +81,13 @@ final class KeyExpiryTest {
   @Test
   void create_bySuperadminThatEnds_noLongerEither() {
     String key =
-        createBy(BOOTSTRAP, request().setSuperadmin(true).setExpiresAtMs(endsAtMs)).getKey();
+        createBy(BOOTSTRAP, request().setSuperadmin(true).setExpiresAtMs(endsAtMs)).getSecret();
     for (boolean superadmin : List.of(true, false)) {
       assertThat(statusOf(() -> createBy(key, request().setSuperadmin(superadmin))).getCode())
           .isEqualTo(Code.PERMISSION_DENIED);
     }
-    String forever = createBy(BOOTSTRAP, request().setSuperadmin(true)).getKey();
-    assertThat(createBy(forever, request()).getKey()).isNotEmpty();
+    String forever = createBy(BOOTSTRAP, request().setSuperadmin(true)).getSecret();
+    assertThat(createBy(forever, request()).getSecret()).isNotEmpty();
   }
 
   @Test

@@ -3,12 +3,12 @@ package dev.sluice.server;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.sluice.proto.v1.AdminGrpc;
-import dev.sluice.proto.v1.CreateKeyRequest;
-import dev.sluice.proto.v1.CreateKeyResponse;
+import dev.sluice.proto.v1.CreateApiKeyRequest;
+import dev.sluice.proto.v1.CreateApiKeyResponse;
 import dev.sluice.proto.v1.LimitsGrpc;
 import dev.sluice.proto.v1.Permission;
 import dev.sluice.proto.v1.QueuesGrpc;
-import dev.sluice.proto.v1.RevokeKeyRequest;
+import dev.sluice.proto.v1.RevokeApiKeyRequest;
 import dev.sluice.server.auth.Caller;
 import dev.sluice.server.auth.RevocationWatcher;
 import dev.sluice.server.http.HttpRoute;
@@ -115,17 +115,17 @@ final class KeyedServer implements AutoCloseable {
   }
 
   /** Made by the bootstrap key; permissions are written {@code kind:pattern}. */
-  CreateKeyResponse create(String... permissions) {
-    return admin(BOOTSTRAP).createKey(request(permissions).build());
+  CreateApiKeyResponse create(String... permissions) {
+    return admin(BOOTSTRAP).createApiKey(request(permissions).build());
   }
 
   void revoke(String id) {
-    var done = admin(BOOTSTRAP).revokeKey(RevokeKeyRequest.newBuilder().setId(id).build());
+    var done = admin(BOOTSTRAP).revokeApiKey(RevokeApiKeyRequest.newBuilder().setId(id).build());
     assertThat(done).isNotNull();
   }
 
-  static CreateKeyRequest.Builder request(String... permissions) {
-    return CreateKeyRequest.newBuilder()
+  static CreateApiKeyRequest.Builder request(String... permissions) {
+    return CreateApiKeyRequest.newBuilder()
         .setName("test")
         .addAllPermissions(Arrays.stream(permissions).map(KeyedServer::permission).toList());
   }

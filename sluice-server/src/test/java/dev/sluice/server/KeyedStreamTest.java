@@ -4,10 +4,10 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.sluice.proto.v1.ConsumeRequest;
 import dev.sluice.proto.v1.ConsumeResponse;
-import dev.sluice.proto.v1.CreateKeyResponse;
+import dev.sluice.proto.v1.CreateApiKeyResponse;
 import dev.sluice.proto.v1.CreateQueueRequest;
 import dev.sluice.proto.v1.EnqueueRequest;
-import dev.sluice.proto.v1.NewMessage;
+import dev.sluice.proto.v1.Message;
 import dev.sluice.proto.v1.QueuesGrpc;
 import dev.sluice.proto.v1.ReceiveRequest;
 import dev.sluice.proto.v1.SetPermissionsRequest;
@@ -36,7 +36,7 @@ final class KeyedStreamTest {
         queues.enqueue(
             EnqueueRequest.newBuilder()
                 .setQueue("q")
-                .addMessages(NewMessage.getDefaultInstance())
+                .addMessages(Message.getDefaultInstance())
                 .build());
     assertThat(stored.getIdsCount()).isEqualTo(1);
   }
@@ -79,8 +79,8 @@ final class KeyedStreamTest {
 
   @Test
   void revoked_endsTheStreamAndFreesItsMessages() throws Exception {
-    CreateKeyResponse key = server.create("consume:q");
-    Recorded<ConsumeResponse> stream = consume(key.getKey());
+    CreateApiKeyResponse key = server.create("consume:q");
+    Recorded<ConsumeResponse> stream = consume(key.getSecret());
     server.revoke(key.getId());
     assertThat(stream.end().getCode()).isEqualTo(Code.UNAUTHENTICATED);
     requireMessageIsBack();
@@ -90,7 +90,7 @@ final class KeyedStreamTest {
   void expired_endsTheStream() throws Exception {
     long end = server.nowMs.get() + 1;
     var request = KeyedServer.request("consume:q").setExpiresAtMs(end).build();
-    String key = server.admin(KeyedServer.BOOTSTRAP).createKey(request).getKey();
+    String key = server.admin(KeyedServer.BOOTSTRAP).createApiKey(request).getSecret();
     Recorded<ConsumeResponse> stream = consume(key);
     server.nowMs.set(end);
     assertThat(stream.end().getCode()).isEqualTo(Code.UNAUTHENTICATED);
@@ -99,9 +99,9 @@ final class KeyedStreamTest {
 
   @Test
   void changed_endsThatStreamAlone() throws Exception {
-    Stream kept = open(server.create("consume:*").getKey());
-    CreateKeyResponse key = server.create("consume:q");
-    Stream stream = open(key.getKey());
+    Stream kept = open(server.create("consume:*").getSecret());
+    CreateApiKeyResponse key = server.create("consume:q");
+    Stream stream = open(key.getSecret());
     var changed =
         server
             .admin(KeyedServer.BOOTSTRAP)

@@ -4,13 +4,13 @@ import static dev.sluice.server.KeyedServer.BOOTSTRAP;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
-import dev.sluice.proto.v1.CreateKeyResponse;
+import dev.sluice.proto.v1.CreateApiKeyResponse;
 import dev.sluice.proto.v1.GovernorGrpc;
 import dev.sluice.proto.v1.PollTicketRequest;
 import dev.sluice.proto.v1.PollTicketResponse;
 import dev.sluice.proto.v1.RequestTokensRequest;
 import dev.sluice.proto.v1.SettleReservationRequest;
-import dev.sluice.proto.v1.TokenOutcome;
+import dev.sluice.proto.v1.TokenDecision;
 import dev.sluice.proto.v1.TokenRequest;
 import dev.sluice.proto.v1.WatchTicketRequest;
 import dev.sluice.proto.v1.WatchTicketResponse;
@@ -42,7 +42,7 @@ final class KeyedTicketsTest {
   @TempDir Path dir;
   private KeyedServer server;
   private HttpProbe http;
-  private CreateKeyResponse key;
+  private CreateApiKeyResponse key;
   private String reservation = "";
   private String ticket = "";
 
@@ -68,11 +68,11 @@ final class KeyedTicketsTest {
     return GovernorGrpc.newBlockingStub(server.with("Bearer " + BOOTSTRAP));
   }
 
-  private TokenOutcome ask() {
+  private TokenDecision ask() {
     TokenRequest wanted = TokenRequest.newBuilder().setModel("one").setTokens(10).build();
     return governor()
         .requestTokens(RequestTokensRequest.newBuilder().setRequest(wanted).build())
-        .getOutcome();
+        .getDecision();
   }
 
   private void awaitWaiting() {
@@ -97,7 +97,7 @@ final class KeyedTicketsTest {
   private String line(String... permissions) {
     return http.send(
             http.request("/v1/governor/models/one/queue")
-                .header("Authorization", "Bearer " + server.create(permissions).getKey()))
+                .header("Authorization", "Bearer " + server.create(permissions).getSecret()))
         .response()
         .body();
   }
@@ -105,7 +105,7 @@ final class KeyedTicketsTest {
   @Test
   void pollOverGrpc_endsAndTellsNothing() throws Exception {
     Recorded<PollTicketResponse> poll = new Recorded<>();
-    GovernorGrpc.newStub(server.with("Bearer " + key.getKey()))
+    GovernorGrpc.newStub(server.with("Bearer " + key.getSecret()))
         .pollTicket(
             PollTicketRequest.newBuilder().setTicket(ticket).setWaitMs(60_000).build(), poll);
     awaitWaiting();
@@ -121,7 +121,7 @@ final class KeyedTicketsTest {
         http.sendLater(
             http.request("/v1/governor/tickets/" + ticket + "?waitMs=60000")
                 .timeout(PATIENCE)
-                .header("Authorization", "Bearer " + key.getKey()));
+                .header("Authorization", "Bearer " + key.getSecret()));
     awaitWaiting();
     revokeAndGrant();
     assertThat(poll.join().status()).isEqualTo(401);
@@ -130,13 +130,13 @@ final class KeyedTicketsTest {
   @Test
   void watchOverGrpc_endsAndTellsNothing() throws Exception {
     Recorded<WatchTicketResponse> watch = new Recorded<>();
-    GovernorGrpc.newStub(server.with("Bearer " + key.getKey()))
+    GovernorGrpc.newStub(server.with("Bearer " + key.getSecret()))
         .watchTicket(WatchTicketRequest.newBuilder().setTicket(ticket).build(), watch);
-    assertThat(watch.next().getOutcome().hasQueued()).isTrue();
+    assertThat(watch.next().getDecision().hasQueued()).isTrue();
     revokeAndGrant();
     assertThat(watch.end().getCode()).isEqualTo(Code.UNAUTHENTICATED);
     while (!watch.isEmpty()) {
-      assertThat(watch.next().getOutcome().hasQueued()).isTrue();
+      assertThat(watch.next().getDecision().hasQueued()).isTrue();
     }
   }
 
@@ -146,7 +146,7 @@ final class KeyedTicketsTest {
         http.client()
             .send(
                 http.request("/v1/governor/tickets/" + ticket + "/events")
-                    .header("Authorization", "Bearer " + key.getKey())
+                    .header("Authorization", "Bearer " + key.getSecret())
                     .build(),
                 BodyHandlers.ofInputStream());
     assertThat(events.statusCode()).isEqualTo(200);

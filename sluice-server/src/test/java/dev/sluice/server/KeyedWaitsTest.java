@@ -7,14 +7,14 @@ import static org.awaitility.Awaitility.await;
 
 import dev.sluice.proto.v1.ConsumeRequest;
 import dev.sluice.proto.v1.ConsumeResponse;
-import dev.sluice.proto.v1.CreateKeyRequest;
-import dev.sluice.proto.v1.CreateKeyResponse;
+import dev.sluice.proto.v1.CreateApiKeyRequest;
+import dev.sluice.proto.v1.CreateApiKeyResponse;
 import dev.sluice.proto.v1.CreateQueueRequest;
 import dev.sluice.proto.v1.EnqueueRequest;
 import dev.sluice.proto.v1.EnqueueStreamRequest;
 import dev.sluice.proto.v1.EnqueueStreamResponse;
 import dev.sluice.proto.v1.GetQueueRequest;
-import dev.sluice.proto.v1.NewMessage;
+import dev.sluice.proto.v1.Message;
 import dev.sluice.proto.v1.QueueStats;
 import dev.sluice.proto.v1.QueuesGrpc;
 import dev.sluice.proto.v1.ReceiveRequest;
@@ -53,7 +53,7 @@ final class KeyedWaitsTest {
   @TempDir Path dir;
   private KeyedServer server;
   private HttpProbe http;
-  private CreateKeyResponse key;
+  private CreateApiKeyResponse key;
 
   @BeforeEach
   void start() throws Exception {
@@ -61,11 +61,11 @@ final class KeyedWaitsTest {
     http = new HttpProbe(server.httpPort());
     var queue = CreateQueueRequest.newBuilder().setName("q").build();
     assertThat(server.queues(BOOTSTRAP).createQueue(queue)).isNotNull();
-    CreateKeyRequest.Builder wanted = KeyedServer.request("consume:q", "produce:q");
+    CreateApiKeyRequest.Builder wanted = KeyedServer.request("consume:q", "produce:q");
     key =
         server
             .admin(BOOTSTRAP)
-            .createKey(wanted.setExpiresAtMs(server.nowMs.get() + 1_000).build());
+            .createApiKey(wanted.setExpiresAtMs(server.nowMs.get() + 1_000).build());
   }
 
   @AfterEach
@@ -109,7 +109,7 @@ final class KeyedWaitsTest {
   private static EnqueueRequest message() {
     return EnqueueRequest.newBuilder()
         .setQueue("q")
-        .addMessages(NewMessage.getDefaultInstance())
+        .addMessages(Message.getDefaultInstance())
         .build();
   }
 
@@ -136,7 +136,7 @@ final class KeyedWaitsTest {
         http.sendLater(
             http.request("/v1/queues/q/receive")
                 .timeout(PATIENCE)
-                .header("Authorization", "Bearer " + key.getKey())
+                .header("Authorization", "Bearer " + key.getSecret())
                 .POST(BodyPublishers.ofString("{\"wait_ms\":30000}")));
     awaitConsumer();
     make(change);
@@ -149,7 +149,7 @@ final class KeyedWaitsTest {
   @EnumSource
   void longPollOverGrpc_endsAndGetsNothing(Change change) throws Exception {
     Recorded<ReceiveResponse> poll = new Recorded<>();
-    QueuesGrpc.newStub(server.with("Bearer " + key.getKey()))
+    QueuesGrpc.newStub(server.with("Bearer " + key.getSecret()))
         .receive(ReceiveRequest.newBuilder().setQueue("q").setWaitMs(30_000).build(), poll);
     awaitConsumer();
     make(change);
@@ -163,7 +163,7 @@ final class KeyedWaitsTest {
   @EnumSource
   void consumer_endsAndGetsNothing(Change change) throws Exception {
     Recorded<ConsumeResponse> stream = new Recorded<>();
-    var requests = QueuesGrpc.newStub(server.with("Bearer " + key.getKey())).consume(stream);
+    var requests = QueuesGrpc.newStub(server.with("Bearer " + key.getSecret())).consume(stream);
     requests.onNext(
         ConsumeRequest.newBuilder()
             .setOpen(ConsumeRequest.Open.newBuilder().setQueue("q").setPrefetch(1))
@@ -180,11 +180,12 @@ final class KeyedWaitsTest {
   @EnumSource
   void producer_endsAndStoresNothingMore(Change change) throws Exception {
     Recorded<EnqueueStreamResponse> stream = new Recorded<>();
-    var requests = QueuesGrpc.newStub(server.with("Bearer " + key.getKey())).enqueueStream(stream);
+    var requests =
+        QueuesGrpc.newStub(server.with("Bearer " + key.getSecret())).enqueueStream(stream);
     EnqueueStreamRequest batch =
         EnqueueStreamRequest.newBuilder()
             .setQueue("q")
-            .addMessages(NewMessage.getDefaultInstance())
+            .addMessages(Message.getDefaultInstance())
             .build();
     requests.onNext(batch);
     assertThat(stream.next().getIdsCount()).isEqualTo(1);
@@ -200,7 +201,7 @@ final class KeyedWaitsTest {
     CompletableFuture<Status> end = new CompletableFuture<>();
     ClientCall<EnqueueRequest, ?> call =
         server
-            .with("Bearer " + key.getKey())
+            .with("Bearer " + key.getSecret())
             .newCall(
                 // Else the client sends the headers with the request.
                 QueuesGrpc.getEnqueueMethod().toBuilder()
@@ -243,7 +244,9 @@ final class KeyedWaitsTest {
         BufferedReader in =
             new BufferedReader(new InputStreamReader(socket.getInputStream(), UTF_8))) {
       socket.setSoTimeout(30_000);
-      socket.getOutputStream().write(head.formatted(key.getKey(), body.length()).getBytes(UTF_8));
+      socket
+          .getOutputStream()
+          .write(head.formatted(key.getSecret(), body.length()).getBytes(UTF_8));
       // The key is good, and the body is awaited.
       assertThat(in.readLine()).contains("100");
       while (!in.readLine().isEmpty()) {
@@ -260,7 +263,7 @@ final class KeyedWaitsTest {
   void callsThatAreOver_areForgotten() {
     for (int i = 0; i < 10; i++) {
       ReceiveRequest none = ReceiveRequest.newBuilder().setQueue("q").build();
-      assertThat(server.queues(key.getKey()).receive(none).getDeliveriesCount()).isZero();
+      assertThat(server.queues(key.getSecret()).receive(none).getDeliveriesCount()).isZero();
     }
     await().atMost(PATIENCE).until(() -> server.watchedCalls() == 0);
   }

@@ -3,10 +3,10 @@ package dev.sluice.server;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.google.protobuf.ByteString;
+import dev.sluice.proto.v1.BrowseMessagesRequest;
 import dev.sluice.proto.v1.Delivery;
 import dev.sluice.proto.v1.EnqueueRequest;
-import dev.sluice.proto.v1.NewMessage;
-import dev.sluice.proto.v1.PeekMessagesRequest;
+import dev.sluice.proto.v1.Message;
 import dev.sluice.proto.v1.QueuesGrpc;
 import dev.sluice.proto.v1.ReceiveRequest;
 import dev.sluice.proto.v1.StoredMessage;
@@ -38,8 +38,7 @@ final class LargeMessagesTest {
 
   private static List<String> fill(String queue) {
     server.createQueue(queue);
-    NewMessage message =
-        NewMessage.newBuilder().setPayload(ByteString.copyFrom(new byte[BYTES])).build();
+    Message message = Message.newBuilder().setPayload(ByteString.copyFrom(new byte[BYTES])).build();
     EnqueueRequest three =
         EnqueueRequest.newBuilder()
             .setQueue(queue)
@@ -88,9 +87,9 @@ final class LargeMessagesTest {
   @Test
   void peek_showsWhatFits() {
     List<String> ids = fill("peeked");
-    PeekMessagesRequest all =
-        PeekMessagesRequest.newBuilder().setQueue("peeked").setMaxMessages(3).build();
-    assertThat(patient().peekMessages(all).getMessagesList())
+    BrowseMessagesRequest all =
+        BrowseMessagesRequest.newBuilder().setQueue("peeked").setMaxMessages(3).build();
+    assertThat(patient().browseMessages(all).getMessagesList())
         .extracting(StoredMessage::getId)
         .containsExactlyElementsOf(ids.subList(0, 2));
     assertThat(http.get("/v1/queues/peeked/peek?max_messages=3").json().get("messages").size())

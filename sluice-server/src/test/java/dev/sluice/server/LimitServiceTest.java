@@ -53,14 +53,14 @@ class LimitServiceTest {
         .limits()
         .setLimit(
             SetLimitRequest.newBuilder()
-                .setLimit(Limit.newBuilder().setKey(key).setRatePerSecond(rate).setBurst(burst))
+                .setLimit(Limit.newBuilder().setName(key).setRatePerSecond(rate).setBurst(burst))
                 .build());
   }
 
   private static DecideRequest request(String... keys) {
     DecideRequest.Builder request = DecideRequest.newBuilder();
     for (String key : keys) {
-      request.addCosts(Cost.newBuilder().setKey(key));
+      request.addCosts(Cost.newBuilder().setLimitName(key));
     }
     return request.build();
   }
@@ -76,7 +76,7 @@ class LimitServiceTest {
     assertThat(decide(request("mail")).getOutcome()).isEqualTo(Outcome.GRANTED);
     Decision denied = decide(request("mail"));
     assertThat(denied.getOutcome()).isEqualTo(Outcome.DENIED);
-    assertThat(denied.getBindingKey()).isEqualTo("mail");
+    assertThat(denied.getLimitName()).isEqualTo("mail");
     assertThat(denied.getRetryAfterNs()).isBetween(900_000_000_000L, 1_000_000_000_000L);
   }
 
@@ -87,9 +87,11 @@ class LimitServiceTest {
     assertThat(decide(request("a", "b")).getOutcome()).isEqualTo(Outcome.GRANTED);
     Decision depleted = decide(request("a", "b"));
     assertThat(depleted.getOutcome()).isEqualTo(Outcome.DEPLETED);
-    assertThat(depleted.getBindingKey()).isEqualTo("b");
+    assertThat(depleted.getLimitName()).isEqualTo("b");
     DecideRequest four =
-        DecideRequest.newBuilder().addCosts(Cost.newBuilder().setKey("a").setTokens(4)).build();
+        DecideRequest.newBuilder()
+            .addCosts(Cost.newBuilder().setLimitName("a").setTokens(4))
+            .build();
     assertThat(decide(four).getOutcome()).isEqualTo(Outcome.GRANTED);
   }
 
@@ -97,16 +99,18 @@ class LimitServiceTest {
   void moreThanTheBurst_isImpossible() {
     set("a", 1, 5);
     DecideRequest six =
-        DecideRequest.newBuilder().addCosts(Cost.newBuilder().setKey("a").setTokens(6)).build();
+        DecideRequest.newBuilder()
+            .addCosts(Cost.newBuilder().setLimitName("a").setTokens(6))
+            .build();
     Decision never = decide(six);
     assertThat(never.getOutcome()).isEqualTo(Outcome.IMPOSSIBLE);
-    assertThat(never.getBurst()).isEqualTo(5);
+    assertThat(never.getCapacity()).isEqualTo(5);
   }
 
   @Test
   void dryRun_takesNothing() {
     set("a", 0, 1);
-    DecideRequest dry = request("a").toBuilder().setDryRun(true).build();
+    DecideRequest dry = request("a").toBuilder().setPeek(true).build();
     assertThat(decide(dry).getOutcome()).isEqualTo(Outcome.GRANTED);
     assertThat(decide(dry).getOutcome()).isEqualTo(Outcome.GRANTED);
     assertThat(decide(request("a")).getOutcome()).isEqualTo(Outcome.GRANTED);
@@ -120,8 +124,8 @@ class LimitServiceTest {
     assertThat(decide(request("tenant:b")).getOutcome()).isEqualTo(Outcome.GRANTED);
     assertThat(decide(request("tenant:a")).getOutcome()).isEqualTo(Outcome.DEPLETED);
     var limits = server.limits().listLimits(ListLimitsRequest.getDefaultInstance());
-    assertThat(limits.getLimitsList()).extracting(Limit::getKey).containsExactly("tenant:*");
-    RemoveLimitRequest remove = RemoveLimitRequest.newBuilder().setKey("tenant:*").build();
+    assertThat(limits.getLimitsList()).extracting(Limit::getName).containsExactly("tenant:*");
+    RemoveLimitRequest remove = RemoveLimitRequest.newBuilder().setName("tenant:*").build();
     server.limits().removeLimit(remove);
     assertRefused(() -> decide(request("tenant:a")), Status.Code.NOT_FOUND, "tenant:a");
     assertRefused(() -> server.limits().removeLimit(remove), Status.Code.NOT_FOUND, "tenant:*");
@@ -134,9 +138,11 @@ class LimitServiceTest {
         () -> decide(request()), Status.Code.INVALID_ARGUMENT, "costs must name at least one key");
     assertRefused(() -> decide(request("")), Status.Code.INVALID_ARGUMENT, "key must have");
     assertRefused(() -> decide(request("none")), Status.Code.NOT_FOUND, "none");
-    assertRefused(() -> decide(request("a", "a")), Status.Code.INVALID_ARGUMENT, "named once");
+    assertRefused(() -> decide(request("a", "a")), Status.Code.INVALID_ARGUMENT, "each limit once");
     DecideRequest negative =
-        DecideRequest.newBuilder().addCosts(Cost.newBuilder().setKey("a").setTokens(-1)).build();
+        DecideRequest.newBuilder()
+            .addCosts(Cost.newBuilder().setLimitName("a").setTokens(-1))
+            .build();
     assertRefused(() -> decide(negative), Status.Code.INVALID_ARGUMENT, "-1");
     assertRefused(() -> set("a", Double.NaN, 1), Status.Code.INVALID_ARGUMENT, "NaN");
     assertRefused(() -> set("a", -1, 1), Status.Code.INVALID_ARGUMENT, "-1");

@@ -74,7 +74,7 @@ final class ProperRequestsTest {
       strings = {
         "sluice.v1.Queues/Enqueue",
         "sluice.v1.Limits/Decide",
-        "sluice.v1.Admin/ListKeys",
+        "sluice.v1.Admin/ListApiKeys",
         "fila.v1.FilaService/Enqueue",
         "fila.v1.FilaAdmin/CreateQueue",
         "grpc.health.v1.Health/Check"

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 import com.google.protobuf.ByteString;
+import dev.sluice.proto.v1.BrowseMessagesRequest;
 import dev.sluice.proto.v1.CreateQueueRequest;
 import dev.sluice.proto.v1.DeleteQueueRequest;
 import dev.sluice.proto.v1.Delivery;
@@ -14,8 +15,7 @@ import dev.sluice.proto.v1.GetQueueRequest;
 import dev.sluice.proto.v1.GetQueueResponse;
 import dev.sluice.proto.v1.ListQueuesRequest;
 import dev.sluice.proto.v1.ListQueuesResponse;
-import dev.sluice.proto.v1.NewMessage;
-import dev.sluice.proto.v1.PeekMessagesRequest;
+import dev.sluice.proto.v1.Message;
 import dev.sluice.proto.v1.PurgeQueueRequest;
 import dev.sluice.proto.v1.QueueConfig;
 import dev.sluice.proto.v1.QueueStats;
@@ -60,8 +60,8 @@ final class QueueServiceTest {
         .build();
   }
 
-  static NewMessage.Builder message(String payload) {
-    return NewMessage.newBuilder().setPayload(ByteString.copyFromUtf8(payload));
+  static Message.Builder message(String payload) {
+    return Message.newBuilder().setPayload(ByteString.copyFromUtf8(payload));
   }
 
   private List<Delivery> receive(String queue, int most) {
@@ -84,7 +84,7 @@ final class QueueServiceTest {
   }
 
   private static Settlement.Builder of(Delivery delivery) {
-    return Settlement.newBuilder().setId(delivery.getId()).setLease(delivery.getLease());
+    return Settlement.newBuilder().setId(delivery.getId()).setLeaseToken(delivery.getLeaseToken());
   }
 
   private static Settlement.Builder ack(Delivery delivery) {
@@ -102,12 +102,12 @@ final class QueueServiceTest {
   @Test
   void message_goesInAndOut_asItWasGiven() {
     server.createQueue("q");
-    NewMessage message =
+    Message message =
         message("hello")
             .putHeaders("a", "b")
             .setFairnessKey("tenant")
             .setWeight(3)
-            .putThrottles("mail", 1)
+            .putThrottleKeys("mail", 1)
             .build();
     String id =
         server
@@ -143,7 +143,7 @@ final class QueueServiceTest {
     server.queues().enqueue(messages("q", 1));
     Delivery delivery = receive("q", 1).get(0);
     Settlement.Builder extend =
-        of(delivery).setExtend(Settlement.Extend.newBuilder().setLeaseMs(60_000));
+        of(delivery).setExtend(Settlement.Extend.newBuilder().setLeaseTimeoutMs(60_000));
     assertThat(settle("q", extend).hasError()).isFalse();
     Settlement.Builder release = of(delivery).setRelease(Settlement.Release.getDefaultInstance());
     assertThat(settle("q", release).hasError()).isFalse();
@@ -162,13 +162,13 @@ final class QueueServiceTest {
     settle("q", of(old).setRelease(Settlement.Release.getDefaultInstance()));
     Delivery delivery = receive("q", 1).get(0);
     assertThat(settle("q", ack(old)).hasError()).isTrue();
-    assertThat(settle("q", ack(delivery).clearLease()).hasError()).isFalse();
+    assertThat(settle("q", ack(delivery).clearLeaseToken()).hasError()).isFalse();
   }
 
   @Test
   void queue_isCreated_updated_listed_andDeleted() {
     QueueConfig config =
-        QueueConfig.newBuilder().setLeaseMs(5_000).setDurability(Durability.OS).build();
+        QueueConfig.newBuilder().setLeaseTimeoutMs(5_000).setDurability(Durability.OS).build();
     server.createQueue("q", config);
     GetQueueResponse found =
         server.queues().getQueue(GetQueueRequest.newBuilder().setName("q").build());
@@ -255,19 +255,19 @@ final class QueueServiceTest {
     var dead =
         server
             .queues()
-            .peekMessages(PeekMessagesRequest.newBuilder().setQueue("q.dlq").build())
+            .browseMessages(BrowseMessagesRequest.newBuilder().setQueue("q.dlq").build())
             .getMessages(0);
     assertThat(dead.getPayloadSize()).isEqualTo(2);
-    assertThat(dead.getPayloadCut()).isFalse();
-    PeekMessagesRequest little =
-        PeekMessagesRequest.newBuilder()
+    assertThat(dead.getPayloadTruncated()).isFalse();
+    BrowseMessagesRequest little =
+        BrowseMessagesRequest.newBuilder()
             .setQueue("q.dlq")
             .setFrom(dead.getId())
             .setMaxPayloadBytes(1)
             .build();
-    var cut = server.queues().peekMessages(little).getMessages(0);
+    var cut = server.queues().browseMessages(little).getMessages(0);
     assertThat(cut.getPayload().toStringUtf8()).isEqualTo("m");
-    assertThat(cut.getPayloadCut()).isTrue();
+    assertThat(cut.getPayloadTruncated()).isTrue();
     assertThat(dead.getDeadLetter().getReason()).isEqualTo("MAX_ATTEMPTS");
     assertThat(dead.getDeadLetter().getError()).isEqualTo("broken");
     assertThat(dead.getDeadLetter().getId()).isEqualTo(delivery.getId());
@@ -303,7 +303,7 @@ final class QueueServiceTest {
     assertRefused(
         () -> server.createQueue(".."), Status.Code.INVALID_ARGUMENT, "must not be . or ..");
     assertRefused(
-        () -> server.createQueue("l", QueueConfig.newBuilder().setLeaseMs(-1).build()),
+        () -> server.createQueue("l", QueueConfig.newBuilder().setLeaseTimeoutMs(-1).build()),
         Status.Code.INVALID_ARGUMENT,
         "leaseTimeout");
     assertRefused(

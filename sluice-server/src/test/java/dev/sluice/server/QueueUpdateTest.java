@@ -240,7 +240,7 @@ final class QueueUpdateTest {
   void updateQueue_withAMask_changesTheNamedFields_ifTheRevisionIsThePresentOne() {
     GetQueueResponse before = queue();
     QueueConfig.Builder wanted =
-        QueueConfig.newBuilder().setMaxDepth(9).setLeaseMs(9_000).setMaxAttempts(0);
+        QueueConfig.newBuilder().setMaxDepth(9).setLeaseTimeoutMs(9_000).setMaxAttempts(0);
     UpdateQueueRequest request =
         update(wanted, "max_depth", "max_attempts", "on_failure")
             .setRevision(before.getRevision())

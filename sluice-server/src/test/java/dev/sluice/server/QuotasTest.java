@@ -16,7 +16,7 @@ import dev.sluice.governor.TokenRequest;
 import dev.sluice.governor.WaitingListConfig;
 import dev.sluice.proto.v1.ConsumeRequest;
 import dev.sluice.proto.v1.ConsumeResponse;
-import dev.sluice.proto.v1.CreateKeyResponse;
+import dev.sluice.proto.v1.CreateApiKeyResponse;
 import dev.sluice.server.auth.AccountQuotas;
 import dev.sluice.server.auth.ApiKey;
 import dev.sluice.server.auth.ApiKeyAuthenticator;
@@ -366,16 +366,19 @@ final class QuotasTest {
   @Test
   void eventStreams_areFewForOneKey_andNoneWithoutPermissions() throws IOException {
     try (KeyedServer server = new KeyedServer(dir)) {
-      CreateKeyResponse admin = server.create("admin:a.*");
+      CreateApiKeyResponse admin = server.create("admin:a.*");
       String child =
-          server.admin(admin.getKey()).createKey(KeyedServer.request("admin:a.*").build()).getKey();
-      assertThat(statusOf(listen(server, server.create().getKey()))).contains(" 403 ");
+          server
+              .admin(admin.getSecret())
+              .createApiKey(KeyedServer.request("admin:a.*").build())
+              .getSecret();
+      assertThat(statusOf(listen(server, server.create().getSecret()))).contains(" 403 ");
       List<Socket> open = new ArrayList<>();
       for (int i = 0; i < AccountQuotas.MAX_EVENT_STREAMS_OF_ACCOUNT; i++) {
-        open.add(listen(server, i % 2 == 0 ? admin.getKey() : child));
+        open.add(listen(server, i % 2 == 0 ? admin.getSecret() : child));
         assertThat(statusOf(open.get(i))).contains(" 200 ");
       }
-      assertThat(statusOf(listen(server, admin.getKey()))).contains(" 429 ");
+      assertThat(statusOf(listen(server, admin.getSecret()))).contains(" 429 ");
       assertThat(statusOf(listen(server, child))).contains(" 429 ");
       assertThat(statusOf(listen(server, KeyedServer.BOOTSTRAP))).contains(" 200 ");
       open.get(0).close();

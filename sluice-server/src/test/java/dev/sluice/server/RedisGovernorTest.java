@@ -7,7 +7,7 @@ import dev.sluice.proto.v1.ListQueuesRequest;
 import dev.sluice.proto.v1.QueuesGrpc;
 import dev.sluice.proto.v1.RequestTokensRequest;
 import dev.sluice.proto.v1.RequestTokensResponse;
-import dev.sluice.proto.v1.TokenOutcome.OutcomeCase;
+import dev.sluice.proto.v1.TokenDecision.DecisionCase;
 import dev.sluice.proto.v1.TokenRequest;
 import dev.sluice.proto.v1.WatchTicketRequest;
 import dev.sluice.proto.v1.WatchTicketResponse;
@@ -99,7 +99,7 @@ final class RedisGovernorTest {
     there
         .streams()
         .watchTicket(WatchTicketRequest.newBuilder().setTicket(idOf(ticket)).build(), stream);
-    assertThat(stream.next().getOutcome().getQueued().getQueuePosition()).isEqualTo(1);
+    assertThat(stream.next().getDecision().getQueued().getQueuePosition()).isEqualTo(1);
     CompletableFuture<String> events =
         there
             .http
@@ -109,7 +109,7 @@ final class RedisGovernorTest {
             .thenApply(reply -> reply.body());
     there.awaitWaiting(2);
     here.settle(first, 10);
-    assertThat(stream.next().getOutcome().getGranted().getTokens()).isEqualTo(20);
+    assertThat(stream.next().getDecision().getGranted().getTokens()).isEqualTo(20);
     assertThat(stream.end().isOk()).isTrue();
     assertThat(events.join()).contains("event:standing").contains("event:granted");
     there.awaitWaiting(0);
@@ -275,7 +275,7 @@ final class RedisGovernorTest {
     }
     asked.forEach(each -> assertThat(each.join().status()).isEqualTo(200));
     for (Recorded<RequestTokensResponse> call : calls) {
-      assertThat(call.next().getOutcome().getOutcomeCase()).isEqualTo(OutcomeCase.GRANTED);
+      assertThat(call.next().getDecision().getDecisionCase()).isEqualTo(DecisionCase.GRANTED);
     }
   }
 

@@ -156,7 +156,7 @@ final class RedisLimitsTest {
         .isEqualTo(2);
     assertThat(there.delete("/v1/limits/k").status()).isEqualTo(204);
     Awaitility.await().until(() -> decide(here, "\"k\":1").status() == 404);
-    RemoveLimitRequest again = RemoveLimitRequest.newBuilder().setKey("k").build();
+    RemoveLimitRequest again = RemoveLimitRequest.newBuilder().setName("k").build();
     assertRefused(
         () -> one.limits().removeLimit(again), Status.Code.NOT_FOUND, "limit of that key");
   }

@@ -45,7 +45,7 @@ final class RedisOutageTest {
   private static final Duration BOUND = Duration.ofSeconds(2);
 
   private static final DecideRequest ONE =
-      DecideRequest.newBuilder().addCosts(Cost.newBuilder().setKey("k")).build();
+      DecideRequest.newBuilder().addCosts(Cost.newBuilder().setLimitName("k")).build();
 
   @TempDir private Path dir;
 
@@ -59,7 +59,7 @@ final class RedisOutageTest {
         .limits()
         .setLimit(
             SetLimitRequest.newBuilder()
-                .setLimit(Limit.newBuilder().setKey("k").setRatePerSecond(rate).setBurst(burst))
+                .setLimit(Limit.newBuilder().setName("k").setRatePerSecond(rate).setBurst(burst))
                 .build());
   }
 

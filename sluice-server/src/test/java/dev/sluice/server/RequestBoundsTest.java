@@ -64,8 +64,8 @@ final class RequestBoundsTest {
           "sluice.v1.Queues/Enqueue", "queue: 'q'",
           "sluice.v1.Queues/EnqueueStream", "queue: 'q'",
           "sluice.v1.Queues/Settle", "queue: 'q'",
-          "sluice.v1.Governor/ReportAnswer", "model: 'deepseek-r1' status: 200",
-          "sluice.v1.Admin/CreateKey", "name: 'k'",
+          "sluice.v1.Governor/ReportFeedback", "model: 'deepseek-r1' status: 200",
+          "sluice.v1.Admin/CreateApiKey", "name: 'k'",
           "sluice.v1.Admin/SetPermissions", "id: 'none'",
           "fila.v1.FilaService/Enqueue", "queue: 'q'",
           "fila.v1.FilaAdmin/SetAcl", "key_id: 'none'");

@@ -6,7 +6,7 @@ import dev.sluice.proto.v1.CreateQueueRequest;
 import dev.sluice.proto.v1.Delivery;
 import dev.sluice.proto.v1.EnqueueRequest;
 import dev.sluice.proto.v1.GetQueueRequest;
-import dev.sluice.proto.v1.NewMessage;
+import dev.sluice.proto.v1.Message;
 import dev.sluice.proto.v1.QueueStats;
 import dev.sluice.proto.v1.QueuesGrpc;
 import dev.sluice.proto.v1.ReceiveRequest;
@@ -75,7 +75,7 @@ final class RequestWorkTest {
   private EnqueueRequest messages(int count) {
     return EnqueueRequest.newBuilder()
         .setQueue("q")
-        .addAllMessages(Collections.nCopies(count, NewMessage.getDefaultInstance()))
+        .addAllMessages(Collections.nCopies(count, Message.getDefaultInstance()))
         .build();
   }
 
@@ -85,7 +85,7 @@ final class RequestWorkTest {
       request.addSettlements(
           Settlement.newBuilder()
               .setId(each.getId())
-              .setLease(each.getLease())
+              .setLeaseToken(each.getLeaseToken())
               .setNack(Settlement.Nack.getDefaultInstance()));
     }
     return request.build();

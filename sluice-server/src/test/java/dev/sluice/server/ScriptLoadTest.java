@@ -4,7 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import com.google.protobuf.ByteString;
 import dev.sluice.proto.v1.EnqueueRequest;
-import dev.sluice.proto.v1.NewMessage;
+import dev.sluice.proto.v1.Message;
 import dev.sluice.proto.v1.QueueConfig;
 import dev.sluice.proto.v1.RedriveRequest;
 import io.grpc.Status;
@@ -68,7 +68,7 @@ final class ScriptLoadTest {
   }
 
   private static EnqueueRequest grpc(String queue, int messages) {
-    NewMessage message = NewMessage.newBuilder().setPayload(ByteString.copyFromUtf8("x")).build();
+    Message message = Message.newBuilder().setPayload(ByteString.copyFromUtf8("x")).build();
     return EnqueueRequest.newBuilder()
         .setQueue(queue)
         .addAllMessages(Collections.nCopies(messages, message))
@@ -143,7 +143,7 @@ final class ScriptLoadTest {
                     .redrive(
                         RedriveRequest.newBuilder()
                             .setDeadLetterQueue("source.dlq")
-                            .setRunScript(true)
+                            .setRunHook(true)
                             .build())
                     .getRedriven());
     Set<String> seen = new TreeSet<>();

@@ -6,7 +6,7 @@ import com.google.protobuf.ByteString;
 import dev.sluice.proto.v1.ConsumeRequest;
 import dev.sluice.proto.v1.EnqueueRequest;
 import dev.sluice.proto.v1.EnqueueStreamRequest;
-import dev.sluice.proto.v1.NewMessage;
+import dev.sluice.proto.v1.Message;
 import dev.sluice.proto.v1.QueuesGrpc;
 import dev.sluice.proto.v1.Settlement;
 import io.grpc.CallOptions;
@@ -35,10 +35,7 @@ final class SilentReaderTest {
 
   private static final int BATCH = 1_000;
   private static final EnqueueRequest ONE =
-      EnqueueRequest.newBuilder()
-          .setQueue("q")
-          .addMessages(NewMessage.getDefaultInstance())
-          .build();
+      EnqueueRequest.newBuilder().setQueue("q").addMessages(Message.getDefaultInstance()).build();
 
   private static TestServer server;
 
@@ -94,7 +91,7 @@ final class SilentReaderTest {
       unknown.addSettlements(
           Settlement.newBuilder()
               .setId(new UUID(0, i).toString())
-              .setLease("1.1")
+              .setLeaseToken("1.1")
               .setAck(Settlement.Ack.getDefaultInstance()));
     }
     ConsumeRequest settle = ConsumeRequest.newBuilder().setSettle(unknown).build();
@@ -103,8 +100,7 @@ final class SilentReaderTest {
 
   @Test
   void enqueueing_stops() throws InterruptedException {
-    NewMessage message =
-        NewMessage.newBuilder().setPayload(ByteString.copyFrom(new byte[100])).build();
+    Message message = Message.newBuilder().setPayload(ByteString.copyFrom(new byte[100])).build();
     EnqueueStreamRequest batch =
         EnqueueStreamRequest.newBuilder()
             .setQueue("q")

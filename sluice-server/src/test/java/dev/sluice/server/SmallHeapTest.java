@@ -7,7 +7,7 @@ import dev.sluice.proto.v1.ConsumeRequest;
 import dev.sluice.proto.v1.ConsumeResponse;
 import dev.sluice.proto.v1.EnqueueRequest;
 import dev.sluice.proto.v1.EnqueueResponse;
-import dev.sluice.proto.v1.NewMessage;
+import dev.sluice.proto.v1.Message;
 import dev.sluice.proto.v1.QueuesGrpc;
 import dev.sluice.proto.v1.ReceiveRequest;
 import io.grpc.CallOptions;
@@ -150,8 +150,8 @@ final class SmallHeapTest {
     assertThat(server.isAlive()).isTrue();
   }
 
-  private static NewMessage message(int bytes) {
-    return NewMessage.newBuilder().setPayload(ByteString.copyFrom(new byte[bytes])).build();
+  private static Message message(int bytes) {
+    return Message.newBuilder().setPayload(ByteString.copyFrom(new byte[bytes])).build();
   }
 
   /** A stream that may have a thousand messages and reads none. */

@@ -11,7 +11,7 @@ import dev.sluice.proto.v1.Delivery;
 import dev.sluice.proto.v1.EnqueueRequest;
 import dev.sluice.proto.v1.GetQueueRequest;
 import dev.sluice.proto.v1.ListThrottlesRequest;
-import dev.sluice.proto.v1.NewMessage;
+import dev.sluice.proto.v1.Message;
 import dev.sluice.proto.v1.QueueConfig;
 import dev.sluice.proto.v1.QueuesGrpc;
 import dev.sluice.proto.v1.ReceiveRequest;
@@ -58,7 +58,7 @@ final class ThrottledReceiveTest {
   @BeforeEach
   void start() throws IOException {
     server = TestServer.start(dir);
-    QueueConfig config = QueueConfig.newBuilder().setLeaseMs(LEASE.toMillis()).build();
+    QueueConfig config = QueueConfig.newBuilder().setLeaseTimeoutMs(LEASE.toMillis()).build();
     server.createQueue("q", config);
     server.createQueue("other", config);
   }
@@ -86,10 +86,9 @@ final class ThrottledReceiveTest {
   }
 
   private void enqueue(String queue, int count, int bytes) {
-    NewMessage.Builder message =
-        NewMessage.newBuilder().setPayload(ByteString.copyFrom(new byte[bytes]));
+    Message.Builder message = Message.newBuilder().setPayload(ByteString.copyFrom(new byte[bytes]));
     if (queue.equals("q")) {
-      message.putThrottles("t", 1);
+      message.putThrottleKeys("t", 1);
     }
     server
         .queues()

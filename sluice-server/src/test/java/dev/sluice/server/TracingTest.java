@@ -121,7 +121,9 @@ final class TracingTest {
                       .header("traceparent", CONTEXT)
                       .header("tracestate", state));
               http.send(
-                  http.request("/short").header("traceparent", CONTEXT).header("tracestate", "a=1"));
+                  http.request("/short")
+                      .header("traceparent", CONTEXT)
+                      .header("tracestate", "a=1"));
             });
     assertThat(spans).hasSize(2);
     assertThat(spans.get(0).attributes().get("url.path")).hasSize(1_024);

@@ -8,7 +8,7 @@ import com.google.protobuf.ByteString;
 import dev.sluice.proto.v1.CreateQueueRequest;
 import dev.sluice.proto.v1.EnqueueRequest;
 import dev.sluice.proto.v1.ListQueuesRequest;
-import dev.sluice.proto.v1.NewMessage;
+import dev.sluice.proto.v1.Message;
 import dev.sluice.proto.v1.QueuesGrpc;
 import dev.sluice.server.fila.v1.ConsumeRequest;
 import io.grpc.ManagedChannel;
@@ -180,7 +180,7 @@ final class TransportLimitsTest {
   private static EnqueueRequest message(int bytes) {
     return EnqueueRequest.newBuilder()
         .setQueue("q")
-        .addMessages(NewMessage.newBuilder().setPayload(ByteString.copyFrom(new byte[bytes])))
+        .addMessages(Message.newBuilder().setPayload(ByteString.copyFrom(new byte[bytes])))
         .build();
   }
 

@@ -8,13 +8,13 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 import com.google.protobuf.ByteString;
+import dev.sluice.proto.v1.BrowseMessagesRequest;
 import dev.sluice.proto.v1.ConsumeRequest;
 import dev.sluice.proto.v1.CreateQueueRequest;
 import dev.sluice.proto.v1.Delivery;
 import dev.sluice.proto.v1.EnqueueRequest;
 import dev.sluice.proto.v1.GetQueueRequest;
-import dev.sluice.proto.v1.NewMessage;
-import dev.sluice.proto.v1.PeekMessagesRequest;
+import dev.sluice.proto.v1.Message;
 import dev.sluice.proto.v1.QueuesGrpc;
 import dev.sluice.proto.v1.ReceiveRequest;
 import dev.sluice.server.transport.MemoryBudgets;
@@ -46,7 +46,7 @@ final class UnreadAnswersTest {
   private static final int MEBIBYTE = 1 << 20;
   private static final int MAX = 16 * MEBIBYTE;
   private static final byte[] NO_WINDOW = {0, 4, 0, 0, 0, 0};
-  private static final String PEEK = "/sluice.v1.Queues/PeekMessages";
+  private static final String BROWSE = "/sluice.v1.Queues/BrowseMessages";
   private static final String GET_QUEUE = "/sluice.v1.Queues/GetQueue";
   private static final String CONSUME = "/sluice.v1.Queues/Consume";
 
@@ -86,12 +86,12 @@ final class UnreadAnswersTest {
   private void fill(String queue, int messages) {
     var made = operator().createQueue(CreateQueueRequest.newBuilder().setName(queue).build());
     assertThat(made).isNotNull();
-    NewMessage message =
-        NewMessage.newBuilder().setPayload(ByteString.copyFrom(new byte[MEBIBYTE - 1_000])).build();
+    Message message =
+        Message.newBuilder().setPayload(ByteString.copyFrom(new byte[MEBIBYTE - 1_000])).build();
     assertThat(enqueue(queue, Collections.nCopies(messages, message))).isEqualTo(messages);
   }
 
-  private int enqueue(String queue, List<NewMessage> messages) {
+  private int enqueue(String queue, List<Message> messages) {
     return operator()
         .enqueue(EnqueueRequest.newBuilder().setQueue(queue).addAllMessages(messages).build())
         .getIdsCount();
@@ -111,7 +111,7 @@ final class UnreadAnswersTest {
   }
 
   private static byte[] peek(String queue, int messages) {
-    return PeekMessagesRequest.newBuilder()
+    return BrowseMessagesRequest.newBuilder()
         .setQueue(queue)
         .setMaxMessages(messages)
         .build()
@@ -149,10 +149,10 @@ final class UnreadAnswersTest {
   @Test
   void unaryAnswer_countsUntilItIsRead() throws IOException {
     RawHttp2 client = silentGrpc();
-    client.send(call(1, PEEK, KeyedServer.BOOTSTRAP, peek("a.q", 1)));
+    client.send(call(1, BROWSE, KeyedServer.BOOTSTRAP, peek("a.q", 1)));
     await().until(() -> answers.used() > MEBIBYTE - 1_000);
     // Another call gives back its own memory, but not that of the unread answer.
-    assertThat(enqueue("good", List.of(NewMessage.getDefaultInstance()))).isEqualTo(1);
+    assertThat(enqueue("good", List.of(Message.getDefaultInstance()))).isEqualTo(1);
     assertThat(answers.used()).isBetween(MEBIBYTE - 1_000L, MEBIBYTE + 1_000L);
     byte[] much = {0, 32, 0, 0};
     client.send(
@@ -164,7 +164,7 @@ final class UnreadAnswersTest {
   @Test
   void unaryAnswer_ofAClientThatLeaves_isGivenBack() throws IOException {
     RawHttp2 client = silentGrpc();
-    client.send(call(1, PEEK, KeyedServer.BOOTSTRAP, peek("a.q", 1)));
+    client.send(call(1, BROWSE, KeyedServer.BOOTSTRAP, peek("a.q", 1)));
     await().until(() -> answers.used() > 0);
     client.close();
     await().until(() -> answers.used() == 0);
@@ -189,14 +189,14 @@ final class UnreadAnswersTest {
   /** Lists of fairness keys stand for all lists. */
   @Test
   void listsOnBothWires_areBounded() throws IOException {
-    List<NewMessage> tenants = new ArrayList<>();
+    List<Message> tenants = new ArrayList<>();
     for (int i = 0; i < 10_000; i++) {
       // Written as two characters each.
       String quotes = "\"".repeat(250);
-      tenants.add(NewMessage.newBuilder().setFairnessKey("%06d".formatted(i) + quotes).build());
+      tenants.add(Message.newBuilder().setFairnessKey("%06d".formatted(i) + quotes).build());
     }
     assertThat(enqueue("good", tenants)).isEqualTo(10_000);
-    String reader = server.create("read:good").getKey();
+    String reader = server.create("read:good").getSecret();
     RawHttp2 client = silentGrpc();
     byte[] stats = GetQueueRequest.newBuilder().setName("good").build().toByteArray();
     client.send(call(1, GET_QUEUE, reader, stats));
@@ -219,21 +219,21 @@ final class UnreadAnswersTest {
 
   @Test
   void slowReader_leavesOthersTheirShare() throws IOException {
-    String reader = server.create("read:a.q").getKey();
+    String reader = server.create("read:a.q").getSecret();
     silentHttp("/v1/queues/a.q/peek?max_messages=100", reader);
     await().until(() -> answers.used() > 8 * MEBIBYTE);
-    assertThat(receive(server.create("consume:good").getKey(), "good")).hasSize(1);
+    assertThat(receive(server.create("consume:good").getSecret(), "good")).hasSize(1);
   }
 
   @Test
   void slowReaders_areCutWhenMemoryIsShort() throws IOException {
     RawHttp2 grpc = silentGrpc();
-    grpc.send(call(1, PEEK, server.create("read:a.q").getKey(), peek("a.q", 100)));
+    grpc.send(call(1, BROWSE, server.create("read:a.q").getSecret(), peek("a.q", 100)));
     await().until(() -> answers.used() > 7 * MEBIBYTE);
     Socket http =
-        silentHttp("/v1/queues/b.q/peek?max_messages=100", server.create("read:b.q").getKey());
+        silentHttp("/v1/queues/b.q/peek?max_messages=100", server.create("read:b.q").getSecret());
     await().until(() -> answers.used() > 17 * MEBIBYTE);
-    String consumer = server.create("consume:good").getKey();
+    String consumer = server.create("consume:good").getSecret();
     assertThat(KeyedServer.codeOf(() -> receive(consumer, "good")))
         .isEqualTo(Status.Code.UNAVAILABLE);
     now.addAndGet(ResponseMemoryBudget.PATIENCE_NANOS);
@@ -242,20 +242,20 @@ final class UnreadAnswersTest {
     // The refused call has changed nothing.
     assertThat(received.get(0).getAttempts()).isZero();
     assertClosed(http);
-    silentGrpc().send(call(1, PEEK, server.create("read:b.q").getKey(), peek("b.q", 100)));
+    silentGrpc().send(call(1, BROWSE, server.create("read:b.q").getSecret(), peek("b.q", 100)));
     await().until(() -> answers.used() > 15 * MEBIBYTE);
     fill("more", 1);
-    assertThat(receive(server.create("consume:more").getKey(), "more")).hasSize(1);
+    assertThat(receive(server.create("consume:more").getSecret(), "more")).hasSize(1);
     assertThat(grpc.untilClosed()).anyMatch(frame -> frame.text().contains("answers_not_read"));
   }
 
   /** The call was executed, so it must not be answered as if it was not. */
   @Test
   void answerOfAnExecutedCall_isNotRefused() throws IOException {
-    silentHttp("/v1/queues/a.q/peek?max_messages=100", server.create("read:a.q").getKey());
-    silentHttp("/v1/queues/b.q/peek?max_messages=100", server.create("read:b.q").getKey());
+    silentHttp("/v1/queues/a.q/peek?max_messages=100", server.create("read:a.q").getSecret());
+    silentHttp("/v1/queues/b.q/peek?max_messages=100", server.create("read:b.q").getSecret());
     await().until(() -> answers.used() > MAX);
-    List<NewMessage> many = Collections.nCopies(10_000, NewMessage.getDefaultInstance());
+    List<Message> many = Collections.nCopies(10_000, Message.getDefaultInstance());
     for (int i = 0; i < 5; i++) {
       assertThat(enqueue("good", many)).isEqualTo(10_000);
     }
@@ -265,15 +265,15 @@ final class UnreadAnswersTest {
   @Test
   void peekWithoutRoom_isRefusedAtOnce() throws IOException {
     RawHttp2 client = silentGrpc();
-    String reader = server.create("read:a.q").getKey();
+    String reader = server.create("read:a.q").getSecret();
     for (int stream = 1; stream < 160; stream += 2) {
-      client.send(call(stream, PEEK, reader, peek("a.q", 10)));
+      client.send(call(stream, BROWSE, reader, peek("a.q", 10)));
     }
     await().until(() -> answers.used() > 7 * MEBIBYTE);
     assertThat(answers.used()).isLessThanOrEqualTo(9 * MEBIBYTE);
-    PeekMessagesRequest again =
-        PeekMessagesRequest.newBuilder().setQueue("a.q").setMaxMessages(10).build();
-    Status refused = KeyedServer.statusOf(() -> server.queues(reader).peekMessages(again));
+    BrowseMessagesRequest again =
+        BrowseMessagesRequest.newBuilder().setQueue("a.q").setMaxMessages(10).build();
+    Status refused = KeyedServer.statusOf(() -> server.queues(reader).browseMessages(again));
     assertThat(refused.getCode()).isEqualTo(Status.Code.UNAVAILABLE);
     assertThat(refused.getDescription()).contains("no memory for messages");
   }

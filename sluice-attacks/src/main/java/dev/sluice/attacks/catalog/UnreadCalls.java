@@ -59,7 +59,7 @@ final class UnreadCalls extends Attack {
 
   static UnreadCalls peeks() {
     Proto request = new Proto().text(1, LARGE).number(2, 1_000);
-    return grpc("grpc-unread-peeks", LARGE, Grpc.PEEK, request);
+    return grpc("grpc-unread-peeks", LARGE, Grpc.BROWSE, request);
   }
 
   /** Each lease lasts a second: the next call gets the same messages. */

@@ -16,7 +16,7 @@ public final class Grpc {
   public static final String ENQUEUE = "/sluice.v1.Queues/Enqueue";
   public static final String ENQUEUE_STREAM = "/sluice.v1.Queues/EnqueueStream";
   public static final String RECEIVE = "/sluice.v1.Queues/Receive";
-  public static final String PEEK = "/sluice.v1.Queues/PeekMessages";
+  public static final String BROWSE = "/sluice.v1.Queues/BrowseMessages";
   public static final String GET_QUEUE = "/sluice.v1.Queues/GetQueue";
   public static final String CONSUME = "/sluice.v1.Queues/Consume";
   public static final String SETTLE = "/sluice.v1.Queues/Settle";

@@ -54,14 +54,14 @@ public final class DecisionStream {
   }
 
   public CompletableFuture<LimitDecision> decide(Map<String, Long> costs, boolean dryRun) {
-    DecideRequest.Builder request = DecideRequest.newBuilder().setDryRun(dryRun);
+    DecideRequest.Builder request = DecideRequest.newBuilder().setPeek(dryRun);
     costs.forEach(
         (key, tokens) -> {
           if (tokens <= 0) {
             throw new IllegalArgumentException(
                 "tokens must be positive: key=%s, tokens=%d".formatted(key, tokens));
           }
-          request.addCosts(Cost.newBuilder().setKey(key).setTokens(tokens));
+          request.addCosts(Cost.newBuilder().setLimitName(key).setTokens(tokens));
         });
     Pending pending = new Pending(request.build(), new CompletableFuture<>());
     synchronized (this) {
@@ -144,9 +144,9 @@ public final class DecisionStream {
     return switch (wire.getOutcome()) {
       case GRANTED -> new LimitDecision.Granted();
       case DENIED ->
-          new LimitDecision.Denied(wire.getBindingKey(), Duration.ofNanos(wire.getRetryAfterNs()));
-      case DEPLETED -> new LimitDecision.Depleted(wire.getBindingKey());
-      case IMPOSSIBLE -> new LimitDecision.Impossible(wire.getBindingKey(), wire.getBurst());
+          new LimitDecision.Denied(wire.getLimitName(), Duration.ofNanos(wire.getRetryAfterNs()));
+      case DEPLETED -> new LimitDecision.Depleted(wire.getLimitName());
+      case IMPOSSIBLE -> new LimitDecision.Impossible(wire.getLimitName(), wire.getCapacity());
       case OUTCOME_UNSPECIFIED, UNRECOGNIZED ->
           throw new SluiceClientException(
               Code.INTERNAL, "the server gave an unknown outcome: " + wire.getOutcomeValue());

@@ -16,17 +16,18 @@ import java.util.Optional;
 public final class GovernorProtoMapper {
   private GovernorProtoMapper() {}
 
-  public static TokenDecision outcome(dev.sluice.proto.v1.TokenOutcome wire) {
-    return switch (wire.getOutcomeCase()) {
+  public static TokenDecision outcome(dev.sluice.proto.v1.TokenDecision wire) {
+    return switch (wire.getDecisionCase()) {
       case GRANTED -> granted(wire.getGranted());
       case QUEUED -> queued(wire.getQueued());
-      case REFUSED -> refused(wire.getRefused());
-      case OUTCOME_NOT_SET ->
-          throw new SluiceClientException(Code.INTERNAL, "the server gave an unknown outcome");
+      case DENIED -> denied(wire.getDenied());
+      case IMPOSSIBLE -> impossible(wire.getImpossible());
+      case DECISION_NOT_SET ->
+          throw new SluiceClientException(Code.INTERNAL, "the server returned an unknown decision");
     };
   }
 
-  private static TokenDecision.Granted granted(dev.sluice.proto.v1.TokenOutcome.Granted wire) {
+  private static TokenDecision.Granted granted(dev.sluice.proto.v1.TokenDecision.Granted wire) {
     return new TokenDecision.Granted(
         wire.getModel(),
         wire.getPriority(),
@@ -36,7 +37,7 @@ public final class GovernorProtoMapper {
         wire.getReservation());
   }
 
-  private static TokenDecision.Queued queued(dev.sluice.proto.v1.TokenOutcome.Queued wire) {
+  private static TokenDecision.Queued queued(dev.sluice.proto.v1.TokenDecision.Queued wire) {
     return new TokenDecision.Queued(
         wire.getModel(),
         wire.getPriority(),
@@ -53,7 +54,7 @@ public final class GovernorProtoMapper {
     return known ? Optional.of(Duration.ofMillis(millis)) : Optional.empty();
   }
 
-  private static TokenDecision.Denied refused(dev.sluice.proto.v1.TokenOutcome.Refused wire) {
+  private static TokenDecision.Denied denied(dev.sluice.proto.v1.TokenDecision.Denied wire) {
     return new TokenDecision.Denied(
         wire.getModel(),
         wire.getPriority(),
@@ -63,11 +64,21 @@ public final class GovernorProtoMapper {
         wire.getMessage());
   }
 
-  private static TokenDecision.Reason reason(dev.sluice.proto.v1.TokenOutcome.Reason wire) {
+  private static TokenDecision.Denied impossible(
+      dev.sluice.proto.v1.TokenDecision.Impossible wire) {
+    return new TokenDecision.Denied(
+        wire.getModel(),
+        wire.getPriority(),
+        wire.getTokens(),
+        wire.getRemaining(),
+        TokenDecision.Reason.EXCEEDS_CAPACITY,
+        wire.getMessage());
+  }
+
+  private static TokenDecision.Reason reason(dev.sluice.proto.v1.TokenDecision.Reason wire) {
     return switch (wire) {
-      case EXCEEDS_CAPACITY -> TokenDecision.Reason.EXCEEDS_CAPACITY;
-      case LINE_FULL -> TokenDecision.Reason.LINE_FULL;
-      case DEADLINE -> TokenDecision.Reason.DEADLINE;
+      case TOO_MANY_WAITERS -> TokenDecision.Reason.LINE_FULL;
+      case TIMEOUT -> TokenDecision.Reason.DEADLINE;
       case ABANDONED -> TokenDecision.Reason.ABANDONED;
       case CANCELLED -> TokenDecision.Reason.CANCELLED;
       case REMOVED -> TokenDecision.Reason.REMOVED;
@@ -76,17 +87,17 @@ public final class GovernorProtoMapper {
     };
   }
 
-  private static BudgetDimension dimension(dev.sluice.proto.v1.TokenDimension wire) {
+  private static BudgetDimension dimension(dev.sluice.proto.v1.BudgetDimension wire) {
     return switch (wire) {
-      case TOKEN_DIMENSION_TOKENS -> BudgetDimension.TOKENS;
-      case TOKEN_DIMENSION_CLASS -> BudgetDimension.CLASS;
-      case TOKEN_DIMENSION_TENANT -> BudgetDimension.TENANT;
-      case TOKEN_DIMENSION_REQUESTS -> BudgetDimension.REQUESTS;
-      case TOKEN_DIMENSION_CONCURRENCY -> BudgetDimension.CONCURRENCY;
-      case TOKEN_DIMENSION_LINE -> BudgetDimension.LINE;
-      case TOKEN_DIMENSION_PROVIDER -> BudgetDimension.PROVIDER;
-      case TOKEN_DIMENSION_NONE -> BudgetDimension.NONE;
-      case TOKEN_DIMENSION_UNSPECIFIED, UNRECOGNIZED -> BudgetDimension.OTHER;
+      case BUDGET_DIMENSION_TOKENS -> BudgetDimension.TOKENS;
+      case BUDGET_DIMENSION_PRIORITY_CLASS -> BudgetDimension.CLASS;
+      case BUDGET_DIMENSION_TENANT -> BudgetDimension.TENANT;
+      case BUDGET_DIMENSION_REQUESTS -> BudgetDimension.REQUESTS;
+      case BUDGET_DIMENSION_CONCURRENCY -> BudgetDimension.CONCURRENCY;
+      case BUDGET_DIMENSION_WAITING_LIST -> BudgetDimension.LINE;
+      case BUDGET_DIMENSION_PROVIDER -> BudgetDimension.PROVIDER;
+      case BUDGET_DIMENSION_NONE -> BudgetDimension.NONE;
+      case BUDGET_DIMENSION_UNSPECIFIED, UNRECOGNIZED -> BudgetDimension.OTHER;
     };
   }
 
@@ -95,7 +106,7 @@ public final class GovernorProtoMapper {
         wire.getModel(),
         wire.getPriority(),
         wire.getTokens(),
-        verdict(wire.getVerdict()),
+        outcome(wire.getOutcome()),
         dimension(wire.getBinding()),
         wire.getQueuePosition(),
         known(wire.hasWaitMs(), wire.getWaitMs()),
@@ -104,19 +115,19 @@ public final class GovernorProtoMapper {
         wire.getDimensionsList().stream().map(GovernorProtoMapper::part).toList());
   }
 
-  private static TokenExplanation.Outcome verdict(
-      dev.sluice.proto.v1.TokenExplanation.Verdict wire) {
+  private static TokenExplanation.Outcome outcome(
+      dev.sluice.proto.v1.TokenExplanation.Outcome wire) {
     return switch (wire) {
       case GRANTED -> TokenExplanation.Outcome.GRANTED;
       case QUEUED -> TokenExplanation.Outcome.QUEUED;
-      case REFUSED -> TokenExplanation.Outcome.REFUSED;
-      case VERDICT_UNSPECIFIED, UNRECOGNIZED ->
-          throw new SluiceClientException(Code.INTERNAL, "the server gave an unknown verdict");
+      case DENIED, IMPOSSIBLE -> TokenExplanation.Outcome.REFUSED;
+      case OUTCOME_UNSPECIFIED, UNRECOGNIZED ->
+          throw new SluiceClientException(Code.INTERNAL, "the server gave an unknown outcome");
     };
   }
 
   private static TokenExplanation.DimensionStatus part(
-      dev.sluice.proto.v1.TokenExplanation.Part wire) {
+      dev.sluice.proto.v1.TokenExplanation.DimensionStatus wire) {
     return new TokenExplanation.DimensionStatus(
         dimension(wire.getDimension()),
         wire.getCapacity(),

@@ -119,15 +119,15 @@ public final class TicketPoller implements AutoCloseable {
       return;
     }
     dev.sluice.proto.v1.TokenRequest.Builder wanted = request.toBuilder();
-    if (request.getDeadlineMs() > 0) {
-      wanted.setDeadlineMs(Math.max(1, leftMillis()));
+    if (request.getMaxWaitMs() > 0) {
+      wanted.setMaxWaitMs(Math.max(1, leftMillis()));
     }
     var unused =
         connection
             .call(
                 GovernorGrpc.getRequestTokensMethod(),
                 RequestTokensRequest.newBuilder().setRequest(wanted).build())
-            .thenApply(answer -> GovernorProtoMapper.outcome(answer.getOutcome()))
+            .thenApply(answer -> GovernorProtoMapper.outcome(answer.getDecision()))
             .whenComplete((told, failure) -> answered(told, failure, this::ask));
   }
 
@@ -146,7 +146,7 @@ public final class TicketPoller implements AutoCloseable {
       call.cancel(false);
     }
     var unused =
-        call.thenApply(answer -> GovernorProtoMapper.outcome(answer.getOutcome()))
+        call.thenApply(answer -> GovernorProtoMapper.outcome(answer.getDecision()))
             .whenComplete((told, failure) -> answered(told, failure, this::poll));
   }
 
@@ -216,7 +216,7 @@ public final class TicketPoller implements AutoCloseable {
   }
 
   private void later(Runnable step, TokenDecision.@Nullable Denied refused) {
-    if (request != null && request.getDeadlineMs() > 0 && leftMillis() <= 0) {
+    if (request != null && request.getMaxWaitMs() > 0 && leftMillis() <= 0) {
       outcome.complete(refused == null ? late(request) : refused);
     } else {
       connection.retryLater(backoff, step);
@@ -226,7 +226,7 @@ public final class TicketPoller implements AutoCloseable {
   private long leftMillis() {
     return request == null
         ? 0
-        : request.getDeadlineMs() - TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - beganNanos);
+        : request.getMaxWaitMs() - TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - beganNanos);
   }
 
   /** What a server would say that can be reached; how much its model has left is not known. */

@@ -2,7 +2,9 @@ package dev.sluice.server.support;
 
 import org.jspecify.annotations.Nullable;
 
-/** Bounds what a caller's trace context costs: spans wait in memory until the collector takes them. */
+/**
+ * Bounds what a caller's trace context costs: spans wait in memory until the collector takes them.
+ */
 public final class TraceHeaders {
   /** W3C Trace Context asks for at least 512 characters of {@code tracestate}. */
   public static final int MAX_LENGTH = 512;

@@ -50,7 +50,7 @@ public final class RequestSizeLimits {
           "costs", MAX_COSTS,
           "permissions", MAX_PERMISSIONS,
           "headers", MAX_HEADERS,
-          "throttles", Message.MAX_THROTTLE_KEYS,
+          "throttle_keys", Message.MAX_THROTTLE_KEYS,
           "paths", MAX_PATHS);
 
   private RequestSizeLimits() {}

@@ -1,24 +1,24 @@
 package dev.sluice.server.grpc.services;
 
 import dev.sluice.proto.v1.AdminGrpc;
-import dev.sluice.proto.v1.CreateKeyRequest;
-import dev.sluice.proto.v1.CreateKeyResponse;
+import dev.sluice.proto.v1.CreateApiKeyRequest;
+import dev.sluice.proto.v1.CreateApiKeyResponse;
 import dev.sluice.proto.v1.GetConfigRequest;
 import dev.sluice.proto.v1.GetConfigResponse;
 import dev.sluice.proto.v1.GetServerInfoRequest;
 import dev.sluice.proto.v1.GetServerInfoResponse;
+import dev.sluice.proto.v1.ListApiKeysRequest;
+import dev.sluice.proto.v1.ListApiKeysResponse;
 import dev.sluice.proto.v1.ListConfigRequest;
 import dev.sluice.proto.v1.ListConfigResponse;
-import dev.sluice.proto.v1.ListKeysRequest;
-import dev.sluice.proto.v1.ListKeysResponse;
 import dev.sluice.proto.v1.ListThrottlesRequest;
 import dev.sluice.proto.v1.ListThrottlesResponse;
 import dev.sluice.proto.v1.RemoveConfigRequest;
 import dev.sluice.proto.v1.RemoveConfigResponse;
 import dev.sluice.proto.v1.RemoveThrottleRequest;
 import dev.sluice.proto.v1.RemoveThrottleResponse;
-import dev.sluice.proto.v1.RevokeKeyRequest;
-import dev.sluice.proto.v1.RevokeKeyResponse;
+import dev.sluice.proto.v1.RevokeApiKeyRequest;
+import dev.sluice.proto.v1.RevokeApiKeyResponse;
 import dev.sluice.proto.v1.SetConfigRequest;
 import dev.sluice.proto.v1.SetConfigResponse;
 import dev.sluice.proto.v1.SetPermissionsRequest;
@@ -135,7 +135,7 @@ public final class AdminGrpcService extends AdminGrpc.AdminImplBase {
   }
 
   @Override
-  public void createKey(CreateKeyRequest request, StreamObserver<CreateKeyResponse> call) {
+  public void createApiKey(CreateApiKeyRequest request, StreamObserver<CreateApiKeyResponse> call) {
     UnaryCalls.answer(
         call,
         caller -> {
@@ -147,27 +147,30 @@ public final class AdminGrpcService extends AdminGrpc.AdminImplBase {
                       request.getExpiresAtMs(),
                       request.getSuperadmin(),
                       permissions(request.getPermissionsList())));
-          return CreateKeyResponse.newBuilder().setId(created.id()).setKey(created.token()).build();
+          return CreateApiKeyResponse.newBuilder()
+              .setId(created.id())
+              .setSecret(created.token())
+              .build();
         });
   }
 
   @Override
-  public void revokeKey(RevokeKeyRequest request, StreamObserver<RevokeKeyResponse> call) {
+  public void revokeApiKey(RevokeApiKeyRequest request, StreamObserver<RevokeApiKeyResponse> call) {
     UnaryCalls.answer(
         call,
         caller -> {
           keys.revoke(caller, request.getId());
-          return RevokeKeyResponse.getDefaultInstance();
+          return RevokeApiKeyResponse.getDefaultInstance();
         });
   }
 
   @Override
-  public void listKeys(ListKeysRequest request, StreamObserver<ListKeysResponse> call) {
+  public void listApiKeys(ListApiKeysRequest request, StreamObserver<ListApiKeysResponse> call) {
     UnaryCalls.answer(
         call,
         caller ->
-            ListKeysResponse.newBuilder()
-                .addAllKeys(keys.list(caller).stream().map(AdminGrpcService::key).toList())
+            ListApiKeysResponse.newBuilder()
+                .addAllApiKeys(keys.list(caller).stream().map(AdminGrpcService::key).toList())
                 .build());
   }
 
@@ -221,9 +224,9 @@ public final class AdminGrpcService extends AdminGrpc.AdminImplBase {
         .toList();
   }
 
-  private static ListKeysResponse.Key key(ApiKey key) {
-    ListKeysResponse.Key.Builder wire =
-        ListKeysResponse.Key.newBuilder()
+  private static ListApiKeysResponse.ApiKey key(ApiKey key) {
+    ListApiKeysResponse.ApiKey.Builder wire =
+        ListApiKeysResponse.ApiKey.newBuilder()
             .setId(key.id())
             .setName(key.name())
             .setCreatedAtMs(key.createdAtMs())

@@ -14,13 +14,12 @@ import dev.sluice.proto.v1.PollTicketRequest;
 import dev.sluice.proto.v1.PollTicketResponse;
 import dev.sluice.proto.v1.ReloadBudgetsRequest;
 import dev.sluice.proto.v1.ReloadBudgetsResponse;
-import dev.sluice.proto.v1.ReportAnswerRequest;
-import dev.sluice.proto.v1.ReportAnswerResponse;
+import dev.sluice.proto.v1.ReportFeedbackRequest;
+import dev.sluice.proto.v1.ReportFeedbackResponse;
 import dev.sluice.proto.v1.RequestTokensRequest;
 import dev.sluice.proto.v1.RequestTokensResponse;
 import dev.sluice.proto.v1.SettleReservationRequest;
 import dev.sluice.proto.v1.SettleReservationResponse;
-import dev.sluice.proto.v1.TokenOutcome;
 import dev.sluice.proto.v1.WatchTicketRequest;
 import dev.sluice.proto.v1.WatchTicketResponse;
 import dev.sluice.server.grpc.AuthenticationInterceptor;
@@ -50,10 +49,10 @@ public final class GovernorGrpcService extends GovernorGrpc.GovernorImplBase {
       RequestTokensRequest request, StreamObserver<RequestTokensResponse> call) {
     UnaryCalls.answerLater(
         call,
-        caller -> governor.request(caller, GovernorProtoMapper.wanted(request.getRequest())),
-        outcome ->
+        caller -> governor.request(caller, GovernorProtoMapper.request(request.getRequest())),
+        decision ->
             RequestTokensResponse.newBuilder()
-                .setOutcome(GovernorProtoMapper.outcome(outcome))
+                .setDecision(GovernorProtoMapper.decision(decision))
                 .build());
   }
 
@@ -64,9 +63,9 @@ public final class GovernorGrpcService extends GovernorGrpc.GovernorImplBase {
         caller ->
             governor.poll(
                 AuthenticationInterceptor.key(), request.getTicket(), request.getWaitMs()),
-        outcome ->
+        decision ->
             PollTicketResponse.newBuilder()
-                .setOutcome(GovernorProtoMapper.outcome(outcome))
+                .setDecision(GovernorProtoMapper.decision(decision))
                 .build());
     RequestAdmission.parsed();
   }
@@ -142,20 +141,20 @@ public final class GovernorGrpcService extends GovernorGrpc.GovernorImplBase {
     @Override
     public synchronized void standing(TokenDecision.Queued standing) {
       if (!ended) {
-        send(GovernorProtoMapper.outcome(standing));
+        send(GovernorProtoMapper.decision(standing));
       }
     }
 
-    private synchronized void send(TokenOutcome outcome) {
+    private synchronized void send(dev.sluice.proto.v1.TokenDecision decision) {
       UnaryCalls.unlessGone(
-          call, () -> call.onNext(WatchTicketResponse.newBuilder().setOutcome(outcome).build()));
+          call, () -> call.onNext(WatchTicketResponse.newBuilder().setDecision(decision).build()));
     }
 
     @Override
-    public void decided(TokenDecision outcome) {
-      TokenOutcome last;
+    public void decided(TokenDecision decision) {
+      dev.sluice.proto.v1.TokenDecision last;
       try {
-        last = GovernorProtoMapper.outcome(outcome);
+        last = GovernorProtoMapper.decision(decision);
       } catch (ApiException away) {
         fail(away);
         return;
@@ -217,7 +216,7 @@ public final class GovernorGrpcService extends GovernorGrpc.GovernorImplBase {
       ExplainTokensRequest request, StreamObserver<ExplainTokensResponse> call) {
     UnaryCalls.answerLater(
         call,
-        caller -> governor.explain(caller, GovernorProtoMapper.wanted(request.getRequest())),
+        caller -> governor.explain(caller, GovernorProtoMapper.request(request.getRequest())),
         explained ->
             ExplainTokensResponse.newBuilder()
                 .setExplanation(GovernorProtoMapper.explanation(explained))
@@ -225,13 +224,14 @@ public final class GovernorGrpcService extends GovernorGrpc.GovernorImplBase {
   }
 
   @Override
-  public void reportAnswer(ReportAnswerRequest request, StreamObserver<ReportAnswerResponse> call) {
+  public void reportFeedback(
+      ReportFeedbackRequest request, StreamObserver<ReportFeedbackResponse> call) {
     UnaryCalls.answerLater(
         call,
         caller ->
             governor.feedback(
                 caller, request.getModel(), request.getStatus(), request.getHeadersMap()),
-        done -> ReportAnswerResponse.getDefaultInstance());
+        done -> ReportFeedbackResponse.getDefaultInstance());
   }
 
   @Override
@@ -253,6 +253,6 @@ public final class GovernorGrpcService extends GovernorGrpc.GovernorImplBase {
         call,
         governor::reload,
         withoutEffect ->
-            ReloadBudgetsResponse.newBuilder().addAllWithoutEffect(withoutEffect).build());
+            ReloadBudgetsResponse.newBuilder().addAllIgnoredKeys(withoutEffect).build());
   }
 }

@@ -7,66 +7,95 @@ import dev.sluice.governor.Counts;
 import dev.sluice.governor.GovernorStatus;
 import dev.sluice.governor.ProviderStanding;
 import dev.sluice.governor.TokenDecision;
-import dev.sluice.proto.v1.TokenDimension;
 import dev.sluice.proto.v1.TokenExplanation;
-import dev.sluice.proto.v1.TokenOutcome;
 import dev.sluice.proto.v1.TokenRequest;
 import dev.sluice.proto.v1.TokenSettlement;
 import dev.sluice.server.operations.GovernorOperations;
 import dev.sluice.server.support.ApiException;
 import dev.sluice.server.support.ErrorKind;
 
-/** What the governor says, as messages of {@code sluice.v1}. */
+/** Maps requests and results of the governor to and from messages of {@code sluice.v1}. */
 final class GovernorProtoMapper {
   private GovernorProtoMapper() {}
 
-  static GovernorOperations.TokenRequestSpec wanted(TokenRequest wire) {
+  static GovernorOperations.TokenRequestSpec request(TokenRequest wire) {
     return new GovernorOperations.TokenRequestSpec(
         wire.getModel(),
         wire.getTokens(),
         wire.getPriority(),
         wire.getTenant(),
-        wire.getDeadlineMs(),
+        wire.getMaxWaitMs(),
         wire.getIdempotencyKey(),
         wire.getExpectedTokens());
   }
 
   /**
-   * What became of a request or a ticket.
+   * Returns the decision on a request or a ticket.
    *
-   * @throws ApiException if nobody could decide, which is an error on this wire
+   * @throws ApiException if the store could not decide, which is an error on this wire
    */
-  static TokenOutcome outcome(TokenDecision outcome) {
-    TokenOutcome.Builder wire = TokenOutcome.newBuilder();
-    if (outcome instanceof TokenDecision.Granted granted) {
+  static dev.sluice.proto.v1.TokenDecision decision(TokenDecision decision) {
+    var wire = dev.sluice.proto.v1.TokenDecision.newBuilder();
+    if (decision instanceof TokenDecision.Granted granted) {
       wire.setGranted(
-          TokenOutcome.Granted.newBuilder()
+          dev.sluice.proto.v1.TokenDecision.Granted.newBuilder()
               .setModel(granted.model())
               .setPriority(granted.priority())
               .setTokens(granted.tokens())
               .setRequestedTokens(granted.requestedTokens())
               .setRemaining(granted.remaining())
               .setReservation(granted.reservation()));
-    } else if (outcome instanceof TokenDecision.Queued queued) {
+    } else if (decision instanceof TokenDecision.Queued queued) {
       wire.setQueued(queued(queued));
-    } else if (outcome instanceof TokenDecision.Denied refused) {
-      requireDecided(refused);
-      wire.setRefused(
-          TokenOutcome.Refused.newBuilder()
-              .setModel(refused.model())
-              .setPriority(refused.priority())
-              .setTokens(refused.tokens())
-              .setRemaining(refused.remaining())
-              .setReason(TokenOutcome.Reason.valueOf(refused.reason().name()))
-              .setMessage(refused.message()));
+    } else if (decision instanceof TokenDecision.Denied denied) {
+      if (denied.reason() == TokenDecision.Reason.EXCEEDS_CAPACITY) {
+        wire.setImpossible(impossible(denied));
+      } else {
+        wire.setDenied(denied(denied));
+      }
     }
     return wire.build();
   }
 
-  /** What is unknown is absent. */
-  private static TokenOutcome.Queued queued(TokenDecision.Queued queued) {
-    TokenOutcome.Queued.Builder wire =
-        TokenOutcome.Queued.newBuilder()
+  private static dev.sluice.proto.v1.TokenDecision.Impossible impossible(
+      TokenDecision.Denied impossible) {
+    return dev.sluice.proto.v1.TokenDecision.Impossible.newBuilder()
+        .setModel(impossible.model())
+        .setPriority(impossible.priority())
+        .setTokens(impossible.tokens())
+        .setRemaining(impossible.remaining())
+        .setMessage(impossible.message())
+        .build();
+  }
+
+  private static dev.sluice.proto.v1.TokenDecision.Denied denied(TokenDecision.Denied denied) {
+    return dev.sluice.proto.v1.TokenDecision.Denied.newBuilder()
+        .setModel(denied.model())
+        .setPriority(denied.priority())
+        .setTokens(denied.tokens())
+        .setRemaining(denied.remaining())
+        .setReason(reason(denied))
+        .setMessage(denied.message())
+        .build();
+  }
+
+  private static dev.sluice.proto.v1.TokenDecision.Reason reason(TokenDecision.Denied denied) {
+    return switch (denied.reason()) {
+      case LINE_FULL -> dev.sluice.proto.v1.TokenDecision.Reason.TOO_MANY_WAITERS;
+      case DEADLINE -> dev.sluice.proto.v1.TokenDecision.Reason.TIMEOUT;
+      case ABANDONED -> dev.sluice.proto.v1.TokenDecision.Reason.ABANDONED;
+      case CANCELLED -> dev.sluice.proto.v1.TokenDecision.Reason.CANCELLED;
+      case REMOVED -> dev.sluice.proto.v1.TokenDecision.Reason.REMOVED;
+      case CLOSED -> dev.sluice.proto.v1.TokenDecision.Reason.CLOSED;
+      case EXCEEDS_CAPACITY -> throw new IllegalStateException("an impossible request: " + denied);
+      case UNAVAILABLE -> throw new ApiException(ErrorKind.UNAVAILABLE, denied.message());
+    };
+  }
+
+  /** Leaves out what is unknown. */
+  private static dev.sluice.proto.v1.TokenDecision.Queued queued(TokenDecision.Queued queued) {
+    var wire =
+        dev.sluice.proto.v1.TokenDecision.Queued.newBuilder()
             .setModel(queued.model())
             .setPriority(queued.priority())
             .setTokens(queued.tokens())
@@ -79,14 +108,26 @@ final class GovernorProtoMapper {
     return wire.build();
   }
 
-  private static void requireDecided(TokenDecision.Denied refused) {
-    if (refused.reason().name().equals(ErrorKind.UNAVAILABLE.name())) {
-      throw new ApiException(ErrorKind.UNAVAILABLE, refused.message());
-    }
+  private static dev.sluice.proto.v1.BudgetDimension dimension(BudgetDimension dimension) {
+    return switch (dimension) {
+      case TOKENS -> dev.sluice.proto.v1.BudgetDimension.BUDGET_DIMENSION_TOKENS;
+      case CLASS -> dev.sluice.proto.v1.BudgetDimension.BUDGET_DIMENSION_PRIORITY_CLASS;
+      case TENANT -> dev.sluice.proto.v1.BudgetDimension.BUDGET_DIMENSION_TENANT;
+      case REQUESTS -> dev.sluice.proto.v1.BudgetDimension.BUDGET_DIMENSION_REQUESTS;
+      case CONCURRENCY -> dev.sluice.proto.v1.BudgetDimension.BUDGET_DIMENSION_CONCURRENCY;
+      case LINE -> dev.sluice.proto.v1.BudgetDimension.BUDGET_DIMENSION_WAITING_LIST;
+      case PROVIDER -> dev.sluice.proto.v1.BudgetDimension.BUDGET_DIMENSION_PROVIDER;
+      case NONE -> dev.sluice.proto.v1.BudgetDimension.BUDGET_DIMENSION_NONE;
+    };
   }
 
-  private static TokenDimension dimension(BudgetDimension dimension) {
-    return TokenDimension.valueOf("TOKEN_DIMENSION_" + dimension.name());
+  private static TokenExplanation.Outcome outcome(
+      dev.sluice.governor.TokenExplanation.Outcome outcome) {
+    return switch (outcome) {
+      case GRANTED -> TokenExplanation.Outcome.GRANTED;
+      case QUEUED -> TokenExplanation.Outcome.QUEUED;
+      case REFUSED -> TokenExplanation.Outcome.DENIED;
+    };
   }
 
   static TokenSettlement settlement(dev.sluice.governor.TokenSettlement settlement) {
@@ -108,25 +149,25 @@ final class GovernorProtoMapper {
             .setModel(explanation.model())
             .setPriority(explanation.priority())
             .setTokens(explanation.tokens())
-            .setVerdict(TokenExplanation.Verdict.valueOf(explanation.verdict().name()))
+            .setOutcome(outcome(explanation.verdict()))
             .setBinding(dimension(explanation.binding()))
             .setQueuePosition(explanation.queuePosition())
             .setMessage(explanation.message());
     explanation.waitMs().ifPresent(wire::setWaitMs);
     explanation.etaMs().ifPresent(wire::setEtaMs);
-    explanation.dimensions().forEach(part -> wire.addDimensions(part(part)));
+    explanation.dimensions().forEach(each -> wire.addDimensions(dimension(each)));
     return wire.build();
   }
 
-  private static TokenExplanation.Part part(
-      dev.sluice.governor.TokenExplanation.DimensionStatus part) {
-    TokenExplanation.Part.Builder wire =
-        TokenExplanation.Part.newBuilder()
-            .setDimension(dimension(part.dimension()))
-            .setCapacity(part.capacity())
-            .setAvailable(part.available())
-            .setNeeded(part.needed());
-    part.waitMs().ifPresent(wire::setWaitMs);
+  private static TokenExplanation.DimensionStatus dimension(
+      dev.sluice.governor.TokenExplanation.DimensionStatus status) {
+    TokenExplanation.DimensionStatus.Builder wire =
+        TokenExplanation.DimensionStatus.newBuilder()
+            .setDimension(dimension(status.dimension()))
+            .setCapacity(status.capacity())
+            .setAvailable(status.available())
+            .setNeeded(status.needed());
+    status.waitMs().ifPresent(wire::setWaitMs);
     return wire.build();
   }
 

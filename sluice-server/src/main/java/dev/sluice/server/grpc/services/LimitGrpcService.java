@@ -60,25 +60,30 @@ public final class LimitGrpcService extends LimitsGrpc.LimitsImplBase {
     Map<String, Long> costs = new HashMap<>();
     for (Cost cost : request.getCostsList()) {
       long tokens = cost.getTokens() == 0 ? 1 : cost.getTokens();
-      if (costs.put(cost.getKey(), tokens) != null) {
-        throw ApiException.invalid("a key must be named once: " + cost.getKey());
+      if (costs.put(cost.getLimitName(), tokens) != null) {
+        throw ApiException.invalid(
+            "costs must name each limit once, but was repeated: " + cost.getLimitName());
       }
     }
-    return limits.decide(caller, costs, request.getDryRun());
+    return limits.decide(caller, costs, request.getPeek());
+  }
+
+  private static long wholeTokens(double burst) {
+    return (long) Math.floor(burst);
   }
 
   private static Decision decision(ThrottleDecision decision) {
     Decision.Builder wire = Decision.newBuilder();
     if (decision instanceof ThrottleDecision.Denied denied) {
       wire.setOutcome(Outcome.DENIED)
-          .setBindingKey(denied.bindingKey())
+          .setLimitName(denied.bindingKey())
           .setRetryAfterNs(denied.retryAfterNanos());
     } else if (decision instanceof ThrottleDecision.Depleted depleted) {
-      wire.setOutcome(Outcome.DEPLETED).setBindingKey(depleted.bindingKey());
+      wire.setOutcome(Outcome.DEPLETED).setLimitName(depleted.bindingKey());
     } else if (decision instanceof ThrottleDecision.Impossible impossible) {
       wire.setOutcome(Outcome.IMPOSSIBLE)
-          .setBindingKey(impossible.bindingKey())
-          .setBurst(impossible.burst());
+          .setLimitName(impossible.bindingKey())
+          .setCapacity(wholeTokens(impossible.burst()));
     } else {
       wire.setOutcome(Outcome.GRANTED);
     }
@@ -162,7 +167,7 @@ public final class LimitGrpcService extends LimitsGrpc.LimitsImplBase {
         caller ->
             limits.set(
                 caller,
-                limit.getKey(),
+                limit.getName(),
                 new LimitOperations.Rate(limit.getRatePerSecond(), limit.getBurst())),
         done -> SetLimitResponse.getDefaultInstance());
   }
@@ -171,7 +176,7 @@ public final class LimitGrpcService extends LimitsGrpc.LimitsImplBase {
   public void removeLimit(RemoveLimitRequest request, StreamObserver<RemoveLimitResponse> call) {
     UnaryCalls.answerLater(
         call,
-        caller -> limits.remove(caller, request.getKey()),
+        caller -> limits.remove(caller, request.getName()),
         done -> RemoveLimitResponse.getDefaultInstance());
   }
 
@@ -187,7 +192,7 @@ public final class LimitGrpcService extends LimitsGrpc.LimitsImplBase {
                   (key, rate) ->
                       response.addLimits(
                           Limit.newBuilder()
-                              .setKey(key)
+                              .setName(key)
                               .setRatePerSecond(rate.perSecond())
                               .setBurst(rate.burst())));
           return response.build();

@@ -1,6 +1,8 @@
 package dev.sluice.server.grpc.services;
 
 import dev.sluice.broker.QueueDefinition;
+import dev.sluice.proto.v1.BrowseMessagesRequest;
+import dev.sluice.proto.v1.BrowseMessagesResponse;
 import dev.sluice.proto.v1.ConsumeRequest;
 import dev.sluice.proto.v1.ConsumeResponse;
 import dev.sluice.proto.v1.CreateQueueRequest;
@@ -15,8 +17,6 @@ import dev.sluice.proto.v1.GetQueueRequest;
 import dev.sluice.proto.v1.GetQueueResponse;
 import dev.sluice.proto.v1.ListQueuesRequest;
 import dev.sluice.proto.v1.ListQueuesResponse;
-import dev.sluice.proto.v1.PeekMessagesRequest;
-import dev.sluice.proto.v1.PeekMessagesResponse;
 import dev.sluice.proto.v1.PurgeQueueRequest;
 import dev.sluice.proto.v1.PurgeQueueResponse;
 import dev.sluice.proto.v1.QueuesGrpc;
@@ -216,8 +216,8 @@ public final class QueueGrpcService extends QueuesGrpc.QueuesImplBase {
                               .setInFlight(stats.inFlight())
                               .setConsumers(stats.consumers())
                               .setTotals(QueueProtoMapper.totals(stats.totals()))
-                              .setUnknownThrottles(stats.unknownThrottleKeys())
-                              .setUnknownThrottleKey(stats.lastUnknownThrottleKey())));
+                              .setUnknownThrottleKeys(stats.unknownThrottleKeys())
+                              .setLastUnknownThrottleKey(stats.lastUnknownThrottleKey())));
           return response.build();
         });
   }
@@ -233,7 +233,8 @@ public final class QueueGrpcService extends QueuesGrpc.QueuesImplBase {
   }
 
   @Override
-  public void peekMessages(PeekMessagesRequest request, StreamObserver<PeekMessagesResponse> call) {
+  public void browseMessages(
+      BrowseMessagesRequest request, StreamObserver<BrowseMessagesResponse> call) {
     ResponseMemoryBudget.Reservation room = ResponseMemoryInterceptor.part();
     UnaryCalls.answerLater(
         call,
@@ -241,12 +242,12 @@ public final class QueueGrpcService extends QueuesGrpc.QueuesImplBase {
             CompletableFuture.completedFuture(
                 queues.peek(caller, request.getQueue(), wanted(request), room)),
         messages ->
-            PeekMessagesResponse.newBuilder()
+            BrowseMessagesResponse.newBuilder()
                 .addAllMessages(messages.stream().map(QueueProtoMapper::stored).toList())
                 .build());
   }
 
-  private static QueueOperations.BrowseRequest wanted(PeekMessagesRequest request) {
+  private static QueueOperations.BrowseRequest wanted(BrowseMessagesRequest request) {
     return new QueueOperations.BrowseRequest(
         request.getFrom().isEmpty() ? null : QueueProtoMapper.id("from", request.getFrom()),
         request.getMaxMessages() == 0 ? DEFAULT_PEEK : request.getMaxMessages(),
@@ -262,7 +263,7 @@ public final class QueueGrpcService extends QueuesGrpc.QueuesImplBase {
                 AuthenticationInterceptor.key(),
                 request.getDeadLetterQueue(),
                 request.getCount(),
-                request.getRunScript()),
+                request.getRunHook()),
         redriven -> RedriveResponse.newBuilder().setRedriven(redriven).build());
     RequestAdmission.parsed();
   }

@@ -8,7 +8,6 @@ import dev.sluice.broker.LeaseToken;
 import dev.sluice.broker.Message;
 import dev.sluice.broker.QueueConfig;
 import dev.sluice.proto.v1.DeadLetter;
-import dev.sluice.proto.v1.NewMessage;
 import dev.sluice.proto.v1.QueueStats;
 import dev.sluice.proto.v1.QueueTotals;
 import dev.sluice.proto.v1.StoredMessage;
@@ -30,13 +29,13 @@ public final class QueueProtoMapper {
 
   private QueueProtoMapper() {}
 
-  static List<Message> messages(List<NewMessage> messages) {
+  static List<Message> messages(List<dev.sluice.proto.v1.Message> messages) {
     List<Message> all = new ArrayList<>(messages.size());
     messages.forEach(each -> all.add(message(each)));
     return all;
   }
 
-  private static Message message(NewMessage wire) {
+  private static Message message(dev.sluice.proto.v1.Message wire) {
     Message message = Message.of(wire.getPayload().toByteArray());
     if (wire.getHeadersCount() > 0) {
       message = message.withHeaders(wire.getHeadersMap());
@@ -50,7 +49,7 @@ public final class QueueProtoMapper {
     if (wire.getPriority() != 0) {
       message = message.withPriority(wire.getPriority());
     }
-    for (var throttle : wire.getThrottlesMap().entrySet()) {
+    for (var throttle : wire.getThrottleKeysMap().entrySet()) {
       message = message.withThrottleKey(throttle.getKey(), throttle.getValue());
     }
     if (wire.getDelayMs() != 0) {
@@ -66,7 +65,7 @@ public final class QueueProtoMapper {
     var wire =
         dev.sluice.proto.v1.Delivery.newBuilder()
             .setId(delivery.id().toString())
-            .setLease(lease(delivery.leaseToken()))
+            .setLeaseToken(lease(delivery.leaseToken()))
             .setPayload(bytes(delivery.payload()))
             .putAllHeaders(delivery.headers())
             .setFairnessKey(delivery.fairnessKey())
@@ -100,7 +99,7 @@ public final class QueueProtoMapper {
             .setId(message.id().toString())
             .setPayload(bytes(message.payload()))
             .setPayloadSize(message.payloadSize())
-            .setPayloadCut(message.isTruncated())
+            .setPayloadTruncated(message.isTruncated())
             .putAllHeaders(message.headers())
             .setFairnessKey(message.fairnessKey())
             .addAllThrottleKeys(message.throttleKeys())
@@ -149,7 +148,7 @@ public final class QueueProtoMapper {
   static List<Settlement> settlements(List<dev.sluice.proto.v1.Settlement> settlements) {
     List<Settlement> all = new ArrayList<>(settlements.size());
     for (var each : settlements) {
-      all.add(new Settlement(id(each.getId()), lease(each.getLease()), action(each)));
+      all.add(new Settlement(id(each.getId()), lease(each.getLeaseToken()), action(each)));
     }
     return all;
   }
@@ -158,7 +157,8 @@ public final class QueueProtoMapper {
     return switch (settlement.getActionCase()) {
       case ACK -> new Action.Ack();
       case NACK -> nack(settlement.getNack());
-      case EXTEND -> new Action.Extend(Duration.ofMillis(settlement.getExtend().getLeaseMs()));
+      case EXTEND ->
+          new Action.Extend(Duration.ofMillis(settlement.getExtend().getLeaseTimeoutMs()));
       case RELEASE -> new Action.Release();
       case ACTION_NOT_SET ->
           throw ApiException.invalid(
@@ -179,7 +179,7 @@ public final class QueueProtoMapper {
     boolean hasDurability =
         wire.getDurability() != dev.sluice.proto.v1.Durability.DURABILITY_UNSPECIFIED;
     return new QueueJson.Config(
-        wire.getLeaseMs() == 0 ? null : wire.getLeaseMs(),
+        wire.getLeaseTimeoutMs() == 0 ? null : wire.getLeaseTimeoutMs(),
         hasDurability ? durability(wire.getDurability()) : null,
         emptyToNull(wire.getOnEnqueue()),
         emptyToNull(wire.getOnFailure()),
@@ -229,7 +229,7 @@ public final class QueueProtoMapper {
     String onEnqueue = config.onEnqueue();
     String onFailure = config.onFailure();
     return dev.sluice.proto.v1.QueueConfig.newBuilder()
-        .setLeaseMs(config.leaseTimeout().toMillis())
+        .setLeaseTimeoutMs(config.leaseTimeout().toMillis())
         .setDurability(dev.sluice.proto.v1.Durability.valueOf(config.durability().name()))
         .setOnEnqueue(onEnqueue == null ? "" : onEnqueue)
         .setOnFailure(onFailure == null ? "" : onFailure)
@@ -264,15 +264,15 @@ public final class QueueProtoMapper {
             .setDelayed(stats.delayed())
             .setConsumers(stats.consumers())
             .setTotals(totals(stats.totals()))
-            .setUnknownThrottles(stats.unknownThrottleKeys())
-            .setUnknownThrottleKey(stats.lastUnknownThrottleKey());
+            .setUnknownThrottleKeys(stats.unknownThrottleKeys())
+            .setLastUnknownThrottleKey(stats.lastUnknownThrottleKey());
     stats
         .fairnessKeys()
         .forEach(
             key ->
-                wire.addKeys(
-                    QueueStats.KeyStats.newBuilder()
-                        .setKey(key.key())
+                wire.addFairnessKeys(
+                    QueueStats.FairnessKeyStats.newBuilder()
+                        .setFairnessKey(key.key())
                         .setPending(key.pending())
                         .setWeight(key.weight())
                         .setDeficit(key.deficit())));

@@ -56,7 +56,7 @@ public final class MessageJson {
       @Nullable String fairnessKey,
       @Nullable Integer weight,
       @Nullable Integer priority,
-      @Nullable Map<String, @Nullable Long> throttles,
+      @Nullable Map<String, @Nullable Long> throttleKeys,
       @Nullable Long delayMs,
       @Nullable Long timeToLiveMs,
       @Nullable String dedupeId) {
@@ -74,8 +74,8 @@ public final class MessageJson {
       if (priority != null) {
         message = message.withPriority(priority);
       }
-      if (throttles != null) {
-        for (Map.Entry<String, Long> each : present("throttles", throttles).entrySet()) {
+      if (throttleKeys != null) {
+        for (Map.Entry<String, Long> each : present("throttle_keys", throttleKeys).entrySet()) {
           message = message.withThrottleKey(each.getKey(), each.getValue());
         }
       }
