@@ -98,7 +98,7 @@ final class HookCost {
 
   static Cost measure(Path folder) throws InterruptedException {
     Watch watch = new Watch();
-    BrokerConfig config = BrokerConfig.defaults().withMetrics(watch);
+    BrokerConfig config = BrokerConfig.builder().metrics(watch).build();
     var plain = BrokerRig.queue(Durability.OS);
     try (BrokerRig rig = new BrokerRig(folder, plain, config)) {
       rig.broker.createQueue(SCRIPTED, plain.toBuilder().onEnqueue(SCRIPT).build());

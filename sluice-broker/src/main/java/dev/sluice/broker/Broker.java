@@ -1,9 +1,8 @@
 package dev.sluice.broker;
 
-import static dev.sluice.broker.QueueNames.requireBetween;
-import static dev.sluice.broker.QueueNames.requireDuration;
-import static dev.sluice.broker.QueueNames.requireKey;
-import static dev.sluice.broker.QueueNames.requireQueueName;
+import static dev.sluice.broker.store.Checks.requireBetween;
+import static dev.sluice.broker.store.Checks.requireDuration;
+import static dev.sluice.broker.store.Checks.requireKey;
 
 import dev.sluice.LimitStats;
 import dev.sluice.NanoClock;
@@ -120,7 +119,7 @@ public final class Broker implements AutoCloseable {
    *     deleted with the queue; if false, the call fails with {@code DEAD_LETTER_QUEUE_EXISTS}
    */
   public void createQueue(String name, QueueConfig config, boolean mayAdopt) {
-    requireQueueName(name);
+    QueueNames.requireValid(name);
     machinery()
         .<Void>configure(
             config, (engine, call) -> engine.admin.create(name, config, mayAdopt, call));
@@ -204,18 +203,6 @@ public final class Broker implements AutoCloseable {
   }
 
   /**
-   * Looks at messages of a queue without taking them, whatever they wait for, the oldest first.
-   *
-   * @param name the queue
-   * @param limit how many at the most, from 1 to 1,000
-   * @return the messages
-   * @throws BrokerException if the queue does not exist
-   */
-  public List<StoredMessage> peek(String name, int limit) {
-    return view.browse(name, null, limit, BrokerView.PreviewSize.ALL);
-  }
-
-  /**
    * How it stands, for those who look on.
    *
    * @return a view
@@ -288,18 +275,33 @@ public final class Broker implements AutoCloseable {
   /**
    * Leases the messages that can be delivered now; if there are none, waits for the first one.
    *
-   * @param queue the queue
-   * @param most the most messages to receive, from 1 to 1,000,000
-   * @param wait how long to wait for the first message, up to a day; zero does not wait
-   * @param room maps the bytes of the messages to the bytes to read, at least one message; may
-   *     block
-   * @return the leased messages, possibly none; if the future is cancelled or fails, they go back
+   * @param queue the name of the queue
+   * @param maxMessages the most messages to receive, from 1 to 1,000,000
+   * @param maxWait how long to wait for the first message, up to a day; zero does not wait
+   * @return the leased messages, possibly none; if the future is canceled, they are released
    */
   public CompletableFuture<List<Delivery>> receive(
-      String queue, int most, Duration wait, LongUnaryOperator room) {
-    requireBetween("most", most, 1, 1_000_000);
-    requireDuration("wait", wait, Duration.ZERO, Duration.ofDays(1));
-    return machinery().receive(this, queue, most, wait, room);
+      String queue, int maxMessages, Duration maxWait) {
+    return receive(queue, maxMessages, maxWait, bytes -> bytes);
+  }
+
+  /**
+   * Leases messages as {@link #receive(String, int, Duration)} does, into memory that the caller
+   * accounts for.
+   *
+   * @param queue the name of the queue
+   * @param maxMessages the most messages to receive, from 1 to 1,000,000
+   * @param maxWait how long to wait for the first message, up to a day; zero does not wait
+   * @param payloadBudget maps the bytes of the leased messages to the bytes to read, at least one
+   *     message; may block
+   * @return the leased messages, possibly none; if the future is canceled or fails, they are
+   *     released
+   */
+  public CompletableFuture<List<Delivery>> receive(
+      String queue, int maxMessages, Duration maxWait, LongUnaryOperator payloadBudget) {
+    requireBetween("maxMessages", maxMessages, 1, 1_000_000);
+    requireDuration("maxWait", maxWait, Duration.ZERO, Duration.ofDays(1));
+    return machinery().receive(this, queue, maxMessages, maxWait, payloadBudget);
   }
 
   /**

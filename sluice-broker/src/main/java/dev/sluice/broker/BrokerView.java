@@ -1,6 +1,6 @@
 package dev.sluice.broker;
 
-import static dev.sluice.broker.QueueNames.requireBetween;
+import static dev.sluice.broker.store.Checks.requireBetween;
 
 import dev.sluice.FairnessKeyStats;
 import dev.sluice.LimitStats;
@@ -225,12 +225,19 @@ public final class BrokerView {
     if (MessageId.isValid(from) && MessageId.queueId(from) == view.id()) {
       return MessageId.sequence(from);
     }
-    QueueRegistry.QueueHandle other = scripts.find(DeadLetter.counterpartOf(view.name()));
+    QueueRegistry.QueueHandle other = scripts.find(counterpartOf(view.name()));
     if (MessageId.isValid(from) && other != null && MessageId.queueId(from) == other.id()) {
       return 0;
     }
     throw new IllegalArgumentException(
         "from must be the id of a message of the queue %s: from=%s".formatted(view.name(), from));
+  }
+
+  /** Returns the queue to which messages of {@code queue} move: dead letters, or redriven ones. */
+  private static String counterpartOf(String queue) {
+    return QueueNames.isDeadLetterQueue(queue)
+        ? QueueNames.sourceOf(queue)
+        : QueueNames.deadLetterQueueOf(queue);
   }
 
   /**

@@ -5,6 +5,7 @@ import dev.sluice.broker.engine.PendingDelivery;
 import dev.sluice.broker.engine.PrefetchBudget;
 import dev.sluice.broker.runtime.BrokerRuntime;
 import dev.sluice.broker.runtime.PendingCalls;
+import dev.sluice.broker.store.Checks;
 import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
@@ -263,7 +264,7 @@ public final class MessageConsumer implements AutoCloseable {
    * @throws BrokerException if the consumer is closed or its queue is deleted
    */
   public List<Delivery> poll(int most, Duration timeout) throws InterruptedException {
-    QueueNames.requireBetween("most", most, 1, Integer.MAX_VALUE);
+    Checks.requireBetween("most", most, 1, Integer.MAX_VALUE);
     requirePull();
     long left = nanos(timeout);
     long deadline = System.nanoTime() + left;
@@ -355,7 +356,7 @@ public final class MessageConsumer implements AutoCloseable {
    * @param messages how many more, from 1 to 1,000,000
    */
   public void addCredit(int messages) {
-    QueueNames.requireBetween("messages", messages, 1, 1_000_000);
+    Checks.requireBetween("messages", messages, 1, 1_000_000);
     machinery.calls.requireOpen();
     giveCredit(messages);
   }

@@ -1,90 +1,97 @@
 package dev.sluice.broker;
 
-import static dev.sluice.broker.QueueNames.requireBetween;
-import static dev.sluice.broker.QueueNames.requireDuration;
+import static dev.sluice.broker.store.Checks.requireBetween;
+import static dev.sluice.broker.store.Checks.requireDuration;
 
+import java.nio.charset.StandardCharsets;
 import java.time.Duration;
+import java.util.Arrays;
+import java.util.List;
 import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
- * How a queue behaves; all of it can be changed while the queue is in use.
+ * The configuration of a queue. All of it can be changed while the queue is in use.
  *
- * @param leaseTimeout how long a consumer may take to settle a message, from 1 s to 12 h
- * @param durability when operations are answered
- * @param onEnqueue a Lua script that defines {@code on_enqueue}; null for none
- * @param onFailure a Lua script that defines {@code on_failure}; null for none
- * @param maxAttempts after so many failures a message becomes a dead letter; 0 for no limit
- * @param retryDelay the longest delay after the first failure; doubles with each further one up to
- *     {@code maxRetryDelay}. A delay is between half of that and all of it, so none is shorter than
- *     the one before while it doubles. Zero for no delay; {@code on_failure} decides instead if
- *     there is one
- * @param maxRetryDelay the longest delay after any failure, at least {@code retryDelay}
- * @param strictOrder whether a fairness key keeps the order of all its messages, so that one that
- *     has to wait for a throttle key holds up those behind it; holds for messages enqueued from
- *     then on
- * @param maxDepth the most messages it holds, in flight included; 0 for no limit
- * @param maxDepthPerKey the most messages of one fairness key; 0 for no limit
- * @param maxInFlightPerKey the most messages of one fairness key that are delivered and not
- *     settled; 0 for no limit
- * @param timeToLive after that a message that waits becomes a dead letter; zero for never
- * @param dedupeWindow how long the id of a message is remembered, so that a second one with the
- *     same id is not enqueued; zero for not at all
- * @param strictThrottleKeys whether messages are refused whose producer names a throttle key
- *     without a rate; does not apply to keys that a script sets nor to messages in the queue
+ * <p>Immutable.
+ *
  * @since 0.1
  */
-public record QueueConfig(
-    Duration leaseTimeout,
-    Durability durability,
-    @Nullable String onEnqueue,
-    @Nullable String onFailure,
-    int maxAttempts,
-    Duration retryDelay,
-    Duration maxRetryDelay,
-    boolean strictOrder,
-    long maxDepth,
-    long maxDepthPerKey,
-    int maxInFlightPerKey,
-    Duration timeToLive,
-    Duration dedupeWindow,
-    boolean strictThrottleKeys) {
-
-  /** The lease of a queue whose configuration does not set one. */
+public final class QueueConfig {
+  /** The default of {@link #leaseTimeout}. */
   public static final Duration DEFAULT_LEASE_TIMEOUT = Duration.ofSeconds(30);
 
-  /** The attempts of a queue that does not set them and has no {@code on_failure}. */
+  /** The default of {@link #maxAttempts} without {@code on_failure}. */
   public static final int DEFAULT_MAX_ATTEMPTS = 10;
 
-  /** The delay after the first failure, of a queue that does not set it. */
+  /** The default of {@link #retryDelay}. */
   public static final Duration DEFAULT_RETRY_DELAY = Duration.ofSeconds(1);
 
-  /** The longest delay after any failure, of a queue that does not set it. */
+  /** The default of {@link #maxRetryDelay}. */
   public static final Duration DEFAULT_MAX_RETRY_DELAY = Duration.ofMinutes(5);
 
-  /** The longest lease. */
+  /** The longest lease timeout. */
   public static final Duration MAX_LEASE_TIMEOUT = Duration.ofHours(12);
 
-  /** The shortest lease. */
+  /** The shortest lease timeout. */
   public static final Duration MIN_LEASE_TIMEOUT = Duration.ofSeconds(1);
 
-  /** The longest time to live and the longest window of ids. */
+  /** The longest time to live, dedupe window and delay of a message. */
   public static final Duration MAX_DURATION = Duration.ofDays(366);
 
-  /** The longest delay before a message that failed is tried again. */
+  /** The longest delay after a failure. */
   public static final Duration MAX_RETRY_DELAY = Duration.ofDays(7);
 
-  /** The largest script, in characters. */
+  /** The largest hook, in bytes of UTF-8. */
   public static final int MAX_HOOK_BYTES = 64 * 1024;
 
   private static final QueueConfig DEFAULTS = builder().build();
 
-  /** Checks every part. */
-  public QueueConfig {
+  private final Duration leaseTimeout;
+  private final Durability durability;
+  private final @Nullable String onEnqueue;
+  private final @Nullable String onFailure;
+  private final int maxAttempts;
+  private final Duration retryDelay;
+  private final Duration maxRetryDelay;
+  private final boolean strictOrder;
+  private final long maxDepth;
+  private final long maxDepthPerKey;
+  private final int maxInFlightPerKey;
+  private final Duration timeToLive;
+  private final Duration dedupeWindow;
+  private final boolean strictThrottleKeys;
+
+  private QueueConfig(Builder builder) {
+    this.leaseTimeout = builder.leaseTimeout;
+    this.durability = builder.durability;
+    this.onEnqueue = builder.onEnqueue;
+    this.onFailure = builder.onFailure;
+    this.maxAttempts =
+        Objects.requireNonNullElse(
+            builder.maxAttempts, onFailure == null ? DEFAULT_MAX_ATTEMPTS : 0);
+    this.retryDelay = Objects.requireNonNullElse(builder.retryDelay, DEFAULT_RETRY_DELAY);
+    this.maxRetryDelay =
+        Objects.requireNonNullElse(
+            builder.maxRetryDelay, longer(retryDelay, DEFAULT_MAX_RETRY_DELAY));
+    this.strictOrder = builder.strictOrder;
+    this.maxDepth = builder.maxDepth;
+    this.maxDepthPerKey = builder.maxDepthPerKey;
+    this.maxInFlightPerKey = builder.maxInFlightPerKey;
+    this.timeToLive = builder.timeToLive;
+    this.dedupeWindow = builder.dedupeWindow;
+    this.strictThrottleKeys = builder.strictThrottleKeys;
+    requireValid();
+  }
+
+  private static Duration longer(Duration one, Duration other) {
+    return one.compareTo(other) > 0 ? one : other;
+  }
+
+  private void requireValid() {
     requireDuration("leaseTimeout", leaseTimeout, MIN_LEASE_TIMEOUT, MAX_LEASE_TIMEOUT);
-    Objects.requireNonNull(durability, "durability");
-    requireScript("onEnqueue", onEnqueue);
-    requireScript("onFailure", onFailure);
+    requireHook("onEnqueue", onEnqueue);
+    requireHook("onFailure", onFailure);
     requireBetween("maxAttempts", maxAttempts, 0, Integer.MAX_VALUE);
     requireDuration("maxRetryDelay", maxRetryDelay, Duration.ZERO, MAX_RETRY_DELAY);
     requireDuration("retryDelay", retryDelay, Duration.ZERO, MAX_RETRY_DELAY);
@@ -104,35 +111,36 @@ public record QueueConfig(
     }
   }
 
-  private static void requireScript(String name, @Nullable String source) {
+  private static void requireHook(String name, @Nullable String source) {
     if (source != null) {
-      requireBetween("length of " + name, source.length(), 1, MAX_HOOK_BYTES);
+      int bytes = source.getBytes(StandardCharsets.UTF_8).length;
+      requireBetween("bytes of " + name, bytes, 1, MAX_HOOK_BYTES);
     }
   }
 
   /**
-   * Leases of 30 s, answers once on the disk, 10 attempts with delays from 1 s to 5 min, no
-   * scripts, no limits.
+   * Returns the default configuration: leases of 30 s, {@link Durability#ALWAYS}, 10 attempts with
+   * delays from 1 s to 5 min, no hooks, no limits.
    *
-   * @return the configuration that a queue has unless told otherwise
+   * @return the configuration
    */
   public static QueueConfig defaults() {
     return DEFAULTS;
   }
 
   /**
-   * Begins a configuration at {@link #defaults}.
+   * Returns a builder with the values of {@link #defaults}.
    *
-   * @return a builder
+   * @return a new builder
    */
   public static Builder builder() {
     return new Builder();
   }
 
   /**
-   * Begins a configuration at this one.
+   * Returns a builder with the values of this configuration.
    *
-   * @return a builder
+   * @return a new builder
    */
   public Builder toBuilder() {
     Builder builder = new Builder();
@@ -153,7 +161,147 @@ public record QueueConfig(
     return builder;
   }
 
-  /** Says how a queue is to behave; each part is explained at {@link QueueConfig}. */
+  /** {@return how long a consumer may take to settle a message; from 1 s to 12 h} */
+  public Duration leaseTimeout() {
+    return leaseTimeout;
+  }
+
+  /** {@return when operations are answered; the durability} */
+  public Durability durability() {
+    return durability;
+  }
+
+  /**
+   * {@return the hook that assigns fairness key, weight and throttle keys to a message; a Lua
+   * script that defines {@code on_enqueue}; null for none}
+   */
+  public @Nullable String onEnqueue() {
+    return onEnqueue;
+  }
+
+  /**
+   * {@return the hook that decides about a message that failed; a Lua script that defines {@code
+   * on_failure}; null for none}
+   */
+  public @Nullable String onFailure() {
+    return onFailure;
+  }
+
+  /**
+   * {@return the number of failures that make a message a dead letter; at least 1; 0 for no limit}
+   */
+  public int maxAttempts() {
+    return maxAttempts;
+  }
+
+  /**
+   * Returns the longest delay after the first failure.
+   *
+   * <p>The bound doubles with each further failure, up to {@link #maxRetryDelay}. A delay is
+   * between half of its bound and all of it, so delays never get shorter while the bound grows. A
+   * queue with {@code on_failure} uses the delay that the hook returns instead.
+   *
+   * @return zero for no delay
+   */
+  public Duration retryDelay() {
+    return retryDelay;
+  }
+
+  /** {@return the longest delay after any failure; at least {@link #retryDelay}} */
+  public Duration maxRetryDelay() {
+    return maxRetryDelay;
+  }
+
+  /**
+   * Returns whether a fairness key keeps the order of all its messages.
+   *
+   * <p>A message that waits for a throttle key then delays those behind it. A change applies to
+   * messages that are enqueued after it.
+   *
+   * @return true if it does
+   */
+  public boolean strictOrder() {
+    return strictOrder;
+  }
+
+  /** {@return the most messages of the queue, in flight included; at least 1; 0 for no limit} */
+  public long maxDepth() {
+    return maxDepth;
+  }
+
+  /**
+   * {@return the most messages of one fairness key, in flight included; at least 1; 0 for no limit}
+   */
+  public long maxDepthPerKey() {
+    return maxDepthPerKey;
+  }
+
+  /**
+   * {@return the most messages of one fairness key that are delivered and not settled; at least 1;
+   * 0 for no limit}
+   */
+  public int maxInFlightPerKey() {
+    return maxInFlightPerKey;
+  }
+
+  /** {@return the time after which a waiting message becomes a dead letter; zero for never} */
+  public Duration timeToLive() {
+    return timeToLive;
+  }
+
+  /**
+   * {@return how long dedupe ids are remembered: a second message with the same id is not stored;
+   * zero for not at all}
+   */
+  public Duration dedupeWindow() {
+    return dedupeWindow;
+  }
+
+  /**
+   * Returns whether messages are refused whose producer names a throttle key without a limit.
+   *
+   * <p>Keys that a hook assigns and messages in the queue are not affected.
+   *
+   * @return true if they are
+   */
+  public boolean strictThrottleKeys() {
+    return strictThrottleKeys;
+  }
+
+  private List<@Nullable Object> values() {
+    return Arrays.asList(
+        leaseTimeout,
+        durability,
+        onEnqueue,
+        onFailure,
+        maxAttempts,
+        retryDelay,
+        maxRetryDelay,
+        strictOrder,
+        maxDepth,
+        maxDepthPerKey,
+        maxInFlightPerKey,
+        timeToLive,
+        dedupeWindow,
+        strictThrottleKeys);
+  }
+
+  @Override
+  public boolean equals(@Nullable Object other) {
+    return other instanceof QueueConfig that && values().equals(that.values());
+  }
+
+  @Override
+  public int hashCode() {
+    return values().hashCode();
+  }
+
+  @Override
+  public String toString() {
+    return "QueueConfig" + values();
+  }
+
+  /** Builds a {@link QueueConfig}, whose accessors explain the values. Not thread-safe. */
   public static final class Builder {
     private Duration leaseTimeout = DEFAULT_LEASE_TIMEOUT;
     private Durability durability = Durability.ALWAYS;
@@ -173,29 +321,29 @@ public record QueueConfig(
     private Builder() {}
 
     /**
-     * How long a consumer may take.
+     * Sets how long a consumer may take to settle a message.
      *
      * @param timeout from 1 s to 12 h
      * @return this builder
      */
     public Builder leaseTimeout(Duration timeout) {
-      this.leaseTimeout = timeout;
+      this.leaseTimeout = Objects.requireNonNull(timeout, "leaseTimeout");
       return this;
     }
 
     /**
-     * When operations are answered.
+     * Sets when operations are answered.
      *
-     * @param when the moment
+     * @param when the durability
      * @return this builder
      */
     public Builder durability(Durability when) {
-      this.durability = when;
+      this.durability = Objects.requireNonNull(when, "durability");
       return this;
     }
 
     /**
-     * The script that says where a message goes.
+     * Sets the hook that assigns fairness key, weight and throttle keys.
      *
      * @param source Lua; null for none
      * @return this builder
@@ -206,7 +354,7 @@ public record QueueConfig(
     }
 
     /**
-     * The script that says what becomes of a message that failed.
+     * Sets the hook that decides about a message that failed.
      *
      * @param source Lua; null for none
      * @return this builder
@@ -217,7 +365,7 @@ public record QueueConfig(
     }
 
     /**
-     * After how many failures a message becomes a dead letter.
+     * Sets the number of failures that make a message a dead letter.
      *
      * @param attempts at least 1; 0 for no limit; null for the default: {@link
      *     #DEFAULT_MAX_ATTEMPTS}, or no limit with {@code on_failure}
@@ -229,9 +377,9 @@ public record QueueConfig(
     }
 
     /**
-     * The longest delay after the first failure.
+     * Sets the longest delay after the first failure.
      *
-     * @param delay up to the longest delay of all; zero for none; null for the default
+     * @param delay up to {@link #maxRetryDelay}; zero for none; null for the default
      * @return this builder
      */
     public Builder retryDelay(@Nullable Duration delay) {
@@ -240,7 +388,7 @@ public record QueueConfig(
     }
 
     /**
-     * The longest delay after any failure.
+     * Sets the longest delay after any failure.
      *
      * @param delay up to {@link #MAX_RETRY_DELAY}; null for the longer of the default and the delay
      *     after the first failure
@@ -252,9 +400,9 @@ public record QueueConfig(
     }
 
     /**
-     * Whether a fairness key keeps the order of all its messages, whatever they wait for.
+     * Sets whether a fairness key keeps the order of all its messages.
      *
-     * @param strict true to accept that one message holds up those behind it
+     * @param strict true to let a throttled message delay those behind it
      * @return this builder
      */
     public Builder strictOrder(boolean strict) {
@@ -263,7 +411,7 @@ public record QueueConfig(
     }
 
     /**
-     * The most messages it holds.
+     * Sets the most messages of the queue.
      *
      * @param messages at least 1; 0 for no limit
      * @return this builder
@@ -274,7 +422,7 @@ public record QueueConfig(
     }
 
     /**
-     * The most messages it holds of one fairness key.
+     * Sets the most messages of one fairness key.
      *
      * @param messages at least 1; 0 for no limit
      * @return this builder
@@ -285,7 +433,7 @@ public record QueueConfig(
     }
 
     /**
-     * The most messages of one fairness key in flight.
+     * Sets the most messages of one fairness key in flight.
      *
      * @param messages at least 1; 0 for no limit
      * @return this builder
@@ -296,31 +444,31 @@ public record QueueConfig(
     }
 
     /**
-     * How long a message may wait.
+     * Sets the time after which a waiting message becomes a dead letter.
      *
-     * @param time up to 366 days; zero for as long as it takes
+     * @param time up to 366 days; zero for never
      * @return this builder
      */
     public Builder timeToLive(Duration time) {
-      this.timeToLive = time;
+      this.timeToLive = Objects.requireNonNull(time, "timeToLive");
       return this;
     }
 
     /**
-     * How long ids of messages are remembered.
+     * Sets how long dedupe ids are remembered.
      *
      * @param window up to 366 days; zero for not at all
      * @return this builder
      */
     public Builder dedupeWindow(Duration window) {
-      this.dedupeWindow = window;
+      this.dedupeWindow = Objects.requireNonNull(window, "dedupeWindow");
       return this;
     }
 
     /**
-     * Whether producers may name only throttle keys that have a rate.
+     * Sets whether producers may name only throttle keys that have a limit.
      *
-     * @param strict true to refuse others
+     * @param strict true to refuse messages that name others
      * @return this builder
      */
     public Builder strictThrottleKeys(boolean strict) {
@@ -329,31 +477,13 @@ public record QueueConfig(
     }
 
     /**
-     * Makes the configuration.
+     * Builds the configuration.
      *
      * @return the configuration
-     * @throws IllegalArgumentException if a part is out of range
+     * @throws IllegalArgumentException if a value is out of range
      */
     public QueueConfig build() {
-      int defaultAttempts = onFailure == null ? DEFAULT_MAX_ATTEMPTS : 0;
-      Duration first = retryDelay == null ? DEFAULT_RETRY_DELAY : retryDelay;
-      Duration defaultLongest =
-          first.compareTo(DEFAULT_MAX_RETRY_DELAY) > 0 ? first : DEFAULT_MAX_RETRY_DELAY;
-      return new QueueConfig(
-          leaseTimeout,
-          durability,
-          onEnqueue,
-          onFailure,
-          maxAttempts == null ? defaultAttempts : maxAttempts,
-          first,
-          maxRetryDelay == null ? defaultLongest : maxRetryDelay,
-          strictOrder,
-          maxDepth,
-          maxDepthPerKey,
-          maxInFlightPerKey,
-          timeToLive,
-          dedupeWindow,
-          strictThrottleKeys);
+      return new QueueConfig(this);
     }
   }
 }

@@ -1,85 +1,80 @@
 package dev.sluice.broker;
 
-import java.nio.charset.StandardCharsets;
-import java.time.Duration;
+import dev.sluice.broker.store.Checks;
 import java.util.Objects;
 
-/** Checks of caller input; every message names the rule and the value that broke it. */
+/**
+ * The rules for names of queues, and the names of dead-letter queues: the dead letters of {@code q}
+ * are in {@code q.dlq}.
+ *
+ * @since 0.1
+ */
 public final class QueueNames {
-  /** The longest fairness key, throttle key, dedupe id or configuration key, in bytes of UTF-8. */
-  public static final int MAX_KEY_BYTES = 256;
+  /** Ends the name of every dead-letter queue. */
+  public static final String DEAD_LETTER_SUFFIX = ".dlq";
 
-  /** The longest name of a queue, without the suffix of its dead letters. */
-  static final int MAX_QUEUE_NAME = 128;
+  /** The longest name of a queue in characters, without {@link #DEAD_LETTER_SUFFIX}. */
+  public static final int MAX_LENGTH = 128;
 
   private QueueNames() {}
 
-  public static long requireBetween(String name, long value, long least, long most) {
-    if (value < least || value > most) {
-      throw new IllegalArgumentException(
-          name + " must be from " + least + " to " + most + ": " + name + "=" + value);
-    }
-    return value;
-  }
-
-  public static Duration requireDuration(
-      String name, Duration value, Duration least, Duration most) {
-    if (value.compareTo(least) < 0 || value.compareTo(most) > 0) {
-      throw new IllegalArgumentException(
-          name + " must be from " + least + " to " + most + ": " + name + "=" + value);
-    }
-    return value;
-  }
-
-  /** A fairness key, throttle key, dedupe id or configuration key. */
-  public static String requireKey(String name, String value) {
-    Objects.requireNonNull(value, name);
-    if (value.isEmpty()) {
-      throw new IllegalArgumentException(name + " must not be empty: " + name + "=\"\"");
-    }
-    if (!isText(value)) {
-      throw new IllegalArgumentException(name + " must be valid Unicode: " + name + "=" + value);
-    }
-    // A char is at most three bytes, so most keys need not be encoded to be measured.
-    if (value.length() * 3 > MAX_KEY_BYTES) {
-      int bytes = value.getBytes(StandardCharsets.UTF_8).length;
-      requireBetween("bytes of " + name, bytes, 1, MAX_KEY_BYTES);
-    }
-    return value;
-  }
-
-  /** Whether it can be stored and read again: no half of a surrogate pair. */
-  private static boolean isText(String value) {
-    return value.chars().noneMatch(c -> Character.isSurrogate((char) c))
-        || StandardCharsets.UTF_8.newEncoder().canEncode(value);
-  }
-
-  /** Letters, digits and {@code . _ - : /}; the name goes into file-like paths and metrics. */
-  static String requireQueueName(String name) {
+  /**
+   * Returns {@code name} if a queue can have it.
+   *
+   * @param name the name of a queue or of a dead-letter queue
+   * @return the name
+   * @throws IllegalArgumentException unless it is 1 to 128 letters, digits and {@code . _ - : /},
+   *     and neither {@code .} nor {@code ..}
+   */
+  public static String requireValid(String name) {
     Objects.requireNonNull(name, "queue name");
-    String base = DeadLetter.sourceOf(name);
-    if (base.isEmpty() || base.length() > MAX_QUEUE_NAME || !isPlain(name)) {
+    String base = sourceOf(name);
+    if (base.isEmpty() || base.length() > MAX_LENGTH || !isPlain(name)) {
       throw new IllegalArgumentException(
           "queue name must be 1 to "
-              + MAX_QUEUE_NAME
+              + MAX_LENGTH
               + " letters, digits or . _ - : / characters: name=\""
               + name
               + "\"");
     }
-    requireInPaths("queue name", base);
+    Checks.requireInPaths("queue name", base);
     return name;
-  }
-
-  /** What is the name of something in paths of URLs, from which browsers and proxies take dots. */
-  public static void requireInPaths(String what, String name) {
-    if (name.equals(".") || name.equals("..")) {
-      throw new IllegalArgumentException(
-          what + " must not be . or .., which vanish from paths of URLs: \"" + name + "\"");
-    }
   }
 
   private static boolean isPlain(String name) {
     return name.chars()
         .allMatch(c -> (c < 128 && Character.isLetterOrDigit(c)) || "._-:/".indexOf(c) >= 0);
+  }
+
+  /**
+   * Returns the name of the dead-letter queue of {@code queue}, which need not exist.
+   *
+   * @param queue the name of a queue
+   * @return the name with {@link #DEAD_LETTER_SUFFIX}
+   */
+  public static String deadLetterQueueOf(String queue) {
+    return queue + DEAD_LETTER_SUFFIX;
+  }
+
+  /**
+   * Returns the name of the queue whose dead letters {@code deadLetterQueue} holds.
+   *
+   * @param deadLetterQueue the name of a queue
+   * @return the name without {@link #DEAD_LETTER_SUFFIX}; the name itself if it does not end so
+   */
+  public static String sourceOf(String deadLetterQueue) {
+    return isDeadLetterQueue(deadLetterQueue)
+        ? deadLetterQueue.substring(0, deadLetterQueue.length() - DEAD_LETTER_SUFFIX.length())
+        : deadLetterQueue;
+  }
+
+  /**
+   * Returns whether {@code name} is the name of a dead-letter queue.
+   *
+   * @param name the name of a queue
+   * @return true if it ends in {@link #DEAD_LETTER_SUFFIX}
+   */
+  public static boolean isDeadLetterQueue(String name) {
+    return name.endsWith(DEAD_LETTER_SUFFIX);
   }
 }

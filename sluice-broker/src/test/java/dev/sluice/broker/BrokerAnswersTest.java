@@ -51,7 +51,7 @@ final class BrokerAnswersTest {
     }
 
     Broker shut(Path dir) throws InterruptedException {
-      Broker broker = Broker.open(dir, BrokerConfig.defaults().withMetrics(this));
+      Broker broker = Broker.open(dir, BrokerConfig.builder().metrics(this).build());
       broker.createQueue("gate");
       CompletableFuture<UUID> held = broker.enqueue("gate", Message.of("m"));
       reached.await();
@@ -143,7 +143,7 @@ final class BrokerAnswersTest {
     Broker broker = Broker.open(dir);
     broker.createQueue("q");
     broker.close();
-    assertThatThrownBy(() -> broker.peek("q", 1))
+    assertThatThrownBy(() -> broker.view().browse("q", null, 1, BrokerView.PreviewSize.ALL))
         .isInstanceOfSatisfying(
             BrokerException.class, e -> assertThat(e.code()).isEqualTo(Code.STOPPED));
   }

@@ -66,7 +66,7 @@ final class BrokerDamageTest {
   private static void assertWhole(Path dir) {
     try (Broker broker = Broker.open(dir)) {
       assertThat(broker.stats("q").depth()).isEqualTo(MESSAGES);
-      assertThat(broker.peek("q", MESSAGES + 1))
+      assertThat(broker.view().browse("q", null, MESSAGES + 1, BrokerView.PreviewSize.ALL))
           .hasSize(MESSAGES)
           .allSatisfy(message -> KillLoad.number(message.payload()));
     }

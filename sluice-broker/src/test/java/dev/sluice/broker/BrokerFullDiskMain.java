@@ -50,7 +50,7 @@ final class BrokerFullDiskMain {
       throws Exception {
     this.dir = fileSystem.resolve("broker");
     this.ballast = Files.write(fileSystem.resolve("ballast"), new byte[BALLAST_BYTES]);
-    this.config = BrokerConfig.defaults().withDiskReserveBytes(reserve);
+    this.config = BrokerConfig.builder().diskReserveBytes(reserve).build();
     this.atOnce = atOnce;
     this.pauseNanos = TimeUnit.MILLISECONDS.toNanos(pauseMillis);
   }

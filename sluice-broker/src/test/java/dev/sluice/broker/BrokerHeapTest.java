@@ -279,7 +279,7 @@ final class BrokerHeapTest {
     for (int i = 0; i < Message.MAX_HEADERS; i++) {
       headers.put("h" + i, "");
     }
-    assertThat(Message.of("m").withHeaders(headers).headers).isEqualTo(headers);
+    assertThat(Message.of("m").withHeaders(headers).headers()).isEqualTo(headers);
     headers.put("one more", "");
     assertThatIllegalArgumentException()
         .isThrownBy(() -> Message.of("m").withHeaders(headers))

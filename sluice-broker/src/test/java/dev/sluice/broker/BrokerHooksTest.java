@@ -75,7 +75,7 @@ class BrokerHooksTest {
 
   private void open(int hookThreads) {
     broker =
-        Broker.open(dir, BrokerConfig.defaults().withHookThreads(hookThreads).withMetrics(gate));
+        Broker.open(dir, BrokerConfig.builder().hookThreads(hookThreads).metrics(gate).build());
     broker.createQueue(PLAIN, os().build());
   }
 
@@ -107,7 +107,7 @@ class BrokerHooksTest {
   }
 
   private List<String> payloads(String queue) {
-    return broker.peek(queue, 1_000).stream()
+    return broker.view().browse(queue, null, 1_000, BrokerView.PreviewSize.ALL).stream()
         .map(message -> new String(message.payload(), StandardCharsets.UTF_8))
         .toList();
   }

@@ -93,7 +93,7 @@ class BrokerMetricsTest {
             .onEnqueue("function on_enqueue(msg) return { fairness_key = msg.headers.t } end")
             .onFailure("function on_failure(msg) return { action = 'dlq' } end")
             .build();
-    try (Broker broker = Broker.open(dir, BrokerConfig.defaults().withMetrics(counts))) {
+    try (Broker broker = Broker.open(dir, BrokerConfig.builder().metrics(counts).build())) {
       broker.createQueue("q", config);
       Message message = Message.of("m").withHeader("t", "acme");
       broker.enqueue("q", message).join();
@@ -127,7 +127,7 @@ class BrokerMetricsTest {
     Counts counts = new Counts();
     QueueConfig config =
         QueueConfig.builder().onEnqueue("function on_enqueue(msg) while true do end end").build();
-    try (Broker broker = Broker.open(dir, BrokerConfig.defaults().withMetrics(counts))) {
+    try (Broker broker = Broker.open(dir, BrokerConfig.builder().metrics(counts).build())) {
       broker.createQueue("q", config);
       broker.createQueue("other");
       for (int i = 0; i < 5; i++) {

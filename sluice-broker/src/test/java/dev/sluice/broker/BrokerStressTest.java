@@ -250,7 +250,7 @@ final class BrokerStressTest {
             case 0 -> broker.createQueue(PASSING, CONFIG);
             case 1 -> broker.deleteQueue(PASSING);
             case 2 -> broker.purgeQueue(PASSING);
-            case 3 -> broker.peek(PASSING, 10);
+            case 3 -> broker.view().browse(PASSING, null, 10, BrokerView.PreviewSize.ALL);
             case 4 -> broker.redrive("s0.dlq", random.nextInt(20), false);
             default -> broker.redrive("s1.dlq", 0, true);
           }

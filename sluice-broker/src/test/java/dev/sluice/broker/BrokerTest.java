@@ -100,7 +100,7 @@ class BrokerTest {
       assertThat(consumer.poll(1, NOW)).isEmpty();
     }
     assertThat(broker.stats("q").depth()).isZero();
-    assertThat(broker.peek("q", 10)).isEmpty();
+    assertThat(broker.view().browse("q", null, 10, BrokerView.PreviewSize.ALL)).isEmpty();
   }
 
   @Test
@@ -288,7 +288,9 @@ class BrokerTest {
     refused(Code.QUEUE_NOT_FOUND, () -> send("nobody", "m"));
     refused(Code.QUEUE_NOT_FOUND, () -> broker.consume("nobody", 1));
     refused(Code.QUEUE_NOT_FOUND, () -> broker.stats("nobody"));
-    refused(Code.QUEUE_NOT_FOUND, () -> broker.peek("nobody", 1));
+    refused(
+        Code.QUEUE_NOT_FOUND,
+        () -> broker.view().browse("nobody", null, 1, BrokerView.PreviewSize.ALL));
     refused(
         Code.INVALID_HOOK,
         () -> broker.createQueue("r", QueueConfig.builder().onEnqueue("x x").build()));
@@ -307,7 +309,7 @@ class BrokerTest {
     }
     assertThat(broker.queues()).isEmpty();
     broker.createQueue("q", config);
-    assertThat(broker.peek("q", 10)).isEmpty();
+    assertThat(broker.view().browse("q", null, 10, BrokerView.PreviewSize.ALL)).isEmpty();
     reopen();
     assertThat(broker.queues().get("q")).isEqualTo(config);
     assertThat(broker.stats("q").depth()).isZero();
@@ -391,7 +393,8 @@ class BrokerTest {
         .isThrownBy(() -> broker.createQueue("a b"))
         .withMessageContaining("name=\"a b\"");
     assertThatIllegalArgumentException().isThrownBy(() -> broker.consume("q", 0));
-    assertThatIllegalArgumentException().isThrownBy(() -> broker.peek("q", 0));
+    assertThatIllegalArgumentException()
+        .isThrownBy(() -> broker.view().browse("q", null, 0, BrokerView.PreviewSize.ALL));
     assertThatIllegalArgumentException().isThrownBy(() -> Message.of("m").withFairnessKey(""));
     assertThatIllegalArgumentException()
         .isThrownBy(() -> Message.of("m").withWeight(0))

@@ -159,7 +159,7 @@ class BrokerThrottleTest {
     broker.setThrottle("provider:aws", 0, 5);
     broker.setThrottle("tenant:acme", 0, 5);
     send(3, "acme", "aws");
-    List<Delivery> received = broker.receive("q", 2, Duration.ZERO, bytes -> bytes).join();
+    List<Delivery> received = broker.receive("q", 2, Duration.ZERO).join();
     assertThat(received).hasSize(2);
     assertThat(levels()).containsExactly(3.0, 3.0);
     received.get(0).release().join();
@@ -172,7 +172,7 @@ class BrokerThrottleTest {
   void afterARestart_aReleaseReturnsNoTokens() {
     broker.setThrottle("provider:aws", 0.0001, 5);
     send(3, "acme", "aws");
-    Delivery received = broker.receive("q", 1, Duration.ZERO, bytes -> bytes).join().get(0);
+    Delivery received = broker.receive("q", 1, Duration.ZERO).join().get(0);
     broker.close();
     broker = Broker.open(dir);
     broker.release("q", received.id(), received.leaseToken()).join();
@@ -215,7 +215,7 @@ class BrokerThrottleTest {
 
   private void poll(AtomicInteger got, AtomicInteger empty) {
     for (; ; ) {
-      int size = broker.receive("q", 2, Duration.ZERO, bytes -> bytes).join().size();
+      int size = broker.receive("q", 2, Duration.ZERO).join().size();
       got.addAndGet(size);
       if (size == 0) {
         empty.incrementAndGet();
@@ -238,8 +238,7 @@ class BrokerThrottleTest {
   @Test
   void cancelledReceive_leavesMessagesAndTokensWhereTheyWere() {
     broker.setThrottle("provider:aws", 0, 5);
-    CompletableFuture<List<Delivery>> waiting =
-        broker.receive("q", 2, Duration.ofSeconds(30), bytes -> bytes);
+    CompletableFuture<List<Delivery>> waiting = broker.receive("q", 2, Duration.ofSeconds(30));
     waiting.cancel(false);
     send(3, "acme", "aws");
     // There is no room for the answer.
@@ -256,19 +255,17 @@ class BrokerThrottleTest {
     assertThat(broker.receive("q", 3, Duration.ZERO, bytes -> 1).join()).hasSize(1);
     await().atMost(SOON).until(() -> levels().get(0) == 4);
     assertThat(broker.stats("q").inFlight()).isEqualTo(1);
-    assertThat(broker.receive("q", 3, Duration.ZERO, bytes -> bytes).join()).hasSize(2);
+    assertThat(broker.receive("q", 3, Duration.ZERO).join()).hasSize(2);
   }
 
   @Test
   void receiveThatWaits_isAnsweredByTheFirstMessage_orWhenItsTimeIsOver() {
-    assertThat(broker.receive("q", 2, Duration.ofMillis(1), bytes -> bytes).join()).isEmpty();
-    CompletableFuture<List<Delivery>> waiting =
-        broker.receive("q", 2, Duration.ofDays(1), bytes -> bytes);
+    assertThat(broker.receive("q", 2, Duration.ofMillis(1)).join()).isEmpty();
+    CompletableFuture<List<Delivery>> waiting = broker.receive("q", 2, Duration.ofDays(1));
     send(1, "acme", "aws");
     assertThat(waiting.join()).hasSize(1);
     assertThat(broker.stats("q").consumers()).isZero();
-    CompletableFuture<List<Delivery>> doomed =
-        broker.receive("q", 2, Duration.ofDays(1), bytes -> bytes);
+    CompletableFuture<List<Delivery>> doomed = broker.receive("q", 2, Duration.ofDays(1));
     broker.deleteQueue("q");
     assertThat(doomed).failsWithin(SOON).withThrowableThat().withMessageContaining("deleted");
   }

@@ -122,7 +122,12 @@ final class KillDriver {
       // The last acks are counted before they are on the disk, where peek looks.
       await()
           .untilAsserted(
-              () -> queues.forEach(queue -> assertThat(broker.peek(queue, 10)).isEmpty()));
+              () ->
+                  queues.forEach(
+                      queue ->
+                          assertThat(
+                                  broker.view().browse(queue, null, 10, BrokerView.PreviewSize.ALL))
+                              .isEmpty()));
       log.add("drained");
     }
     assertThat(rows(dir)).as("rows of messages that are gone").isZero();

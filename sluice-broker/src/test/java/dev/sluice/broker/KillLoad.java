@@ -79,7 +79,7 @@ final class KillLoad {
    * Whether consumers of {@code queue} fail each time, so that the message becomes a dead letter.
    */
   static boolean isPoison(long number, String queue) {
-    return number % 16 == 5 && !DeadLetter.isDeadLetterQueue(queue);
+    return number % 16 == 5 && !QueueNames.isDeadLetterQueue(queue);
   }
 
   static String queueOf(long number) {

@@ -97,7 +97,8 @@ class LargeMessagesTest {
     fill();
     assertThat(peek(Integer.MAX_VALUE, 7 * MEBIBYTE)).hasSize(2);
     assertThat(peek(Integer.MAX_VALUE, 1)).hasSize(1);
-    assertThat(broker.peek("q", MESSAGES)).hasSize(MESSAGES);
+    assertThat(broker.view().browse("q", null, MESSAGES, BrokerView.PreviewSize.ALL))
+        .hasSize(MESSAGES);
   }
 
   @Test
@@ -109,7 +110,8 @@ class LargeMessagesTest {
         .allMatch(each -> each.payload().length == 10 && each.isTruncated())
         .extracting(StoredMessage::payloadSize)
         .containsOnly(3 * MEBIBYTE);
-    assertThat(broker.peek("q", 1).get(0).isTruncated()).isFalse();
+    assertThat(broker.view().browse("q", null, 1, BrokerView.PreviewSize.ALL).get(0).isTruncated())
+        .isFalse();
     assertThatIllegalArgumentException()
         .isThrownBy(() -> peek(-1, 1))
         .withMessageContaining("payloadBytes must be from 0 to")

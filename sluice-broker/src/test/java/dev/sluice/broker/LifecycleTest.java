@@ -60,7 +60,7 @@ final class LifecycleTest {
     Broker broker =
         new Broker(
             BrokerLifecycle.open(
-                new FaultyOpener(), BrokerConfig.defaults().withDiskReserveBytes(0)));
+                new FaultyOpener(), BrokerConfig.builder().diskReserveBytes(0).build()));
     if (broker.queue("q").isEmpty()) {
       broker.createQueue("q");
     }
@@ -132,11 +132,11 @@ final class LifecycleTest {
     try (Broker broker = open()) {
       confirm(broker);
       last().failScan.set(new StoreException("scan: EIO", new IOException("EIO"), false));
-      assertThatThrownBy(() -> broker.peek("q", 10))
+      assertThatThrownBy(() -> broker.view().browse("q", null, 10, BrokerView.PreviewSize.ALL))
           .isInstanceOf(BrokerException.class)
           .hasMessage("the store cannot be read: scan: EIO");
       assertThat(broker.view().status()).isEqualTo(BrokerStatus.RUNNING);
-      assertThat(broker.peek("q", 10)).hasSize(1);
+      assertThat(broker.view().browse("q", null, 10, BrokerView.PreviewSize.ALL)).hasSize(1);
     }
   }
 
@@ -175,7 +175,8 @@ final class LifecycleTest {
       assertThat(refusal(broker)).isEqualTo(Code.WAITING_FOR_SPACE);
       await(broker, BrokerStatus.RUNNING);
       held.ack().get(20, TimeUnit.SECONDS);
-      assertThat(broker.peek("q", 10)).noneMatch(each -> each.id().equals(held.id()));
+      assertThat(broker.view().browse("q", null, 10, BrokerView.PreviewSize.ALL))
+          .noneMatch(each -> each.id().equals(held.id()));
     }
   }
 

@@ -61,7 +61,7 @@ final class MovedMessageTest {
   }
 
   private Delivery receive(String queue) {
-    List<Delivery> received = broker.receive(queue, 1, SOON, bytes -> bytes).join();
+    List<Delivery> received = broker.receive(queue, 1, SOON).join();
     assertThat(received).hasSize(1);
     return received.get(0);
   }
@@ -74,7 +74,9 @@ final class MovedMessageTest {
   }
 
   private List<UUID> stored(String queue) {
-    return broker.peek(queue, 100).stream().map(StoredMessage::id).toList();
+    return broker.view().browse(queue, null, 100, BrokerView.PreviewSize.ALL).stream()
+        .map(StoredMessage::id)
+        .toList();
   }
 
   private static void assertNotLeased(CompletableFuture<Void> call) {
@@ -308,7 +310,7 @@ final class MovedMessageTest {
     Message message = Message.of("text").withHeaders(Map.of("h", "v")).withFairnessKey("tenant");
     UUID id = broker.enqueue("q", message).join();
     bury();
-    StoredMessage dead = broker.peek("q.dlq", 1).get(0);
+    StoredMessage dead = broker.view().browse("q.dlq", null, 1, BrokerView.PreviewSize.ALL).get(0);
     assertThat(dead.id()).isEqualTo(id);
     assertThat(dead.headers()).containsExactly(Map.entry("h", "v"));
     assertThat(dead.payload()).asString().isEqualTo("text");

@@ -42,7 +42,7 @@ final class ReceiveCallTest {
   }
 
   private CompletableFuture<List<Delivery>> receive(int most, Duration wait) {
-    return broker.receive("q", most, wait, bytes -> bytes);
+    return broker.receive("q", most, wait);
   }
 
   private double level() {

@@ -62,7 +62,9 @@ final class RedriveStressTest {
   }
 
   private static List<UUID> ids(Broker broker, String queue) {
-    return broker.peek(queue, 1_000).stream().map(StoredMessage::id).toList();
+    return broker.view().browse(queue, null, 1_000, BrokerView.PreviewSize.ALL).stream()
+        .map(StoredMessage::id)
+        .toList();
   }
 
   /** Runs until at most {@code least} messages are left. */

@@ -133,7 +133,7 @@ final class SimClients {
   void connect() {
     if (clients.size() < 4) {
       String queue = pick(Simulation.QUEUES);
-      consume(chance(15) ? queue + DeadLetter.SUFFIX : queue, 1 + random.nextInt(4));
+      consume(chance(15) ? queue + QueueNames.DEAD_LETTER_SUFFIX : queue, 1 + random.nextInt(4));
     }
   }
 

@@ -418,7 +418,7 @@ final class Simulation implements EngineState.EngineCallbacks {
   }
 
   private void redrive() {
-    String deadLetters = QUEUES.get(random.nextInt(QUEUES.size())) + DeadLetter.SUFFIX;
+    String deadLetters = QUEUES.get(random.nextInt(QUEUES.size())) + QueueNames.DEAD_LETTER_SUFFIX;
     CompletableFuture<List<MessageEntry>> claimed = new CompletableFuture<>();
     engine.admin.claimDeadLetters(
         deadLetters, 1 + random.nextInt(3), new QueueAdmin.Range(0, Long.MAX_VALUE), claimed);
@@ -490,7 +490,7 @@ final class Simulation implements EngineState.EngineCallbacks {
     noTokenIsLost();
     for (String queue : QUEUES) {
       clients.consume(queue, 10);
-      clients.consume(queue + DeadLetter.SUFFIX, 10);
+      clients.consume(queue + QueueNames.DEAD_LETTER_SUFFIX, 10);
     }
     for (int i = 0; i < 10_000 && engine.state.index.size() > 0; i++) {
       settle();

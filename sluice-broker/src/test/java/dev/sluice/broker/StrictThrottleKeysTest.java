@@ -33,7 +33,7 @@ class StrictThrottleKeysTest {
             passed.incrementAndGet();
           }
         };
-    broker = Broker.open(dir, BrokerConfig.defaults().withMetrics(metrics));
+    broker = Broker.open(dir, BrokerConfig.builder().metrics(metrics).build());
   }
 
   @AfterEach

@@ -44,7 +44,7 @@ final class UnreadableMessageTest {
     store = new FaultyStore(RocksStore.open(dir));
     broker =
         new Broker(
-            BrokerLifecycle.open(() -> store, BrokerConfig.defaults().withDiskReserveBytes(0)));
+            BrokerLifecycle.open(() -> store, BrokerConfig.builder().diskReserveBytes(0).build()));
   }
 
   @AfterEach
@@ -157,13 +157,13 @@ final class UnreadableMessageTest {
     UUID good = send("good");
     UUID last = send("last");
     damage(bad);
-    List<Delivery> some = broker.receive("q", 2, SOON, bytes -> bytes).join();
+    List<Delivery> some = broker.receive("q", 2, SOON).join();
     assertThat(some).extracting(Delivery::id).containsExactly(good);
     broker.machinery().ask(engine -> engine.state.now);
     // It waits before it is tried again, and holds up nothing behind it.
-    List<Delivery> next = broker.receive("q", 1, SOON, bytes -> bytes).join();
+    List<Delivery> next = broker.receive("q", 1, SOON).join();
     assertThat(next).extracting(Delivery::id).containsExactly(last);
-    assertThatThrownBy(() -> broker.receive("q", 1, SOON, bytes -> bytes).join())
+    assertThatThrownBy(() -> broker.receive("q", 1, SOON).join())
         .isInstanceOf(CompletionException.class)
         .cause()
         .hasMessage("the store cannot be read: get: Input/output error")
@@ -185,10 +185,12 @@ final class UnreadableMessageTest {
     assertThat(broker.stats("q.dlq").depth()).isZero();
     assertThat(broker.view().status()).isEqualTo(BrokerStatus.RUNNING);
     store.unreadable.clear();
-    Delivery healed = broker.receive("q", 1, SOON, bytes -> bytes).join().get(0);
+    Delivery healed = broker.receive("q", 1, SOON).join().get(0);
     assertThat(healed.attempts()).isGreaterThanOrEqualTo(1);
     healed.nack("no").join();
-    assertThat(broker.peek("q.dlq", 10)).extracting(StoredMessage::id).containsExactly(bad);
+    assertThat(broker.view().browse("q.dlq", null, 10, BrokerView.PreviewSize.ALL))
+        .extracting(StoredMessage::id)
+        .containsExactly(bad);
   }
 
   private void assertKept() throws InterruptedException {
@@ -206,7 +208,9 @@ final class UnreadableMessageTest {
     assertKept();
     store.unreadable.clear();
     patiently().until(() -> broker.stats("q.dlq").depth() == 1);
-    assertThat(broker.peek("q.dlq", 10)).extracting(StoredMessage::id).containsExactly(bad);
+    assertThat(broker.view().browse("q.dlq", null, 10, BrokerView.PreviewSize.ALL))
+        .extracting(StoredMessage::id)
+        .containsExactly(bad);
   }
 
   /** The consumer has not taken it, so it was not read before. */
@@ -222,15 +226,17 @@ final class UnreadableMessageTest {
     }
     assertKept();
     store.unreadable.clear();
-    broker.receive("q", 1, SOON, bytes -> bytes).join().get(0).nack("no").join();
-    assertThat(broker.peek("q.dlq", 10)).extracting(StoredMessage::id).containsExactly(bad);
+    broker.receive("q", 1, SOON).join().get(0).nack("no").join();
+    assertThat(broker.view().browse("q.dlq", null, 10, BrokerView.PreviewSize.ALL))
+        .extracting(StoredMessage::id)
+        .containsExactly(bad);
   }
 
   @Test
   void redriveOfIt_isRefused_andDoesNotStopTheBroker() {
     create(1);
     UUID bad = send("bad");
-    broker.receive("q", 1, SOON, bytes -> bytes).join().get(0).nack("no").join();
+    broker.receive("q", 1, SOON).join().get(0).nack("no").join();
     patiently().until(() -> broker.stats("q.dlq").depth() == 1);
     damage(broker.machinery().ask(engine -> engine.state.index.get(bad).place()));
     assertThatThrownBy(() -> broker.redrive("q.dlq", 1, false))
@@ -247,10 +253,10 @@ final class UnreadableMessageTest {
     UUID bad = broker.enqueue("q", Message.of("bad").withThrottleKeys("t")).join();
     broker.machinery().ask(engine -> engine.state.takeBody(engine.state.index.get(bad)));
     damage(bad);
-    assertThatThrownBy(() -> broker.receive("q", 1, SOON, bytes -> bytes).join())
+    assertThatThrownBy(() -> broker.receive("q", 1, SOON).join())
         .hasMessageContaining("Input/output error");
     UUID good = broker.enqueue("q", Message.of("good").withThrottleKeys("t")).join();
-    List<Delivery> next = broker.receive("q", 1, SOON, bytes -> bytes).join();
+    List<Delivery> next = broker.receive("q", 1, SOON).join();
     assertThat(next).extracting(Delivery::id).containsExactly(good);
   }
 }

@@ -107,7 +107,8 @@ public final class SluiceServer implements AutoCloseable {
         throws IOException {
       BrokerConfig bounded =
           MemoryBudgets.broker(config.broker(), config.limits().maxRequestBytes());
-      Broker broker = Broker.open(config.dataDirectory(), bounded.withMetrics(metrics));
+      Broker broker =
+          Broker.open(config.dataDirectory(), bounded.toBuilder().metrics(metrics).build());
       try {
         ApiKeyStore keys = ApiKeyStore.open(config.dataDirectory());
         LimitOperations limits = limits(config, metrics, new AccountQuotas(keys));

@@ -11,7 +11,7 @@ class ServerMemoryTest {
 
   @Test
   void bytesOnTheirWayIntoTheBroker_areAShareOfTheHeap() {
-    BrokerConfig all = BrokerConfig.defaults().withMaxInboundBytes(1L << 40);
+    BrokerConfig all = BrokerConfig.builder().maxInboundBytes(1L << 40).build();
     long heap = Runtime.getRuntime().maxMemory();
     assertThat(MemoryBudgets.broker(all, MEBIBYTE).maxInboundBytes())
         .isEqualTo(Math.max(all.maxMessageBytes(), heap / 16));
@@ -19,13 +19,13 @@ class ServerMemoryTest {
 
   @Test
   void settings_mayAskForLess() {
-    BrokerConfig little = BrokerConfig.defaults().withMaxInboundBytes(16 * MEBIBYTE);
+    BrokerConfig little = BrokerConfig.builder().maxInboundBytes(16 * MEBIBYTE).build();
     assertThat(MemoryBudgets.broker(little, MEBIBYTE)).isEqualTo(little);
   }
 
   @Test
   void oneRequestOfTheLargestSize_fits() {
-    BrokerConfig all = BrokerConfig.defaults().withMaxInboundBytes(1L << 40);
+    BrokerConfig all = BrokerConfig.builder().maxInboundBytes(1L << 40).build();
     assertThat(MemoryBudgets.broker(all, 1 << 30).maxInboundBytes()).isGreaterThan(1 << 30);
   }
 }

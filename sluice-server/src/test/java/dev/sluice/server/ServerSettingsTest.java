@@ -72,8 +72,13 @@ final class ServerSettingsTest {
         new TlsConfig(dir.resolve("cert.pem"), dir.resolve("key.pem"), dir.resolve("ca.pem")),
         new TransportConfig(3, 4, 5000, 6000, Duration.ofMinutes(2)),
         new TelemetryConfig(URI.create("http://127.0.0.1:4318"), "a \"name\" \\ 1"),
-        new BrokerConfig(
-            7000, 1L << 40, 0, Duration.ofMillis(1), 9, BrokerConfig.defaults().metrics()),
+        BrokerConfig.builder()
+            .maxMessageBytes(7000)
+            .maxInboundBytes(1L << 40)
+            .diskReserveBytes(0)
+            .syncInterval(Duration.ofMillis(1))
+            .hookThreads(9)
+            .build(),
         dir.resolve("token-budget.json"),
         new RedisConfig(
             REDIS,

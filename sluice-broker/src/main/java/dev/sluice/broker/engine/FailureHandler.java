@@ -7,6 +7,7 @@ import dev.sluice.broker.DeadLetter.Reason;
 import dev.sluice.broker.QueueConfig;
 import dev.sluice.broker.QueueNames;
 import dev.sluice.broker.hooks.HookEngine;
+import dev.sluice.broker.store.Checks;
 import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
@@ -44,7 +45,7 @@ public final class FailureHandler {
     /** Checks the delay and cuts an error that is too long. */
     public static Nack of(String error, @Nullable Duration delay) {
       if (delay != null) {
-        QueueNames.requireDuration("delay", delay, Duration.ZERO, QueueConfig.MAX_RETRY_DELAY);
+        Checks.requireDuration("delay", delay, Duration.ZERO, QueueConfig.MAX_RETRY_DELAY);
       }
       boolean tooLong = error.length() > Broker.MAX_ERROR_LENGTH;
       return new Nack(tooLong ? error.substring(0, Broker.MAX_ERROR_LENGTH) : error, delay);
@@ -199,9 +200,9 @@ public final class FailureHandler {
 
   private @Nullable BrokerQueue deadLettersOf(BrokerQueue line) {
     BrokerQueue found =
-        DeadLetter.isDeadLetterQueue(line.name)
+        QueueNames.isDeadLetterQueue(line.name)
             ? null
-            : state.lines.get(DeadLetter.queueOf(line.name));
+            : state.lines.get(QueueNames.deadLetterQueueOf(line.name));
     return found == null || found.deleting ? null : found;
   }
 

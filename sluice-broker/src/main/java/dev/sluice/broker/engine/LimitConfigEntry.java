@@ -1,7 +1,7 @@
 package dev.sluice.broker.engine;
 
 import dev.sluice.FairScheduler;
-import dev.sluice.broker.QueueNames;
+import dev.sluice.broker.store.Checks;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -36,9 +36,9 @@ public record LimitConfigEntry(double perSecond, double burst) {
   public static void requireConfig(String configKey, String value) {
     String throttleKey = throttleKey(configKey);
     if (throttleKey == null) {
-      QueueNames.requireInPaths("key", configKey);
+      Checks.requireInPaths("key", configKey);
     } else {
-      QueueNames.requireInPaths("throttle key", throttleKey);
+      Checks.requireInPaths("throttle key", throttleKey);
       parse(value).requireExact();
     }
   }

@@ -2,8 +2,8 @@ package dev.sluice.broker.engine;
 
 import dev.sluice.broker.BrokerException;
 import dev.sluice.broker.BrokerException.Code;
-import dev.sluice.broker.DeadLetter;
 import dev.sluice.broker.QueueConfig;
+import dev.sluice.broker.QueueNames;
 import dev.sluice.broker.QueueStats;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
@@ -62,8 +62,8 @@ public final class QueueAdmin {
           future, new BrokerException(Code.QUEUE_EXISTS, "the queue exists: queue=" + name));
       return;
     }
-    String deadLetters = DeadLetter.queueOf(name);
-    boolean hasDeadLetters = !DeadLetter.isDeadLetterQueue(name);
+    String deadLetters = QueueNames.deadLetterQueueOf(name);
+    boolean hasDeadLetters = !QueueNames.isDeadLetterQueue(name);
     boolean adopts = hasDeadLetters && state.lines.containsKey(deadLetters);
     boolean two = hasDeadLetters && !adopts;
     try {
@@ -159,9 +159,9 @@ public final class QueueAdmin {
         requireRevision(line, revision);
       }
       List<BrokerQueue> doomed = new ArrayList<>(List.of(line));
-      BrokerQueue deadLetters = state.lines.get(DeadLetter.queueOf(name));
+      BrokerQueue deadLetters = state.lines.get(QueueNames.deadLetterQueueOf(name));
       // A dead-letter queue has none of its own, whatever other queues are called.
-      if (!DeadLetter.isDeadLetterQueue(name) && deadLetters != null && !deadLetters.deleting) {
+      if (!QueueNames.isDeadLetterQueue(name) && deadLetters != null && !deadLetters.deleting) {
         doomed.add(deadLetters);
       }
       doomed.forEach(this::shut);
@@ -292,15 +292,15 @@ public final class QueueAdmin {
 
   private BrokerQueue source(BrokerQueue deadLetters) {
     String name = deadLetters.name;
-    if (!DeadLetter.isDeadLetterQueue(name)) {
+    if (!QueueNames.isDeadLetterQueue(name)) {
       throw new BrokerException(
           Code.NOT_A_DEAD_LETTER_QUEUE, "the queue holds no dead letters: queue=" + name);
     }
-    BrokerQueue source = state.lines.get(DeadLetter.sourceOf(name));
+    BrokerQueue source = state.lines.get(QueueNames.sourceOf(name));
     if (source == null || source.deleting) {
       throw new BrokerException(
           Code.SOURCE_NOT_FOUND,
-          "the queue of these dead letters does not exist: queue=" + DeadLetter.sourceOf(name));
+          "the queue of these dead letters does not exist: queue=" + QueueNames.sourceOf(name));
     }
     return source;
   }

@@ -1,10 +1,10 @@
 package dev.sluice.broker.lua;
 
 import dev.sluice.Placement;
-import dev.sluice.broker.QueueNames;
 import dev.sluice.broker.hooks.HookEngine;
 import dev.sluice.broker.hooks.HookEngine.Retry;
 import dev.sluice.broker.hooks.HookException;
+import dev.sluice.broker.store.Checks;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
@@ -23,7 +23,7 @@ final class HookResultParser {
   /** More would make every look at a waiting message dearer; those past it are ignored. */
   static final int MAX_THROTTLE_KEYS = 16;
 
-  static final int MAX_KEY_BYTES = QueueNames.MAX_KEY_BYTES;
+  static final int MAX_KEY_BYTES = Checks.MAX_KEY_BYTES;
   static final long MAX_DELAY_MILLIS = TimeUnit.DAYS.toMillis(7);
 
   private static final LuaString FAIRNESS_KEY = LuaStrings.of("fairness_key");

@@ -4,7 +4,6 @@ import dev.sluice.broker.Broker;
 import dev.sluice.broker.BrokerConfig;
 import dev.sluice.broker.BrokerException;
 import dev.sluice.broker.BrokerException.Code;
-import dev.sluice.broker.DeadLetter;
 import dev.sluice.broker.Delivery;
 import dev.sluice.broker.MessageConsumer;
 import dev.sluice.broker.QueueConfig;
@@ -26,6 +25,7 @@ import dev.sluice.broker.engine.Recovery;
 import dev.sluice.broker.hooks.HookBudget;
 import dev.sluice.broker.hooks.HookEngine;
 import dev.sluice.broker.hooks.HookExecutor;
+import dev.sluice.broker.store.Checks;
 import dev.sluice.broker.store.MessageEnvelope;
 import dev.sluice.broker.store.Store;
 import dev.sluice.broker.store.StoreException;
@@ -231,7 +231,7 @@ public final class BrokerRuntime implements EngineState.EngineCallbacks, Committ
    */
   InternedPlacement.Spec reroute(MessageEntry entry, HookBudget budget) {
     try {
-      QueueRegistry.QueueHandle view = scripts.find(DeadLetter.sourceOf(entry.line.name));
+      QueueRegistry.QueueHandle view = scripts.find(QueueNames.sourceOf(entry.line.name));
       MessageEnvelope envelope = reader.read(entry);
       if (view != null && envelope != null) {
         HookEngine.EnqueueContext arrival =
@@ -346,7 +346,7 @@ public final class BrokerRuntime implements EngineState.EngineCallbacks, Committ
 
   public static void requireConfigKey(String key) {
     String throttleKey = LimitConfigEntry.throttleKey(key);
-    QueueNames.requireKey(
+    Checks.requireKey(
         throttleKey == null ? "key" : "throttle key", throttleKey == null ? key : throttleKey);
   }
 

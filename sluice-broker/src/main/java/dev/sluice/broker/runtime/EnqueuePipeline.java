@@ -4,12 +4,12 @@ import dev.sluice.broker.BrokerConfig;
 import dev.sluice.broker.BrokerException;
 import dev.sluice.broker.BrokerException.Code;
 import dev.sluice.broker.Message;
-import dev.sluice.broker.QueueNames;
 import dev.sluice.broker.engine.InternedPlacement;
 import dev.sluice.broker.engine.PreparedMessage;
 import dev.sluice.broker.hooks.HookBudget;
 import dev.sluice.broker.hooks.HookEngine;
 import dev.sluice.broker.hooks.HookExecutor;
+import dev.sluice.broker.store.Checks;
 import dev.sluice.broker.store.MessageEnvelope;
 import java.util.ArrayList;
 import java.util.Collections;
@@ -86,16 +86,19 @@ public final class EnqueuePipeline {
   private List<PreparedMessage> prepare(List<Message> messages) {
     List<PreparedMessage> submissions = new ArrayList<>(messages.size());
     for (Message message : messages) {
-      byte[] body = MessageEnvelope.encode(message.headers, message.payload);
-      QueueNames.requireBetween("bytes of message", body.length, 0, config.maxMessageBytes());
+      byte[] body = MessageEnvelope.encode(message.headers(), message.payload());
+      Checks.requireBetween("bytes of message", body.length, 0, config.maxMessageBytes());
       submissions.add(
           new PreparedMessage(
               new InternedPlacement.Spec(
-                  message.key, message.weight, message.priority, message.throttles),
+                  message.fairnessKey(),
+                  message.weight(),
+                  message.priority(),
+                  message.throttleKeys()),
               body,
-              message.delay.toNanos(),
-              message.timeToLive.toNanos(),
-              message.dedupeId,
+              message.delay().toNanos(),
+              message.timeToLive().toNanos(),
+              message.dedupeId().orElse(null),
               false));
     }
     return submissions;
@@ -106,7 +109,7 @@ public final class EnqueuePipeline {
     for (PreparedMessage submission : submissions) {
       bytes += submission.bytes();
     }
-    return QueueNames.requireBetween("bytes of messages", bytes, 0, config.maxInboundBytes());
+    return Checks.requireBetween("bytes of messages", bytes, 0, config.maxInboundBytes());
   }
 
   private void put(
@@ -146,8 +149,8 @@ public final class EnqueuePipeline {
     long held = bytes;
     for (Message message : messages) {
       arrivals.add(
-          new HookEngine.EnqueueContext(view.name(), message.headers, message.payload.length));
-      held += bytes(message.headers);
+          new HookEngine.EnqueueContext(view.name(), message.headers(), message.payload().length));
+      held += bytes(message.headers());
     }
     long from = System.nanoTime();
     hooks.call(

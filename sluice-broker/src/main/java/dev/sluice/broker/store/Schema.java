@@ -3,7 +3,6 @@ package dev.sluice.broker.store;
 import dev.sluice.broker.Durability;
 import dev.sluice.broker.LeaseToken;
 import dev.sluice.broker.QueueConfig;
-import dev.sluice.broker.QueueNames;
 import dev.sluice.broker.engine.CommitBatch.Level;
 import dev.sluice.broker.engine.CommitBatch.Meta;
 import dev.sluice.broker.engine.InternedPlacement;
@@ -37,7 +36,7 @@ public final class Schema {
   public static final byte[] META_KEY = utf8("meta");
 
   /** Sorts after every key. */
-  public static final byte[] END = filled(QueueNames.MAX_KEY_BYTES + 8);
+  public static final byte[] END = filled(Checks.MAX_KEY_BYTES + 8);
 
   private static final byte QUEUE = 'q';
   private static final byte VALUE = 'v';

@@ -1,6 +1,6 @@
 package dev.sluice.server.auth;
 
-import dev.sluice.broker.DeadLetter;
+import dev.sluice.broker.QueueNames;
 import dev.sluice.server.auth.Permission.Kind;
 import dev.sluice.server.operations.LimitOperations;
 import dev.sluice.server.support.ApiException;
@@ -96,8 +96,8 @@ public final class AccountQuotas {
     }
     // A queue comes with its dead-letter queue.
     return hold(
-        QueueAuthorization.sourceOf(name).equals(name)
-            ? List.of(name, name + DeadLetter.SUFFIX)
+        !QueueNames.isDeadLetterQueue(name)
+            ? List.of(name, QueueNames.deadLetterQueueOf(name))
             : List.of(name));
   }
 

@@ -2,8 +2,8 @@ package dev.sluice.server.auth;
 
 import dev.sluice.broker.Broker;
 import dev.sluice.broker.BrokerException;
-import dev.sluice.broker.DeadLetter;
 import dev.sluice.broker.QueueConfig;
+import dev.sluice.broker.QueueNames;
 import dev.sluice.server.auth.Permission.Kind;
 import dev.sluice.server.support.ApiException;
 import java.util.concurrent.locks.Lock;
@@ -40,26 +40,17 @@ public final class QueueAuthorization {
     this.broker = broker;
   }
 
-  /** Returns the queue whose dead letters {@code name} holds; {@code name} itself if none. */
-  public static String sourceOf(String name) {
-    return isDeadLetterQueue(name)
-        ? name.substring(0, name.length() - DeadLetter.SUFFIX.length())
-        : name;
-  }
-
-  private static boolean isDeadLetterQueue(String name) {
-    return name.endsWith(DeadLetter.SUFFIX);
-  }
-
   /** Whether a permission on the source of the dead-letter queue {@code queue} is enough. */
   private static boolean mayBySource(
       Caller caller, Kind kind, String queue, Predicate<String> exists) {
-    return hasSourcePermission(caller, kind, queue) && exists.test(sourceOf(queue));
+    return hasSourcePermission(caller, kind, queue) && exists.test(QueueNames.sourceOf(queue));
   }
 
   private static boolean hasSourcePermission(Caller caller, Kind kind, String queue) {
-    String source = sourceOf(queue);
-    return !source.equals(queue) && !isDeadLetterQueue(source) && caller.may(kind, source);
+    String source = QueueNames.sourceOf(queue);
+    return !source.equals(queue)
+        && !QueueNames.isDeadLetterQueue(source)
+        && caller.may(kind, source);
   }
 
   private ReadWriteLock stripe(String queue) {
@@ -97,7 +88,7 @@ public final class QueueAuthorization {
     return holding(
         stripe(queue).readLock(),
         () -> {
-          if (!exists(sourceOf(queue))) {
+          if (!exists(QueueNames.sourceOf(queue))) {
             throw denied(kind, queue);
           }
           return work.get();
@@ -135,13 +126,13 @@ public final class QueueAuthorization {
    */
   public void create(
       Caller caller, String queue, QueueConfig config, Supplier<ConcurrencyQuota.Hold> quota) {
-    if (isDeadLetterQueue(queue)) {
+    if (QueueNames.isDeadLetterQueue(queue)) {
       require(caller, Kind.ADMIN, queue);
       holding(
           stripe(queue).writeLock(),
           () -> call(caller, Kind.ADMIN, queue, () -> created(queue, config, true, quota)));
     } else {
-      String deadLetters = queue + DeadLetter.SUFFIX;
+      String deadLetters = QueueNames.deadLetterQueueOf(queue);
       boolean mayAdopt = caller.may(Kind.ADMIN, deadLetters);
       call(caller, Kind.ADMIN, queue, () -> created(queue, config, mayAdopt, quota));
     }
@@ -156,7 +147,7 @@ public final class QueueAuthorization {
     } catch (BrokerException refused) {
       if (refused.code() == BrokerException.Code.DEAD_LETTER_QUEUE_EXISTS) {
         throw Caller.denied(
-            "admin on %s%s, a queue that exists".formatted(queue, DeadLetter.SUFFIX));
+            "admin on %s%s, a queue that exists".formatted(queue, QueueNames.DEAD_LETTER_SUFFIX));
       }
       throw refused;
     } finally {

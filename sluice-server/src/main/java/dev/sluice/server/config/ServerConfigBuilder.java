@@ -70,12 +70,13 @@ public final class ServerConfigBuilder {
         tls(),
         new TransportConfig(maxConnections, maxStreams, maxRequestBytes, maxHeaderBytes, drain),
         new TelemetryConfig(otlpEndpoint, serviceName),
-        BrokerConfig.defaults()
-            .withMaxMessageBytes(maxMessageBytes)
-            .withMaxInboundBytes(maxInboundBytes)
-            .withDiskReserveBytes(diskReserveBytes)
-            .withSyncInterval(syncInterval)
-            .withHookThreads(hookThreads),
+        BrokerConfig.builder()
+            .maxMessageBytes(maxMessageBytes)
+            .maxInboundBytes(maxInboundBytes)
+            .diskReserveBytes(diskReserveBytes)
+            .syncInterval(syncInterval)
+            .hookThreads(hookThreads)
+            .build(),
         governorFile == null ? null : workingDirectory.resolve(governorFile),
         redis());
   }

@@ -9,6 +9,7 @@ import dev.sluice.broker.Message;
 import dev.sluice.broker.MessageConsumer;
 import dev.sluice.broker.QueueConfig;
 import dev.sluice.broker.QueueDefinition;
+import dev.sluice.broker.QueueNames;
 import dev.sluice.broker.QueueStats;
 import dev.sluice.broker.StoredMessage;
 import dev.sluice.server.auth.AccountQuotas;
@@ -88,7 +89,7 @@ public final class QueueOperations {
         () -> {
           List<Message> messages = request.get();
           messages.forEach(
-              each -> each.throttleKeys().forEach(key -> caller.require(Kind.LIMIT, key)));
+              each -> each.throttleKeys().keySet().forEach(key -> caller.require(Kind.LIMIT, key)));
           return broker.enqueueAll(queue, messages);
         });
   }
@@ -299,7 +300,7 @@ public final class QueueOperations {
   public CompletableFuture<Long> redrive(
       Credential key, String deadLetterQueue, long count, boolean runScript) {
     Caller caller = key.caller();
-    String target = QueueAuthorization.sourceOf(deadLetterQueue);
+    String target = QueueNames.sourceOf(deadLetterQueue);
     return access.call(
         caller,
         Kind.ADMIN,

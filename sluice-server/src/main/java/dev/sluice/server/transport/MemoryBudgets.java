@@ -47,7 +47,7 @@ public record MemoryBudgets(
   public static BrokerConfig broker(BrokerConfig wanted, int maxRequestBytes) {
     long request = Math.max(wanted.maxMessageBytes(), (long) maxRequestBytes + MESSAGES_BYTES);
     long most = Math.max(request, Runtime.getRuntime().maxMemory() / BROKER_SHARE);
-    return wanted.withMaxInboundBytes(Math.min(wanted.maxInboundBytes(), most));
+    return wanted.toBuilder().maxInboundBytes(Math.min(wanted.maxInboundBytes(), most)).build();
   }
 
   public static MemoryBudgets ofHeap() {
