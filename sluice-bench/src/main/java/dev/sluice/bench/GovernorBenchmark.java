@@ -91,7 +91,7 @@ public class GovernorBenchmark {
     }
 
     private long asked() {
-      return governor.status().buckets().values().stream()
+      return governor.blocking().status().buckets().values().stream()
           .mapToLong(each -> each.metrics().totalRequests())
           .sum();
     }
@@ -109,7 +109,7 @@ public class GovernorBenchmark {
         // Half the way, as factors go: what is granted costs more than what is refused, so that
         // the whole way would swing to and fro.
         allowed = Math.sqrt(allowed * perSecond / overload);
-        governor.reload(config((long) allowed));
+        governor.blocking().reload(config((long) allowed));
       }
     }
 
@@ -163,16 +163,16 @@ public class GovernorBenchmark {
   @SuppressWarnings("FutureReturnValueIgnored") // it is settled in the callback
   public Object decide(Models models, Caller caller) {
     Governor governor = models.governor;
-    TokenDecision outcome = governor.request(caller.next(models));
+    TokenDecision outcome = governor.blocking().request(caller.next(models));
     if (outcome instanceof TokenDecision.Granted granted) {
-      return governor.settle(granted.reservation(), USED);
+      return governor.blocking().settle(granted.reservation(), USED);
     } else if (outcome instanceof TokenDecision.Queued queued) {
       return governor
           .await(queued.ticket())
           .thenAccept(
               turn -> {
                 if (turn.orElseThrow() instanceof TokenDecision.Granted granted) {
-                  governor.settle(granted.reservation(), USED);
+                  governor.blocking().settle(granted.reservation(), USED);
                 }
               });
     }

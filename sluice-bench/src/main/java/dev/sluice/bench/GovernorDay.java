@@ -102,7 +102,7 @@ final class GovernorDay {
   private void arrive(TokenRequest request) {
     Call call = new Call(request, time.now(), inLine.getOrDefault(request.priority(), 0L));
     inLine.merge(request.priority(), request.tokens(), Long::sum);
-    TokenDecision outcome = governor.request(request);
+    TokenDecision outcome = governor.blocking().request(request);
     if (outcome instanceof TokenDecision.Queued queued) {
       governor
           .await(queued.ticket())
@@ -131,7 +131,8 @@ final class GovernorDay {
 
   private void settle(Call call, TokenDecision.Granted granted) {
     long used = random.nextInt((int) granted.tokens() + 1);
-    TokenSettlement settlement = governor.settle(granted.reservation(), used).orElseThrow();
+    TokenSettlement settlement =
+        governor.blocking().settle(granted.reservation(), used).orElseThrow();
     call.net -= settlement.refundedTokens();
   }
 

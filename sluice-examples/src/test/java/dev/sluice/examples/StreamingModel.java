@@ -42,7 +42,9 @@ public final class StreamingModel {
       try {
         HttpResponse<Stream<String>> response = call(prompt, maxOutput);
         try (Stream<String> lines = response.body()) { // of a refusal too: it has the connection
-          governor.feedback(model, told(response)); // before settle: a refusal stops the others too
+          governor
+              .blocking()
+              .feedback(model, told(response)); // before settle: a refusal stops the others too
           if (response.statusCode() == 200) {
             usage.atLeast(promptTokens(prompt));
             read(lines, grant, usage, reader);
@@ -53,7 +55,9 @@ public final class StreamingModel {
           }
         }
       } finally {
-        governor.settle(grant.reservation(), usage.tokens); // the rest is for the next in line
+        governor
+            .blocking()
+            .settle(grant.reservation(), usage.tokens); // the rest is for the next in line
       }
     }
   }
@@ -61,10 +65,12 @@ public final class StreamingModel {
   /** Input and output together, at the most; waits in line, and says so if it is in vain. */
   private TokenDecision.Granted reserve(String tenant, long tokens) throws IOException {
     TokenDecision outcome =
-        governor.request(
-            TokenRequest.of(model, tokens, "P1_user")
-                .withTenant(tenant)
-                .withDeadline(Duration.ofMinutes(1)));
+        governor
+            .blocking()
+            .request(
+                TokenRequest.of(model, tokens, "P1_user")
+                    .withTenant(tenant)
+                    .withDeadline(Duration.ofMinutes(1)));
     if (outcome instanceof TokenDecision.Queued queued) {
       outcome = governor.await(queued.ticket()).join().orElseThrow();
     }
@@ -86,7 +92,7 @@ public final class StreamingModel {
       String piece = event.at("/choices/0/delta/content").asText("");
       if (!piece.isEmpty()) {
         usage.atLeast(usage.tokens + 1); // until the provider says what it really was
-        governor.extend(grant.reservation()); // it lives as long again
+        governor.blocking().extend(grant.reservation()); // it lives as long again
         reader.accept(piece);
       }
       usage.atLeast(event.at("/usage/total_tokens").asLong());

@@ -105,7 +105,7 @@ final class StreamingModelTest {
   }
 
   private GovernorStatus.Model standing() {
-    return governor.status().buckets().get(MODEL);
+    return governor.blocking().status().buckets().get(MODEL);
   }
 
   /** What has accrued meanwhile in a full bucket is not given back once more. */

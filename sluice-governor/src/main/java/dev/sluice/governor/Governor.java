@@ -2,65 +2,68 @@ package dev.sluice.governor;
 
 import dev.sluice.governor.local.LocalBudgetStore;
 import dev.sluice.governor.monitor.GovernorMonitor;
-import dev.sluice.governor.monitor.OutputEstimator;
-import dev.sluice.governor.monitor.ProviderFeedback;
-import dev.sluice.governor.spi.BudgetStoreSupport;
 import dev.sluice.governor.spi.StoreTimer;
 import java.nio.file.Path;
-import java.time.Instant;
-import java.util.LinkedHashMap;
-import java.util.LinkedHashSet;
-import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.ConcurrentHashMap;
-import org.jspecify.annotations.Nullable;
 
 /**
- * Decides who may call a model now, who waits, and for how long: over tokens and requests in a time
- * and requests at once, in one step, with a line that those in it can see. For any number of
- * threads.
+ * Decides which requests to a model may go now, which wait, and for how long: over tokens, requests
+ * per time and concurrent requests at once, with a waiting list that callers can see.
+ *
+ * <p>Thread-safe. Methods return futures and do not wait for tokens or for a remote store; a store
+ * in this process decides, and writes its journal, on the calling thread. {@link #blocking()} has
+ * the same methods with plain results.
+ *
+ * <p>Futures fail with {@link IllegalArgumentException} for an unknown model or priority class or a
+ * value out of range, and with {@link IllegalStateException} for a model whose journal has failed.
+ * Futures of {@link #acquire} and {@link #await} that have to wait complete on a thread of the
+ * governor, where dependents may block. Other futures may complete on a thread of the store, where
+ * dependents must not block.
  *
  * @since 0.1
  */
 public final class Governor implements AutoCloseable {
   private final BudgetStore store;
-  private final ModelRouter router;
+  private final TokenRequests requests;
   private final StoreTimer timer;
-  private final GovernorMonitor watch;
-  private final OutputEstimator estimator = new OutputEstimator();
-  private final Map<String, ProviderFeedback> providers = new ConcurrentHashMap<>();
+  private final GovernorMonitor monitor;
+  private final ProviderResponses responses;
+  private final SerialOperations reloads = new SerialOperations();
+  private final Blocking blocking = new Blocking(this);
   private volatile BudgetConfig config;
 
-  private Governor(BudgetConfig config, BudgetStore.Factory opener, StoreTimer timer) {
+  private Governor(BudgetConfig config, BudgetStore.Factory factory, StoreTimer timer) {
     this.config = config;
     this.timer = timer;
-    this.watch = new GovernorMonitor(config, timer);
-    this.store = opener.open(config, watch.listener());
-    this.router = new ModelRouter(store);
-    watch.start(store::status);
+    this.monitor = new GovernorMonitor(config, timer);
+    this.store = factory.open(config, monitor.listener());
+    this.requests = new TokenRequests(store);
+    this.responses = new ProviderResponses(store, timer);
+    monitor.start(store::status);
   }
 
   /**
-   * Keeps everything in memory, and begins with full budgets.
+   * Creates a governor that keeps everything in memory and begins with full budgets.
    *
    * @param config the models
-   * @return to be closed
+   * @return the governor, to be closed
    */
   public static Governor create(BudgetConfig config) {
     return create(config, StoreTimer.system());
   }
 
   /**
-   * Keeps levels and reservations in a directory: a restart is no fresh burst.
+   * Opens a governor that keeps levels and reservations in a directory: a restart does not refill
+   * the budgets.
    *
    * @param config the models
-   * @param directory is made if it is not there
-   * @return to be closed
-   * @throws IllegalStateException if another governor uses it, or if it is damaged
-   * @throws java.io.UncheckedIOException if it cannot be used
+   * @param directory created if it does not exist
+   * @return the governor, to be closed
+   * @throws IllegalStateException if another governor uses the directory, or if it is damaged
+   * @throws java.io.UncheckedIOException if the directory cannot be used
    */
   public static Governor open(BudgetConfig config, Path directory) {
     StoreTimer timer = StoreTimer.system();
@@ -68,238 +71,190 @@ public final class Governor implements AutoCloseable {
   }
 
   /**
-   * Keeps everything in a store that others may share.
+   * Opens a governor over a store that other governors may share.
    *
    * @param config the models
-   * @param opener of the store
-   * @return to be closed
+   * @param factory opens the store
+   * @return the governor, to be closed
    */
-  public static Governor over(BudgetConfig config, BudgetStore.Factory opener) {
-    return new Governor(config, opener, StoreTimer.system());
+  public static Governor over(BudgetConfig config, BudgetStore.Factory factory) {
+    return new Governor(config, factory, StoreTimer.system());
   }
 
   /**
-   * Keeps everything in memory, and goes by another time, such as that of a simulation.
+   * Creates a governor in memory with another time, such as that of a simulation.
    *
    * @param config the models
    * @param timer closed with the governor
-   * @return to be closed
+   * @return the governor, to be closed
    */
   public static Governor create(BudgetConfig config, StoreTimer timer) {
     return new Governor(config, LocalBudgetStore.inMemory(timer), timer);
   }
 
   /**
-   * Asks for tokens: granted, put in line, or refused, at once.
+   * Requests tokens: grants, queues or denies the request, and never waits for tokens.
    *
-   * @param model which model, or a route of several
-   * @param tokens input and output together
-   * @param priority its class
-   * @return what became of it
-   * @throws IllegalArgumentException if there is no such model or class, or no tokens
+   * @param request the request; its model may be a route of several models
+   * @return the decision
    */
-  public TokenDecision request(String model, long tokens, String priority) {
-    return request(TokenRequest.of(model, tokens, priority));
+  public CompletableFuture<TokenDecision> request(TokenRequest request) {
+    return Futures.start(() -> requests.request(config, request));
   }
 
   /**
-   * Asks for tokens: granted, put in line, or refused, at once.
+   * Requests tokens and waits until the request is granted or denied. Canceling the future cancels
+   * the ticket or returns the grant; so does a failure, such as a timeout, that the caller
+   * completes it with.
    *
-   * @param request what for
-   * @return what became of it
-   * @throws IllegalArgumentException if there is no such model or class, or no tokens
+   * @param request the request; its model may be a route of several models
+   * @return the decision; never {@link TokenDecision.Queued}
    */
-  public TokenDecision request(TokenRequest request) {
-    List<String> route = route(request.model());
-    return route == null
-        ? Waits.get(store.request(estimated(request)))
-        : router.request(equivalents(request, route));
-  }
-
-  /** Where it leads; null if it is a model. */
-  private @Nullable List<String> route(String name) {
-    BudgetConfig current = config;
-    List<String> route = current.routes().get(name);
-    if (route == null && !current.models().containsKey(name)) {
-      Set<String> names = new LinkedHashSet<>(current.models().keySet());
-      names.addAll(current.routes().keySet());
-      throw BudgetStoreSupport.unknownModel(names, name);
-    }
-    return route;
-  }
-
-  private List<TokenRequest> equivalents(TokenRequest request, List<String> route) {
-    return route.stream().map(model -> estimated(request.withModel(model))).toList();
+  public CompletableFuture<TokenDecision> acquire(TokenRequest request) {
+    return new Acquisition(store, request, timer).start(request(request));
   }
 
   /**
-   * Lowers a reservation if the tenant has been using less than it asked for. The caller's own
-   * expectation does not lower it further than that.
-   */
-  private TokenRequest estimated(TokenRequest request) {
-    Long expected = request.expectedTokens();
-    if (expected == null && !isEstimated(request.model())) {
-      return request;
-    }
-    long observed = estimator.estimate(request.model(), request.tenant(), request.tokens());
-    return request.withExpectedTokens(expected == null ? observed : Math.max(expected, observed));
-  }
-
-  private boolean isEstimated(String model) {
-    ModelBudget budget = config.models().get(model);
-    return budget != null && budget.estimateOutput();
-  }
-
-  /**
-   * What would become of a request; nothing changes by this.
+   * Predicts the decision for a request and changes nothing.
    *
-   * @param request what for
-   * @return what would happen now, and why
-   * @throws IllegalArgumentException if there is no such model or class, or no tokens
+   * @param request the request
+   * @return the decision that the request would get now, and the reason
    */
-  public TokenExplanation explain(TokenRequest request) {
-    List<String> route = route(request.model());
-    return route == null
-        ? Waits.get(store.explain(estimated(request)))
-        : router.explain(equivalents(request, route));
+  public CompletableFuture<TokenExplanation> explain(TokenRequest request) {
+    return Futures.start(() -> requests.explain(config, request));
   }
 
   /**
-   * How a ticket stands. Until its grant is settled, the answer stays the same.
+   * Returns the present decision for a ticket. A grant is returned again until it is settled.
    *
    * @param ticket of {@link TokenDecision.Queued}
-   * @return empty if there is no such ticket any more
+   * @return the decision; empty if there is no such ticket any more
    */
-  public Optional<TokenDecision> poll(String ticket) {
-    return Waits.get(store.poll(ticket));
+  public CompletableFuture<Optional<TokenDecision>> poll(String ticket) {
+    return store.poll(ticket);
   }
 
   /**
-   * What comes of a ticket. Whoever does not want to wait any longer cancels the future; the ticket
-   * stays in line as if it had been polled then.
+   * Waits until a ticket is granted or denied. Canceling the future ends the wait only: the ticket
+   * stays in the waiting list as if it had been polled at that moment.
    *
    * @param ticket of {@link TokenDecision.Queued}
-   * @return completes when it is granted or refused; with nothing if there is no such ticket any
-   *     more
+   * @return the decision; empty if there is no such ticket any more
    */
   public CompletableFuture<Optional<TokenDecision>> await(String ticket) {
     return store.await(ticket);
   }
 
   /**
-   * Leaves the line, or gives back what was granted.
+   * Removes a ticket from the waiting list, or returns its grant.
    *
    * @param ticket of {@link TokenDecision.Queued}
    * @return false if there is no such ticket any more
    */
-  public boolean cancel(String ticket) {
-    return Waits.get(store.cancel(ticket));
+  public CompletableFuture<Boolean> cancel(String ticket) {
+    return store.cancel(ticket);
   }
 
   /**
-   * Says what was used of a grant.
+   * Settles a grant: unused tokens return to the budget, overuse is charged within bounds.
    *
    * @param reservation of {@link TokenDecision.Granted}
-   * @param actualTokens what was used; 0 if nothing was
-   * @return what became of the rest; empty if it was settled before or has ended
-   * @throws IllegalArgumentException if it is less than 0
+   * @param actualTokens the tokens that were used, possibly 0
+   * @return the settlement; empty if the reservation was settled before or has ended
    */
-  public Optional<TokenSettlement> settle(String reservation, long actualTokens) {
-    Optional<TokenSettlement> settled = Waits.get(store.settle(reservation, actualTokens));
-    settled.ifPresent(estimator::learn);
-    return settled;
+  public CompletableFuture<Optional<TokenSettlement>> settle(
+      String reservation, long actualTokens) {
+    return store
+        .settle(reservation, actualTokens)
+        .thenApply(
+            settled -> {
+              settled.ifPresent(requests::learn);
+              return settled;
+            });
   }
 
   /**
-   * Returns whose a ticket or a reservation is; its idle timer is not refreshed by this.
+   * Returns the owner of a ticket or a reservation; does not refresh the ticket's idle timer.
    *
-   * @param id of {@link TokenDecision.Queued} or {@link TokenDecision.Granted}
+   * @param ticketOrReservation of {@link TokenDecision.Queued} or {@link TokenDecision.Granted}
    * @return empty if there is no such ticket or reservation any more
    */
-  public Optional<TokenOwner> owner(String id) {
-    return Waits.get(store.owner(id));
+  public CompletableFuture<Optional<TokenOwner>> owner(String ticketOrReservation) {
+    return store.owner(ticketOrReservation);
   }
 
   /**
-   * The call goes on: the reservation lives as long again from now.
+   * Prolongs a reservation: its timeout starts again now.
    *
    * @param reservation of {@link TokenDecision.Granted}
-   * @return false if it has ended
+   * @return false if the reservation has ended
    */
-  public boolean extend(String reservation) {
-    return Waits.get(store.extend(reservation));
+  public CompletableFuture<Boolean> extend(String reservation) {
+    return store.extend(reservation);
   }
 
   /**
-   * Tells how the provider answered: what it has left, or that it wants a pause, is gone by from
-   * now on. Before {@link #settle}, so that what a refused call gives back is not granted at once.
+   * Reports the status and the rate-limit headers of a provider's response, which reduce the
+   * budget. To be called, and awaited, before {@link #settle}, so that the tokens that a refused
+   * call returns are not granted at once.
    *
-   * @param model whose provider
-   * @param answer of any call
-   * @throws IllegalArgumentException if there is no such model
+   * @param model the model of the provider
+   * @param response of any call
+   * @return completes when the budget is adjusted
    */
-  public void feedback(String model, ProviderResponse answer) {
-    Map<String, GovernorStatus.Model> models = Waits.get(store.status()).buckets();
-    GovernorStatus.Model here = models.get(model);
-    if (here == null) {
-      throw new IllegalArgumentException(
-          "model must be one of %s: %s".formatted(models.keySet(), model));
-    }
-    ProviderFeedback provider = providers.computeIfAbsent(model, unused -> new ProviderFeedback());
-    ProviderAdjustment adjustment =
-        provider.answer(answer, here.targetTpm(), here.available(), timer.now(), Instant.now());
-    Waits.get(store.adjust(model, adjustment));
+  public CompletableFuture<Void> feedback(String model, ProviderResponse response) {
+    return responses.report(model, response);
   }
 
   /**
-   * Goes by another configuration from now on; levels, lines and reservations stay.
+   * Replaces the configuration; levels, waiting lists and reservations stay. Reloads run one after
+   * the other.
    *
-   * @param other the models
-   * @throws IllegalArgumentException if it cannot; nothing has changed then
+   * @param config the models
+   * @return completes when the configuration is in force; fails with {@link
+   *     IllegalArgumentException} if it cannot be used, and nothing has changed then
    */
-  public synchronized void reload(BudgetConfig other) {
-    watch.reload(other);
-    try {
-      Waits.get(store.reload(other));
-    } catch (RuntimeException refused) {
-      watch.reload(config);
-      throw refused;
-    }
-    config = other;
-    providers.keySet().retainAll(other.models().keySet());
+  public CompletableFuture<Void> reload(BudgetConfig config) {
+    return reloads.run(() -> replace(config));
+  }
+
+  private CompletableFuture<Void> replace(BudgetConfig next) {
+    monitor.reload(next);
+    return Futures.start(() -> store.reload(next))
+        .whenComplete(
+            (done, failure) -> {
+              if (failure == null) {
+                config = next;
+                responses.retain(next.models().keySet());
+              } else {
+                monitor.reload(config);
+              }
+            });
   }
 
   /**
-   * Who is in line for a model. Nobody counts as seen by this.
+   * Returns a part of the waiting list of a model; does not refresh the idle timers of its tickets.
    *
-   * @param model which
-   * @param offset how many to leave out, from the first on
-   * @param limit how many to tell of, from 1 to {@link WaitingListStatus#MAX_TICKETS}
-   * @return a part of the line
-   * @throws IllegalArgumentException if there is no such model, or such part
+   * @param model the model
+   * @param offset the number of tickets to skip, from the first
+   * @param max the most tickets to return, from 1 to {@link WaitingListStatus#MAX_TICKETS}
+   * @return a part of the waiting list
    */
-  public WaitingListStatus queue(String model, int offset, int limit) {
-    return Waits.get(store.queue(model, offset, limit));
+  public CompletableFuture<WaitingListStatus> waitingList(String model, int offset, int max) {
+    return store.queue(model, offset, max);
   }
 
   /**
-   * How all models stand.
+   * Returns the state of all models.
    *
-   * @return at this moment
+   * @return the state at this moment
    */
-  public GovernorStatus status() {
-    GovernorStatus status = Waits.get(store.status());
-    Map<String, GovernorStatus.Model> heard = new LinkedHashMap<>(status.buckets());
-    providers.forEach(
-        (model, provider) ->
-            heard.computeIfPresent(
-                model,
-                (name, each) -> each.with(each.audit(), provider.standing(), each.alerts())));
-    return watch.watched(new GovernorStatus(heard, status.closed(), status.timestamp()));
+  public CompletableFuture<GovernorStatus> status() {
+    return store.status().thenApply(responses::complete).thenApply(monitor::watched);
   }
 
   /**
-   * Returns the models that decide nothing, because their journal cannot be written or read;
+   * Returns the models that decide nothing because their journal cannot be written or read;
    * requests for them fail with an {@link IllegalStateException}. A model whose journal is damaged
    * stays closed until a {@link #reload} finds it repaired.
    *
@@ -331,19 +286,186 @@ public final class Governor implements AutoCloseable {
   }
 
   /**
-   * What somebody should look at.
+   * Returns the same methods with plain results.
    *
-   * @return of all models
+   * @return a view of this governor; always the same
    */
-  public List<Alert> alerts() {
-    return status().buckets().values().stream().flatMap(each -> each.alerts().stream()).toList();
+  public Blocking blocking() {
+    return blocking;
   }
 
-  /** Whoever is in line is told that it is over. */
+  /** Denies all waiters with {@link TokenDecision.Reason#CLOSED} and releases the store. */
   @Override
   public void close() {
-    watch.close();
+    monitor.close();
     store.close();
     timer.close();
+  }
+
+  /**
+   * The methods of a {@link Governor} with plain results. Thread-safe.
+   *
+   * <p>All methods block until the store has answered, {@link #acquire} and {@link #await} until
+   * the request is decided. They throw what the futures of the governor fail with.
+   *
+   * @since 0.1
+   */
+  public static final class Blocking {
+    private final Governor governor;
+
+    private Blocking(Governor governor) {
+      this.governor = governor;
+    }
+
+    /**
+     * Requests tokens; see {@link Governor#request}.
+     *
+     * @param request the request
+     * @return the decision
+     */
+    public TokenDecision request(TokenRequest request) {
+      return Futures.join(governor.request(request));
+    }
+
+    /**
+     * Requests tokens and blocks until the request is granted or denied; see {@link
+     * Governor#acquire}.
+     *
+     * @param request the request
+     * @return the decision; never {@link TokenDecision.Queued}
+     * @throws InterruptedException if the thread is interrupted; the ticket is canceled then
+     */
+    public TokenDecision acquire(TokenRequest request) throws InterruptedException {
+      CompletableFuture<TokenDecision> decision = governor.acquire(request);
+      try {
+        return Futures.get(decision);
+      } catch (InterruptedException interrupted) {
+        if (decision.cancel(false)) {
+          throw interrupted;
+        }
+        // It was decided at the last moment; the grant must not be lost.
+        Thread.currentThread().interrupt();
+        return Futures.join(decision);
+      }
+    }
+
+    /**
+     * Returns the present decision for a ticket; see {@link Governor#poll}.
+     *
+     * @param ticket of {@link TokenDecision.Queued}
+     * @return the decision; empty if there is no such ticket any more
+     */
+    public Optional<TokenDecision> poll(String ticket) {
+      return Futures.join(governor.poll(ticket));
+    }
+
+    /**
+     * Blocks until a ticket is granted or denied; see {@link Governor#await}.
+     *
+     * @param ticket of {@link TokenDecision.Queued}
+     * @return the decision; empty if there is no such ticket any more
+     * @throws InterruptedException if the thread is interrupted; the ticket stays in the waiting
+     *     list then
+     */
+    public Optional<TokenDecision> await(String ticket) throws InterruptedException {
+      CompletableFuture<Optional<TokenDecision>> decision = governor.await(ticket);
+      try {
+        return Futures.get(decision);
+      } catch (InterruptedException interrupted) {
+        decision.cancel(false);
+        throw interrupted;
+      }
+    }
+
+    /**
+     * Cancels a ticket; see {@link Governor#cancel}.
+     *
+     * @param ticket of {@link TokenDecision.Queued}
+     * @return false if there is no such ticket any more
+     */
+    public boolean cancel(String ticket) {
+      return Futures.join(governor.cancel(ticket));
+    }
+
+    /**
+     * Settles a grant; see {@link Governor#settle}.
+     *
+     * @param reservation of {@link TokenDecision.Granted}
+     * @param actualTokens the tokens that were used, possibly 0
+     * @return the settlement; empty if the reservation was settled before or has ended
+     */
+    public Optional<TokenSettlement> settle(String reservation, long actualTokens) {
+      return Futures.join(governor.settle(reservation, actualTokens));
+    }
+
+    /**
+     * Prolongs a reservation; see {@link Governor#extend}.
+     *
+     * @param reservation of {@link TokenDecision.Granted}
+     * @return false if the reservation has ended
+     */
+    public boolean extend(String reservation) {
+      return Futures.join(governor.extend(reservation));
+    }
+
+    /**
+     * Predicts the decision for a request; see {@link Governor#explain}.
+     *
+     * @param request the request
+     * @return the decision that the request would get now, and the reason
+     */
+    public TokenExplanation explain(TokenRequest request) {
+      return Futures.join(governor.explain(request));
+    }
+
+    /**
+     * Returns the owner of a ticket or a reservation; see {@link Governor#owner}.
+     *
+     * @param ticketOrReservation of {@link TokenDecision.Queued} or {@link TokenDecision.Granted}
+     * @return empty if there is no such ticket or reservation any more
+     */
+    public Optional<TokenOwner> owner(String ticketOrReservation) {
+      return Futures.join(governor.owner(ticketOrReservation));
+    }
+
+    /**
+     * Reports a provider's response; see {@link Governor#feedback}.
+     *
+     * @param model the model of the provider
+     * @param response of any call
+     */
+    public void feedback(String model, ProviderResponse response) {
+      Futures.join(governor.feedback(model, response));
+    }
+
+    /**
+     * Returns a part of the waiting list of a model; see {@link Governor#waitingList}.
+     *
+     * @param model the model
+     * @param offset the number of tickets to skip, from the first
+     * @param max the most tickets to return, from 1 to {@link WaitingListStatus#MAX_TICKETS}
+     * @return a part of the waiting list
+     */
+    public WaitingListStatus waitingList(String model, int offset, int max) {
+      return Futures.join(governor.waitingList(model, offset, max));
+    }
+
+    /**
+     * Returns the state of all models; see {@link Governor#status}.
+     *
+     * @return the state at this moment
+     */
+    public GovernorStatus status() {
+      return Futures.join(governor.status());
+    }
+
+    /**
+     * Replaces the configuration; see {@link Governor#reload}.
+     *
+     * @param config the models
+     */
+    public void reload(BudgetConfig config) {
+      Futures.join(governor.reload(config));
+    }
   }
 }

@@ -26,6 +26,15 @@ public record GovernorStatus(
   }
 
   /**
+   * Returns the alerts of all models.
+   *
+   * @return in the order of the models
+   */
+  public List<Alert> alerts() {
+    return buckets.values().stream().flatMap(each -> each.alerts().stream()).toList();
+  }
+
+  /**
    * How a model stands.
    *
    * @param model its name

@@ -2,79 +2,128 @@ package dev.sluice.governor;
 
 import dev.sluice.governor.engine.Ticket;
 import java.util.Comparator;
+import java.util.Iterator;
 import java.util.List;
 import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.function.Function;
 import java.util.function.Supplier;
 import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
 
-/** Chooses among models that are declared equivalent: who can go now, else the shortest wait. */
+/**
+ * Chooses among the equivalent models of a route: the first that grants at once, else the one with
+ * the shortest wait.
+ */
 final class ModelRouter {
   /** Requests with one key must not be sent to two models at the same time. */
-  private static final int LOCKS = 64;
+  private static final int STRIPES = 64;
 
   private final BudgetStore store;
-  private final List<Object> locks = Stream.generate(Object::new).limit(LOCKS).toList();
+  private final List<SerialOperations> stripes =
+      Stream.generate(SerialOperations::new).limit(STRIPES).toList();
 
   ModelRouter(BudgetStore store) {
     this.store = store;
   }
 
-  TokenDecision request(List<TokenRequest> equivalents) {
+  /** Requests one of {@code equivalents}, which differ in their model only. */
+  CompletableFuture<TokenDecision> request(List<TokenRequest> equivalents) {
     Ticket.Key key = Ticket.keyOf(equivalents.get(0));
-    if (key == null) {
-      return place(equivalents);
-    }
-    synchronized (locks.get(Math.floorMod(key.hashCode(), LOCKS))) {
-      for (TokenRequest each : equivalents) {
-        Optional<TokenDecision> before =
-            ifOpen(() -> Waits.get(store.find(each))).flatMap(found -> found);
-        if (before.isPresent()) {
-          return before.get();
-        }
-      }
-      return place(equivalents);
-    }
+    return key == null
+        ? place(equivalents)
+        : stripes
+            .get(Math.floorMod(key.hashCode(), STRIPES))
+            .run(() -> orElse(findEarlier(equivalents.iterator()), () -> place(equivalents)));
   }
 
-  private TokenDecision place(List<TokenRequest> equivalents) {
-    TokenDecision unavailable = null;
-    for (TokenRequest each : equivalents) {
-      TokenDecision now =
-          ifOpen(() -> Waits.get(store.tryNow(each))).flatMap(found -> found).orElse(null);
-      if (now instanceof TokenDecision.Denied) {
-        unavailable = now;
-      } else if (now != null) {
-        return now;
-      }
+  /** Completes with the decision for an earlier request with the same idempotency key, if any. */
+  private CompletableFuture<Optional<TokenDecision>> findEarlier(Iterator<TokenRequest> left) {
+    if (!left.hasNext()) {
+      return CompletableFuture.completedFuture(Optional.empty());
     }
-    if (unavailable != null) {
-      // Nobody can say how long it would take.
-      return unavailable;
-    }
-    String best = explain(equivalents).model();
-    // Each has its own estimate.
-    TokenRequest chosen =
-        equivalents.stream().filter(each -> each.model().equals(best)).findFirst().orElseThrow();
-    return Waits.get(store.request(chosen));
+    return unlessClosed(store::find, left.next())
+        .thenCompose(
+            found -> {
+              Optional<TokenDecision> earlier = found.flatMap(same -> same);
+              return earlier.isPresent()
+                  ? CompletableFuture.completedFuture(earlier)
+                  : findEarlier(left);
+            });
   }
 
-  /** Of the model that would be chosen. */
-  TokenExplanation explain(List<TokenRequest> equivalents) {
-    return equivalents.stream()
-        .flatMap(each -> ifOpen(() -> Waits.get(store.explain(each))).stream())
-        .min(
-            Comparator.comparing(TokenExplanation::verdict)
-                // A model without a forecast comes last.
-                .thenComparingLong(each -> each.etaMs().orElse(Long.MAX_VALUE)))
-        .orElseThrow(() -> new IllegalStateException("all models of the route are closed"));
+  private CompletableFuture<TokenDecision> place(List<TokenRequest> equivalents) {
+    return orElse(tryAcquire(equivalents.iterator(), null), () -> queue(equivalents));
   }
 
-  /** A model that is closed is not chosen. */
-  private static <T> Optional<T> ifOpen(Supplier<T> question) {
-    try {
-      return Optional.of(question.get());
-    } catch (IllegalStateException closed) {
-      return Optional.empty();
+  /**
+   * Tries one model after the other. Without a grant, completes with {@code unavailable} or the
+   * denial of a later model: with one model's wait unknown, the shortest one is unknown too.
+   */
+  private CompletableFuture<Optional<TokenDecision>> tryAcquire(
+      Iterator<TokenRequest> left, @Nullable TokenDecision unavailable) {
+    if (!left.hasNext()) {
+      return CompletableFuture.completedFuture(Optional.ofNullable(unavailable));
     }
+    return unlessClosed(store::tryNow, left.next())
+        .thenCompose(
+            tried -> {
+              TokenDecision now = tried.flatMap(same -> same).orElse(null);
+              return now == null || now instanceof TokenDecision.Denied
+                  ? tryAcquire(left, now == null ? unavailable : now)
+                  : CompletableFuture.completedFuture(Optional.of(now));
+            });
+  }
+
+  /** Requests the model with the shortest wait; each request has its own estimate. */
+  private CompletableFuture<TokenDecision> queue(List<TokenRequest> equivalents) {
+    return explain(equivalents)
+        .thenCompose(
+            best ->
+                store.request(
+                    equivalents.stream()
+                        .filter(each -> each.model().equals(best.model()))
+                        .findFirst()
+                        .orElseThrow()));
+  }
+
+  /** Explains the request for the model that would be chosen. */
+  CompletableFuture<TokenExplanation> explain(List<TokenRequest> equivalents) {
+    List<CompletableFuture<Optional<TokenExplanation>>> explained =
+        equivalents.stream().map(each -> unlessClosed(store::explain, each)).toList();
+    return CompletableFuture.allOf(explained.toArray(CompletableFuture<?>[]::new))
+        .thenApply(
+            done ->
+                explained.stream()
+                    .flatMap(each -> each.join().stream())
+                    .min(
+                        Comparator.comparing(TokenExplanation::verdict)
+                            // A model without a forecast comes last.
+                            .thenComparingLong(each -> each.etaMs().orElse(Long.MAX_VALUE)))
+                    .orElseThrow(
+                        () -> new IllegalStateException("all models of the route are closed")));
+  }
+
+  private static CompletableFuture<TokenDecision> orElse(
+      CompletableFuture<Optional<TokenDecision>> first,
+      Supplier<CompletableFuture<TokenDecision>> otherwise) {
+    return first.thenCompose(
+        decided -> decided.map(CompletableFuture::completedFuture).orElseGet(otherwise));
+  }
+
+  /** Completes with nothing if the model of {@code request} is closed: it cannot be chosen. */
+  private static <T> CompletableFuture<Optional<T>> unlessClosed(
+      Function<TokenRequest, CompletableFuture<T>> question, TokenRequest request) {
+    return Futures.start(() -> question.apply(request))
+        .handle(
+            (answer, failure) -> {
+              if (failure == null) {
+                return Optional.of(answer);
+              }
+              if (Futures.cause(failure) instanceof IllegalStateException) {
+                return Optional.empty();
+              }
+              throw Futures.rethrown(failure);
+            });
   }
 }

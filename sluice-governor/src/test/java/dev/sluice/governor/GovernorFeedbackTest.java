@@ -30,24 +30,26 @@ class GovernorFeedbackTest {
     for (int i = 0; i < headers.length; i += 2) {
       map.put(headers[i], headers[i + 1]);
     }
-    governor.feedback("m", new ProviderResponse(status, map));
+    governor.blocking().feedback("m", new ProviderResponse(status, map));
   }
 
   private GovernorStatus.Model model(String name) {
-    return governor.status().buckets().get(name);
+    return governor.blocking().status().buckets().get(name);
   }
 
   @Test
   void refusal_holdsAllGrants_untilItIsOver() {
     answer(429, "Retry-After", "30");
-    TokenDecision.Queued queued = (TokenDecision.Queued) governor.request("m", 10, CLASS);
+    TokenDecision.Queued queued =
+        (TokenDecision.Queued) governor.blocking().request(TokenRequest.of("m", 10, CLASS));
     assertThat(queued.binding()).isEqualTo(BudgetDimension.PROVIDER);
-    assertThat(governor.request("n", 10, CLASS)).isInstanceOf(TokenDecision.Granted.class);
+    assertThat(governor.blocking().request(TokenRequest.of("n", 10, CLASS)))
+        .isInstanceOf(TokenDecision.Granted.class);
     timer.advance(Duration.ofSeconds(30).toNanos() - 1);
-    assertThat(governor.poll(queued.ticket()).orElseThrow())
+    assertThat(governor.blocking().poll(queued.ticket()).orElseThrow())
         .isInstanceOf(TokenDecision.Queued.class);
     timer.advance(1);
-    assertThat(governor.poll(queued.ticket()).orElseThrow())
+    assertThat(governor.blocking().poll(queued.ticket()).orElseThrow())
         .isInstanceOf(TokenDecision.Granted.class);
   }
 
@@ -63,7 +65,7 @@ class GovernorFeedbackTest {
 
   @Test
   void whatTheProviderHasLeft_neverAdds() {
-    governor.request("m", 99_000, CLASS);
+    governor.blocking().request(TokenRequest.of("m", 99_000, CLASS));
     answer(200, "x-ratelimit-limit-tokens", "9000000", "x-ratelimit-remaining-tokens", "9000000");
     assertThat(model("m").available()).isEqualTo(1_000);
     timer.advance(Duration.ofSeconds(10).toNanos());
@@ -72,7 +74,7 @@ class GovernorFeedbackTest {
 
   @Test
   void unknownModel_isRefused() {
-    assertThatThrownBy(() -> governor.feedback("x", new ProviderResponse(200, Map.of())))
+    assertThatThrownBy(() -> governor.blocking().feedback("x", new ProviderResponse(200, Map.of())))
         .isInstanceOf(IllegalArgumentException.class)
         .hasMessageContaining("model must be one of")
         .hasMessageContaining("x");

@@ -25,14 +25,15 @@ final class GovernorKillMain {
     Governor governor = Governor.open(config, Path.of(arguments[0]));
     Path ledger = Path.of(arguments[1]);
     for (String id : Files.readAllLines(Path.of(arguments[2]))) {
-      if (!governor.extend(id)) {
+      if (!governor.blocking().extend(id)) {
         say(ledger, "lost " + id);
       }
     }
     Random random = new Random();
     while (true) {
       long before = System.nanoTime();
-      TokenDecision outcome = governor.request("m", 1 + random.nextInt(500), "P0_clinical");
+      TokenDecision outcome =
+          governor.blocking().request(TokenRequest.of("m", 1 + random.nextInt(500), "P0_clinical"));
       long after = System.nanoTime();
       if (outcome instanceof TokenDecision.Granted granted) {
         say(
@@ -41,11 +42,12 @@ final class GovernorKillMain {
         if (random.nextInt(3) > 0) {
           say(ledger, "settling " + granted.reservation());
           long actual = random.nextInt((int) granted.tokens() + 1);
-          TokenSettlement settled = governor.settle(granted.reservation(), actual).orElseThrow();
+          TokenSettlement settled =
+              governor.blocking().settle(granted.reservation(), actual).orElseThrow();
           say(ledger, "settled %s %d".formatted(granted.reservation(), settled.refundedTokens()));
         }
       } else if (outcome instanceof TokenDecision.Queued queued) {
-        governor.cancel(queued.ticket());
+        governor.blocking().cancel(queued.ticket());
       }
     }
   }

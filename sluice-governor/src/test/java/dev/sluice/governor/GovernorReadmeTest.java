@@ -31,7 +31,7 @@ class GovernorReadmeTest {
     try (Governor governor = Governor.open(BudgetConfigReader.read(file), directory)) {
       TokenRequest request =
           TokenRequest.of("AX9F7E2B-sonnet-4-5", 5_000, "P1_user").withTenant("acme");
-      TokenDecision outcome = governor.request(request);
+      TokenDecision outcome = governor.blocking().request(request);
       if (outcome
           instanceof TokenDecision.Queued queued) { // somebody is before you, and you can see it
         int number = queued.queuePosition();
@@ -44,7 +44,7 @@ class GovernorReadmeTest {
       }
       if (outcome instanceof TokenDecision.Granted granted) { // 5,000 tokens are reserved
         long used = callTheModel(granted.requestedTokens());
-        governor.settle(granted.reservation(), used); // the rest is for the next in line
+        governor.blocking().settle(granted.reservation(), used); // the rest is for the next in line
       }
     }
   }
@@ -52,7 +52,7 @@ class GovernorReadmeTest {
   /** So that the example has to wait, for a moment. */
   private void exhaust() throws IOException {
     try (Governor governor = Governor.open(BudgetConfigReader.read(file), directory)) {
-      while (governor.request("AX9F7E2B-sonnet-4-5", 5_000, "P1_user")
+      while (governor.blocking().request(TokenRequest.of("AX9F7E2B-sonnet-4-5", 5_000, "P1_user"))
           instanceof TokenDecision.Granted) {
         // until fewer tokens are left than the example asks for
       }

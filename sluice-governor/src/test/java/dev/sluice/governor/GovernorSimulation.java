@@ -187,6 +187,7 @@ final class GovernorSimulation {
   private Map<String, Long> consumed() {
     Map<String, Long> consumed = new HashMap<>();
     governor
+        .blocking()
         .status()
         .buckets()
         .forEach((model, status) -> consumed.put(model, status.metrics().tokensConsumed()));
@@ -194,7 +195,8 @@ final class GovernorSimulation {
   }
 
   private void requireSlots() {
-    assertThat(governor.status().buckets().get(STRICT).running()).isLessThanOrEqualTo(CONCURRENCY);
+    assertThat(governor.blocking().status().buckets().get(STRICT).running())
+        .isLessThanOrEqualTo(CONCURRENCY);
   }
 
   // ---- clients
@@ -237,7 +239,7 @@ final class GovernorSimulation {
     Call call = new Call(calls.size(), request, timer.now(), manner, ahead);
     calls.add(call);
     waitingTokens.merge(line, tokens, Long::sum);
-    TokenDecision outcome = governor.request(request);
+    TokenDecision outcome = governor.blocking().request(request);
     if (outcome instanceof TokenDecision.Queued queued) {
       call.ticket = queued.ticket();
       waitInLine(call);
@@ -278,15 +280,15 @@ final class GovernorSimulation {
 
   private void cancel(Call call) {
     if (call.grantedAt < 0) {
-      governor.cancel(call.ticket);
+      governor.blocking().cancel(call.ticket);
     }
   }
 
   private void lookAgain(Call call) {
     TokenDecision outcome =
         call.manner == Manner.RETRIES && !isOver()
-            ? governor.request(call.request)
-            : governor.poll(call.ticket).orElse(null);
+            ? governor.blocking().request(call.request)
+            : governor.blocking().poll(call.ticket).orElse(null);
     if (outcome instanceof TokenDecision.Queued queued) {
       assertThat(queued.ticket()).isEqualTo(call.ticket);
       timer.after((5 + random.nextInt(20)) * Desk.SECOND, () -> lookAgain(call));
@@ -325,10 +327,11 @@ final class GovernorSimulation {
     }
     TokenSettlement settlement =
         governor
+            .blocking()
             .settle(granted.reservation(), actual)
             .orElseThrow(() -> new AssertionError("it was claimed, and is gone: " + call));
     call.charged = granted.tokens() - settlement.refundedTokens() + settlement.overusedTokens();
     call.used = Math.min(granted.tokens(), actual);
-    assertThat(governor.settle(granted.reservation(), actual)).isEmpty();
+    assertThat(governor.blocking().settle(granted.reservation(), actual)).isEmpty();
   }
 }

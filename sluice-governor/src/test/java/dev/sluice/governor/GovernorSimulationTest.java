@@ -105,7 +105,7 @@ class GovernorSimulationTest {
 
   private static void requireConservation(GovernorSimulation day, Governor governor) {
     for (String model : GovernorSimulation.MODELS) {
-      GovernorStatus.Model status = governor.status().buckets().get(model);
+      GovernorStatus.Model status = governor.blocking().status().buckets().get(model);
       assertThat(status.available()).isEqualTo(status.capacity());
       assertThat(status.running()).isZero();
       assertThat(status.audit().errorTokens()).isZero();
@@ -129,7 +129,7 @@ class GovernorSimulationTest {
     assertThat(
             day.calls.stream()
                 .filter(each -> !each.ticket.isEmpty())
-                .filter(each -> governor.poll(each.ticket).isPresent())
+                .filter(each -> governor.blocking().poll(each.ticket).isPresent())
                 .findFirst())
         .as("a ticket that is still known though all is over")
         .isEmpty();

@@ -53,7 +53,7 @@ class GovernorStressTest {
       TokenRequest request =
           TokenRequest.of(model, 1 + random.nextInt(20_000), priority)
               .withTenant("tenant" + random.nextInt(3));
-      TokenDecision outcome = governor.request(request);
+      TokenDecision outcome = governor.blocking().request(request);
       if (outcome instanceof TokenDecision.Granted granted) {
         use(governor, granted, random.nextInt(20_000));
       } else if (outcome instanceof TokenDecision.Queued queued) {
@@ -65,13 +65,13 @@ class GovernorStressTest {
   private void stand(Governor governor, TokenDecision.Queued queued, Random random) {
     int actual = random.nextInt(20_000);
     switch (random.nextInt(4)) {
-      case 0 -> governor.cancel(queued.ticket());
+      case 0 -> governor.blocking().cancel(queued.ticket());
       case 1 -> {
-        TokenDecision now = governor.poll(queued.ticket()).orElseThrow();
+        TokenDecision now = governor.blocking().poll(queued.ticket()).orElseThrow();
         if (now instanceof TokenDecision.Granted granted) {
           use(governor, granted, actual);
         } else {
-          governor.cancel(queued.ticket());
+          governor.blocking().cancel(queued.ticket());
         }
       }
       default -> {
@@ -99,7 +99,7 @@ class GovernorStressTest {
       ledger.open.decrementAndGet();
     }
     long used = Math.min(actual, granted.tokens());
-    TokenSettlement settled = governor.settle(granted.reservation(), used).orElseThrow();
+    TokenSettlement settled = governor.blocking().settle(granted.reservation(), used).orElseThrow();
     ledger.charged.get(granted.model()).addAndGet(granted.tokens() - settled.refundedTokens());
   }
 
@@ -131,7 +131,7 @@ class GovernorStressTest {
       assertThat(ledger.waited.get()).isPositive();
       assertThat(ledger.mostOpen.get()).isBetween(1, CONCURRENCY);
       for (String model : models.keySet()) {
-        GovernorStatus.Model status = governor.status().buckets().get(model);
+        GovernorStatus.Model status = governor.blocking().status().buckets().get(model);
         long charged = ledger.charged.get(model).get();
         // A machine that is busy with other work may not even use the burst.
         assertThat(charged).isBetween(1L, BURST + TARGET * nanos / Desk.MINUTE);

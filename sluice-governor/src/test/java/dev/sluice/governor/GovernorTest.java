@@ -23,11 +23,11 @@ class GovernorTest {
   @Test
   void models_areApart_andUnknownOnesRefused() {
     try (Governor governor = Governor.create(SeedBudget.read())) {
-      assertThat(governor.request("GE6D8A4F", 400_000, "P0_clinical"))
+      assertThat(governor.blocking().request(TokenRequest.of("GE6D8A4F", 400_000, "P0_clinical")))
           .isInstanceOf(TokenDecision.Granted.class);
-      assertThat(governor.request("deepseek-r1", 1_000, "P2_batch"))
+      assertThat(governor.blocking().request(TokenRequest.of("deepseek-r1", 1_000, "P2_batch")))
           .isInstanceOf(TokenDecision.Granted.class);
-      assertThatThrownBy(() -> governor.request("gpt", 1, "P1_user"))
+      assertThatThrownBy(() -> governor.blocking().request(TokenRequest.of("gpt", 1, "P1_user")))
           .isInstanceOf(IllegalArgumentException.class)
           .hasMessageContaining("deepseek-r1")
           .hasMessageContaining("gpt");
@@ -37,14 +37,15 @@ class GovernorTest {
   @Test
   void realTime_servesTheLine() throws Exception {
     try (Governor governor = Governor.create(config(Map.of("m", off(60_000, 1_000))))) {
-      governor.request("m", 1_000, "P0_clinical");
-      TokenDecision.Queued queued = (TokenDecision.Queued) governor.request("m", 100, "P1_user");
+      governor.blocking().request(TokenRequest.of("m", 1_000, "P0_clinical"));
+      TokenDecision.Queued queued =
+          (TokenDecision.Queued) governor.blocking().request(TokenRequest.of("m", 100, "P1_user"));
       CompletableFuture<Optional<TokenDecision>> outcome = governor.await(queued.ticket());
       TokenDecision.Granted granted =
           (TokenDecision.Granted) outcome.get(20, TimeUnit.SECONDS).orElseThrow();
-      assertThat(governor.settle(granted.reservation(), 50)).isPresent();
-      assertThat(governor.settle(granted.reservation(), 50)).isEmpty();
-      assertThat(governor.extend(granted.reservation())).isFalse();
+      assertThat(governor.blocking().settle(granted.reservation(), 50)).isPresent();
+      assertThat(governor.blocking().settle(granted.reservation(), 50)).isEmpty();
+      assertThat(governor.blocking().extend(granted.reservation())).isFalse();
     }
   }
 
@@ -54,7 +55,8 @@ class GovernorTest {
     ModelBudget slow = off(60, 1_000);
     try (Governor governor = Governor.create(config(Map.of("m", slow)))) {
       TokenDecision.Granted first =
-          (TokenDecision.Granted) governor.request("m", 1_000, "P0_clinical");
+          (TokenDecision.Granted)
+              governor.blocking().request(TokenRequest.of("m", 1_000, "P0_clinical"));
       CompletableFuture<Optional<TokenDecision>> blocks = await(governor, 100);
       CompletableFuture<Optional<TokenDecision>> next = await(governor, 100);
       CompletableFuture<Void> blocked =
@@ -66,7 +68,7 @@ class GovernorTest {
                   Thread.currentThread().interrupt();
                 }
               });
-      governor.settle(first.reservation(), 0);
+      governor.blocking().settle(first.reservation(), 0);
       assertThat(next.get(20, TimeUnit.SECONDS)).containsInstanceOf(TokenDecision.Granted.class);
       assertThat(blocked).isNotDone();
       free.countDown();
@@ -75,7 +77,8 @@ class GovernorTest {
   }
 
   private static CompletableFuture<Optional<TokenDecision>> await(Governor governor, long tokens) {
-    TokenDecision.Queued queued = (TokenDecision.Queued) governor.request("m", tokens, "P1_user");
+    TokenDecision.Queued queued =
+        (TokenDecision.Queued) governor.blocking().request(TokenRequest.of("m", tokens, "P1_user"));
     return governor.await(queued.ticket());
   }
 
@@ -85,19 +88,22 @@ class GovernorTest {
     CountDownLatch left = new CountDownLatch(turns);
     ModelBudget oneAtATime = off(1_000_000_000, 1_000_000_000).withConcurrency(1);
     try (Governor governor = Governor.create(config(Map.of("m", oneAtATime)))) {
-      TokenDecision.Granted first = (TokenDecision.Granted) governor.request("m", 1, "P0_clinical");
+      TokenDecision.Granted first =
+          (TokenDecision.Granted)
+              governor.blocking().request(TokenRequest.of("m", 1, "P0_clinical"));
       for (int i = 0; i < turns; i++) {
         var unused =
             await(governor, 1)
                 .thenAccept(
                     turn -> {
                       // Which is the turn of the next.
-                      governor.settle(
-                          ((TokenDecision.Granted) turn.orElseThrow()).reservation(), 0);
+                      governor
+                          .blocking()
+                          .settle(((TokenDecision.Granted) turn.orElseThrow()).reservation(), 0);
                       left.countDown();
                     });
       }
-      governor.settle(first.reservation(), 0);
+      governor.blocking().settle(first.reservation(), 0);
       assertThat(left.await(30, TimeUnit.SECONDS)).isTrue();
     }
   }

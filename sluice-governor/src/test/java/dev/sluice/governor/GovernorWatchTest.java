@@ -250,7 +250,7 @@ class GovernorWatchTest {
         rig.ask(1_000, Rig.P1);
       }
       rig.timer.advance(10 * SECOND);
-      assertThat(rig.governor.alerts())
+      assertThat(rig.governor.blocking().status().alerts())
           .extracting(Alert::kind)
           .contains(Alert.Kind.HIGH_REJECTION_RATE);
       rig.timer.advance(2 * MINUTE);
@@ -260,7 +260,7 @@ class GovernorWatchTest {
       rig.timer.advance(10 * SECOND);
       // Half of all that ever asked was rejected, and of late nobody.
       assertThat(rig.status().metrics().rejectedRequests()).isEqualTo(30);
-      assertThat(rig.governor.alerts()).isEmpty();
+      assertThat(rig.governor.blocking().status().alerts()).isEmpty();
     }
   }
 }

@@ -44,8 +44,8 @@ class LyingTenantTest {
   }
 
   private void call(TokenRequest request, long used) {
-    TokenDecision.Granted granted = Rig.granted(rig.governor.request(request));
-    rig.governor.settle(granted.reservation(), used);
+    TokenDecision.Granted granted = Rig.granted(rig.governor.blocking().request(request));
+    rig.governor.blocking().settle(granted.reservation(), used);
     rig.timer.advance(Duration.ofSeconds(1).toNanos());
   }
 
@@ -53,7 +53,7 @@ class LyingTenantTest {
     int admitted = 0;
     for (int i = 0; i < 50; i++) {
       TokenRequest lie = of(tenant, BURST).withExpectedTokens(1);
-      admitted += rig.governor.request(lie) instanceof TokenDecision.Granted ? 1 : 0;
+      admitted += rig.governor.blocking().request(lie) instanceof TokenDecision.Granted ? 1 : 0;
     }
     return admitted;
   }
@@ -80,11 +80,13 @@ class LyingTenantTest {
       call(of("honest", 1_000), 700);
     }
     TokenRequest hopeful = of("honest", 10_000).withExpectedTokens(1_000);
-    assertThat(Rig.granted(rig.governor.request(hopeful)).tokens()).isEqualTo(7_000);
+    assertThat(Rig.granted(rig.governor.blocking().request(hopeful)).tokens()).isEqualTo(7_000);
     TokenRequest careful = of("honest", 10_000).withExpectedTokens(9_000);
-    assertThat(Rig.granted(rig.governor.request(careful)).tokens()).isEqualTo(9_000);
+    assertThat(Rig.granted(rig.governor.blocking().request(careful)).tokens()).isEqualTo(9_000);
     // It says nothing of others.
-    assertThat(Rig.granted(rig.governor.request(of("new", 1_000).withExpectedTokens(1))).tokens())
+    assertThat(
+            Rig.granted(rig.governor.blocking().request(of("new", 1_000).withExpectedTokens(1)))
+                .tokens())
         .isEqualTo(1_000);
   }
 
@@ -119,7 +121,7 @@ class LyingTenantTest {
       request = request.withExpectedTokens(1);
     }
     Call call = new Call(request);
-    TokenDecision outcome = rig.governor.request(request);
+    TokenDecision outcome = rig.governor.blocking().request(request);
     if (outcome instanceof TokenDecision.Granted granted) {
       call.at = rig.timer.now();
       call.granted = granted;
@@ -128,7 +130,7 @@ class LyingTenantTest {
       boolean lies = tenant.equals("liar") && all.size() > 100;
       call.used = lies ? tokens : 1 + (long) (tokens * random.nextDouble() / 5);
     } else if (outcome instanceof TokenDecision.Queued queued) {
-      rig.governor.cancel(queued.ticket());
+      rig.governor.blocking().cancel(queued.ticket());
     }
   }
 
@@ -136,6 +138,7 @@ class LyingTenantTest {
   private void settle(Call call, Random random) {
     boolean lies = call.request.tenant().equals("liar") && random.nextInt(5) == 0;
     rig.governor
+        .blocking()
         .settle(call.granted.reservation(), lies ? TokenRequest.MOST_TOKENS : call.used)
         .ifPresent(
             settled ->
@@ -159,17 +162,17 @@ class LyingTenantTest {
   void reservationsOfOneToken_cannotKeepTheModelFromOthers() {
     List<TokenDecision.Granted> held = new ArrayList<>();
     for (int i = 0; i < 600; i++) {
-      held.add(Rig.granted(rig.governor.request(of("liar", 1))));
+      held.add(Rig.granted(rig.governor.blocking().request(of("liar", 1))));
     }
     long served = 0;
     for (TokenDecision.Granted each : held) {
-      rig.governor.settle(each.reservation(), TokenRequest.MOST_TOKENS);
+      rig.governor.blocking().settle(each.reservation(), TokenRequest.MOST_TOKENS);
       rig.timer.advance(SECOND);
       TokenRequest other = of("other", 500).withDeadline(Duration.ofMillis(1));
-      TokenDecision outcome = rig.governor.request(other);
+      TokenDecision outcome = rig.governor.blocking().request(other);
       if (outcome instanceof TokenDecision.Granted granted) {
         served += granted.tokens();
-        rig.governor.settle(granted.reservation(), granted.tokens());
+        rig.governor.blocking().settle(granted.reservation(), granted.tokens());
       }
     }
     // In ten minutes it took a burst at first, and two more of a quarter of the rate.
@@ -179,10 +182,10 @@ class LyingTenantTest {
 
   @Test
   void excess_isAnAlertThatNamesIt() {
-    TokenDecision.Granted one = Rig.granted(rig.governor.request(of("liar\n", 1)));
-    rig.governor.settle(one.reservation(), TokenRequest.MOST_TOKENS);
+    TokenDecision.Granted one = Rig.granted(rig.governor.blocking().request(of("liar\n", 1)));
+    rig.governor.blocking().settle(one.reservation(), TokenRequest.MOST_TOKENS);
     rig.timer.advance(Duration.ofSeconds(5).toNanos());
-    assertThat(rig.governor.alerts())
+    assertThat(rig.governor.blocking().status().alerts())
         .filteredOn(each -> each.kind() == Alert.Kind.SETTLED_EXCESS)
         .singleElement()
         .satisfies(
@@ -195,7 +198,7 @@ class LyingTenantTest {
                           + " for a reservation of 1, and 60000 were charged");
             });
     rig.timer.advance(Duration.ofMinutes(1).toNanos());
-    assertThat(rig.governor.alerts()).isEmpty();
+    assertThat(rig.governor.blocking().status().alerts()).isEmpty();
     assertThat(rig.status().audit().excessTokens()).isEqualTo(TokenRequest.MOST_TOKENS - BURST);
   }
 

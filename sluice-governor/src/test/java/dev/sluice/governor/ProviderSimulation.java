@@ -94,7 +94,7 @@ final class ProviderSimulation {
           simulation.calls,
           simulation.refused,
           simulation.used / (setting.realTpm() * minutesCounted),
-          governor.status().buckets().get(MODEL).provider());
+          governor.blocking().status().buckets().get(MODEL).provider());
     }
   }
 
@@ -102,7 +102,8 @@ final class ProviderSimulation {
   private void ask() {
     while (inLine < ALWAYS_IN_LINE) {
       long tokens = random.nextLong(setting.leastTokens(), setting.mostTokens() + 1);
-      TokenDecision outcome = governor.request(MODEL, tokens, "P0_clinical");
+      TokenDecision outcome =
+          governor.blocking().request(TokenRequest.of(MODEL, tokens, "P0_clinical"));
       if (outcome instanceof TokenDecision.Granted granted) {
         go(granted);
       } else if (outcome instanceof TokenDecision.Queued queued) {
@@ -144,9 +145,9 @@ final class ProviderSimulation {
       provider.ended(granted.tokens() - actual, timer.now());
     }
     if (setting.told()) {
-      governor.feedback(MODEL, answer);
+      governor.blocking().feedback(MODEL, answer);
     }
-    governor.settle(granted.reservation(), actual);
+    governor.blocking().settle(granted.reservation(), actual);
   }
 
   private long millis(long least, long most) {

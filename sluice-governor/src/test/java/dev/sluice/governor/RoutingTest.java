@@ -24,21 +24,23 @@ class RoutingTest {
     models.put("learns", ModelBudget.of(60, 10_000, Allocation.OFF).withEstimateOutput(true));
     models.put("plain", ModelBudget.of(60_000, 10_000, Allocation.OFF));
     Map<String, List<String>> route = Map.of("any", List.of("learns", "plain"));
-    try (Governor other =
+    try (Governor created =
         Governor.create(
             new BudgetConfig(
                 models, WaitingListConfig.DEFAULTS, AlertConfig.DEFAULTS, route, List.of()),
             timer)) {
+      Governor.Blocking other = created.blocking();
       for (int i = 0; i < 30; i++) {
-        TokenDecision.Granted granted = (TokenDecision.Granted) other.request("learns", 1_000, P1);
+        TokenDecision.Granted granted =
+            (TokenDecision.Granted) other.request(TokenRequest.of("learns", 1_000, P1));
         other.settle(granted.reservation(), 100);
         timer.advance(200 * Desk.SECOND);
       }
-      other.request("learns", 10_000, P1);
-      while (other.request("learns", 1_000, P1) instanceof TokenDecision.Granted) {
+      other.request(TokenRequest.of("learns", 10_000, P1));
+      while (other.request(TokenRequest.of("learns", 1_000, P1)) instanceof TokenDecision.Granted) {
         // Until nothing is left.
       }
-      other.request("plain", 10_000, P1);
+      other.request(TokenRequest.of("plain", 10_000, P1));
       TokenDecision.Queued queued = (TokenDecision.Queued) other.request(any(1_000));
       assertThat(queued.model()).isEqualTo("plain");
       assertThat(queued.waitMs()).hasValue(1_000);
@@ -55,10 +57,10 @@ class RoutingTest {
             Map.of("any", List.of("one")),
             List.of());
     try (Governor governor = Governor.create(config, timer)) {
-      assertThatThrownBy(() -> governor.request("two", 1, P1))
+      assertThatThrownBy(() -> governor.blocking().request(TokenRequest.of("two", 1, P1)))
           .isInstanceOf(IllegalArgumentException.class)
           .hasMessage("model must be one of [one, any]: two");
-      assertThatThrownBy(() -> governor.explain(TokenRequest.of("two", 1, P1)))
+      assertThatThrownBy(() -> governor.blocking().explain(TokenRequest.of("two", 1, P1)))
           .isInstanceOf(IllegalArgumentException.class)
           .hasMessageContaining("[one, any]");
     }

@@ -36,6 +36,7 @@ import dev.sluice.server.http.routes.QueueEventRoutes;
 import dev.sluice.server.http.routes.QueueRoutes;
 import dev.sluice.server.operations.AdminOperations;
 import dev.sluice.server.operations.BudgetFileSource;
+import dev.sluice.server.operations.GovernorCalls;
 import dev.sluice.server.operations.GovernorOperations;
 import dev.sluice.server.operations.GovernorOutageMonitor;
 import dev.sluice.server.operations.LimitOperations;
@@ -86,7 +87,6 @@ public final class SluiceServer implements AutoCloseable {
   private final Broker broker;
   private final Governor governor;
   private final LimitOperations limits;
-  private final GovernorThreads governorThreads;
   private final TicketWaiters tickets;
   private final RevocationWatcher watches;
   private final FileReloader reloads = new FileReloader();
@@ -166,12 +166,11 @@ public final class SluiceServer implements AutoCloseable {
     broker = stored.broker();
     governor = stored.governor();
     limits = stored.limits();
-    governorThreads =
-        config.redis() == null ? GovernorThreads.ofCallers(workers) : GovernorThreads.ofItsOwn();
-    tickets = new TicketWaiters(governor, timer, workers, governorThreads);
+    GovernorCalls governorCalls = new GovernorCalls(workers);
+    tickets = new TicketWaiters(governor, timer, governorCalls);
     drain = config.limits().drain();
     tracing = Tracing.of(config.telemetry());
-    GovernorOperations models = new GovernorOperations(governor, budgets, tickets, governorThreads);
+    GovernorOperations models = new GovernorOperations(governor, budgets, tickets, governorCalls);
     ConcurrencyQuota openCalls = AccountQuotas.openCalls();
     QueueOperations queues = queues(stored, openCalls);
     AdminOperations admin =
@@ -237,7 +236,7 @@ public final class SluiceServer implements AutoCloseable {
 
   private void watch(ServerMetrics metrics, Readiness readiness) {
     metrics.watch(limits.decisions());
-    metrics.watch(governor::status);
+    metrics.watch(governor.blocking()::status);
     metrics.watch(Protocol.GRPC, grpc::openConnections);
     metrics.watch(Protocol.HTTP, http::openConnections);
     everySecond(watches::check);
@@ -436,7 +435,6 @@ public final class SluiceServer implements AutoCloseable {
     http.close(Duration.ofNanos(Math.max(0, deadline - System.nanoTime())));
     limits.close();
     governor.close();
-    governorThreads.close();
     broker.close();
     timer.shutdownNow();
     workers.shutdownNow();

@@ -31,6 +31,7 @@ import dev.sluice.server.auth.Permission.Kind;
 import dev.sluice.server.auth.QueueAuthorization;
 import dev.sluice.server.auth.RevocationWatcher;
 import dev.sluice.server.grpc.AuthenticationInterceptor;
+import dev.sluice.server.operations.GovernorCalls;
 import dev.sluice.server.operations.LimitOperations;
 import dev.sluice.server.operations.QueueOperations;
 import dev.sluice.server.operations.TicketWaiters;
@@ -294,8 +295,8 @@ final class QuotasTest {
   /** Returns the ticket of a second request to model {@code one}, which allows one at a time. */
   private static String ticket(Governor governor) {
     TokenRequest request = TokenRequest.of("one", 1, "P1_user");
-    assertThat(governor.request(request)).isInstanceOf(TokenDecision.Granted.class);
-    return ((TokenDecision.Queued) governor.request(request)).ticket();
+    assertThat(governor.blocking().request(request)).isInstanceOf(TokenDecision.Granted.class);
+    return ((TokenDecision.Queued) governor.blocking().request(request)).ticket();
   }
 
   @Test
@@ -310,8 +311,7 @@ final class QuotasTest {
             List.of());
     ScheduledExecutorService timer = Executors.newSingleThreadScheduledExecutor();
     try (Governor governor = Governor.create(config)) {
-      TicketWaiters waits =
-          new TicketWaiters(governor, timer, timer, GovernorThreads.ofCallers(Runnable::run));
+      TicketWaiters waits = new TicketWaiters(governor, timer, new GovernorCalls(Runnable::run));
       String ticket = ticket(governor);
       Caller caller = new Caller("one", false, List.of(), ApiKey.NEVER);
       List<TicketWatch> open = new ArrayList<>();

@@ -53,31 +53,34 @@ public abstract class RoutingContract extends BudgetSuite {
   }
 
   private static long asked(Governor governor, String model) {
-    return Objects.requireNonNull(governor.status().buckets().get(model)).metrics().totalRequests();
+    return Objects.requireNonNull(governor.blocking().status().buckets().get(model))
+        .metrics()
+        .totalRequests();
   }
 
   @Test
   void whoeverCanGoNow_isTaken_inTheOrderOfTheRoute() {
     Governor governor = governor();
-    assertThat(governor.request(any(10_000)).model()).isEqualTo("slow");
-    assertThat(governor.request(any(10_000)).model()).isEqualTo("fast");
-    assertThat(governor.request(any(100)).model()).isEqualTo("small");
+    assertThat(governor.blocking().request(any(10_000)).model()).isEqualTo("slow");
+    assertThat(governor.blocking().request(any(10_000)).model()).isEqualTo("fast");
+    assertThat(governor.blocking().request(any(100)).model()).isEqualTo("small");
   }
 
   @Test
   void ifNobodyCan_theShortestWaitIsTaken_andNothingElseIsCounted() {
     Governor governor = governor();
-    governor.request("slow", 10_000, P1);
-    governor.request("fast", 10_000, P1);
-    assertThat(governor.explain(any(1_000)).model()).isEqualTo("fast");
-    dev.sluice.governor.TokenDecision.Queued first = queued(governor.request(any(1_000)));
+    governor.blocking().request(TokenRequest.of("slow", 10_000, P1));
+    governor.blocking().request(TokenRequest.of("fast", 10_000, P1));
+    assertThat(governor.blocking().explain(any(1_000)).model()).isEqualTo("fast");
+    dev.sluice.governor.TokenDecision.Queued first =
+        queued(governor.blocking().request(any(1_000)));
     assertThat(first.model()).isEqualTo("fast");
     assertThat(first.etaMs()).hasValue(100);
     // The line at the fast one grows until the slow one is nearer.
     for (int i = 0; i < 8; i++) {
-      assertThat(governor.request(any(1_000)).model()).isEqualTo("fast");
+      assertThat(governor.blocking().request(any(1_000)).model()).isEqualTo("fast");
     }
-    assertThat(governor.request(any(1_000)).model()).isEqualTo("slow");
+    assertThat(governor.blocking().request(any(1_000)).model()).isEqualTo("slow");
     assertThat(asked(governor, "slow")).isEqualTo(2);
     assertThat(asked(governor, "fast")).isEqualTo(10);
     assertThat(asked(governor, "small")).isZero();
@@ -86,17 +89,17 @@ public abstract class RoutingContract extends BudgetSuite {
   @Test
   void modelWithoutAFreeSlot_isNotTheNearest() {
     Governor governor = governor(route(models("full", slow().withConcurrency(1), "slow", slow())));
-    governor.request("full", 1, P1);
-    governor.request("slow", 10_000, P1);
-    assertThat(governor.request(any(1_000)).model()).isEqualTo("slow");
+    governor.blocking().request(TokenRequest.of("full", 1, P1));
+    governor.blocking().request(TokenRequest.of("slow", 10_000, P1));
+    assertThat(governor.blocking().request(any(1_000)).model()).isEqualTo("slow");
   }
 
   @Test
   void whatNoneCanEverGrant_isRefused() {
     Governor governor = governor();
-    refused(governor.request(any(10_001)));
-    assertThat(governor.explain(any(10_001)).verdict()).isEqualTo(Outcome.REFUSED);
-    assertThatThrownBy(() -> governor.request(TokenRequest.of("any", 1, "P9")))
+    refused(governor.blocking().request(any(10_001)));
+    assertThat(governor.blocking().explain(any(10_001)).verdict()).isEqualTo(Outcome.REFUSED);
+    assertThatThrownBy(() -> governor.blocking().request(TokenRequest.of("any", 1, "P9")))
         .isInstanceOf(IllegalArgumentException.class)
         .hasMessageContaining("P9");
   }
@@ -104,12 +107,12 @@ public abstract class RoutingContract extends BudgetSuite {
   @Test
   void idempotencyKey_findsItsPlace_whereverItIs() {
     Governor governor = governor();
-    governor.request("slow", 10_000, P1);
-    governor.request("fast", 10_000, P1);
+    governor.blocking().request(TokenRequest.of("slow", 10_000, P1));
+    governor.blocking().request(TokenRequest.of("fast", 10_000, P1));
     TokenRequest request = any(1_000).withIdempotencyKey("k");
-    dev.sluice.governor.TokenDecision.Queued place = queued(governor.request(request));
+    dev.sluice.governor.TokenDecision.Queued place = queued(governor.blocking().request(request));
     advanceMillis(50);
-    assertThat(queued(governor.request(request)).ticket()).isEqualTo(place.ticket());
+    assertThat(queued(governor.blocking().request(request)).ticket()).isEqualTo(place.ticket());
   }
 
   @Test
@@ -118,7 +121,7 @@ public abstract class RoutingContract extends BudgetSuite {
     TokenRequest crowd = any(50).withIdempotencyKey("crowd");
     List<CompletableFuture<dev.sluice.governor.TokenDecision>> all = new ArrayList<>();
     for (int i = 0; i < 8; i++) {
-      all.add(CompletableFuture.supplyAsync(() -> governor.request(crowd)));
+      all.add(CompletableFuture.supplyAsync(() -> governor.blocking().request(crowd)));
     }
     assertThat(new HashSet<>(all.stream().map(BudgetHarness::get).toList())).hasSize(1);
   }

@@ -48,13 +48,15 @@ class FleetReadmeTest {
           Governor.over(BudgetConfigReader.read(file), fleet)) { // alike at every node
         TokenRequest request =
             TokenRequest.of("AX9F7E2B-sonnet-4-5", 5_000, "P1_user").withIdempotencyKey("job-7");
-        TokenDecision outcome = governor.request(request);
+        TokenDecision outcome = governor.blocking().request(request);
         if (outcome instanceof TokenDecision.Queued queued) { // one line for all nodes
           outcome =
               governor.await(queued.ticket()).join().orElseThrow(); // at this node or any other
         }
         if (outcome instanceof TokenDecision.Granted granted) {
-          governor.settle(granted.reservation(), callTheModel(granted.requestedTokens()));
+          governor
+              .blocking()
+              .settle(granted.reservation(), callTheModel(granted.requestedTokens()));
         }
       }
     }
@@ -90,17 +92,18 @@ class FleetReadmeTest {
       try (Governor here = Governor.over(BudgetConfigReader.read(file), fleet);
           Governor there = Governor.over(BudgetConfigReader.read(file), fleet)) {
         TokenRequest most = TokenRequest.of(MODEL, 200_000, "P1_user").withTenant("a");
-        TokenDecision.Granted first = (TokenDecision.Granted) here.request(most);
+        TokenDecision.Granted first = (TokenDecision.Granted) here.blocking().request(most);
         TokenDecision.Queued queued =
-            (TokenDecision.Queued) here.request(most.withTenant("b").withIdempotencyKey("k"));
+            (TokenDecision.Queued)
+                here.blocking().request(most.withTenant("b").withIdempotencyKey("k"));
         CompletableFuture<?> waiting = there.await(queued.ticket());
-        there.explain(most);
-        there.extend(first.reservation());
-        here.cancel(((TokenDecision.Queued) here.request(most)).ticket());
-        here.settle(first.reservation(), 0);
+        there.blocking().explain(most);
+        there.blocking().extend(first.reservation());
+        here.blocking().cancel(((TokenDecision.Queued) here.blocking().request(most)).ticket());
+        here.blocking().settle(first.reservation(), 0);
         assertThat(waiting.join().toString()).contains("Granted");
-        here.reload(BudgetConfigReader.read(file));
-        assertThat(here.status().buckets()).containsKey(MODEL);
+        here.blocking().reload(BudgetConfigReader.read(file));
+        assertThat(here.blocking().status().buckets()).containsKey(MODEL);
       }
       assertThat(denied(redis)).isEmpty();
     }

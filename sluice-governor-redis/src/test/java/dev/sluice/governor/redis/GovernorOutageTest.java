@@ -62,29 +62,35 @@ final class GovernorOutageTest {
   void watchFeedbackAndRoutes_goOn_andTheLogStaysQuiet() {
     try (RedisServer redis = RedisServer.builder().data().start();
         Governor governor = Governor.over(CONFIG, RedisBudgets.at(redis.uri()))) {
-      assertThat(governor.request("any", 1_000, "P1_user"))
+      assertThat(governor.blocking().request(TokenRequest.of("any", 1_000, "P1_user")))
           .isInstanceOf(TokenDecision.Granted.class);
       redis.kill();
       OutageRig.until("the loss", () -> said("is lost"));
-      TokenDecision refused = governor.request("any", 1_000, "P1_user");
+      TokenDecision refused = governor.blocking().request(TokenRequest.of("any", 1_000, "P1_user"));
       assertThat(((TokenDecision.Denied) refused).reason())
           .isEqualTo(TokenDecision.Reason.UNAVAILABLE);
-      governor.feedback("sonnet", new ProviderResponse(429, Map.of("retry-after", "60")));
-      assertThat(governor.status().buckets().get("sonnet").targetTpm()).isEqualTo(60_000);
-      assertThat(governor.status().buckets().get("sonnet").provider().factor()).isEqualTo(0.9);
+      governor
+          .blocking()
+          .feedback("sonnet", new ProviderResponse(429, Map.of("retry-after", "60")));
+      assertThat(governor.blocking().status().buckets().get("sonnet").targetTpm())
+          .isEqualTo(60_000);
+      assertThat(governor.blocking().status().buckets().get("sonnet").provider().factor())
+          .isEqualTo(0.9);
       // Until then this node counts as present in Redis, and grants nothing by itself.
       OutageRig.during(Duration.ofMillis(2_500));
       // The other model of the route is not paused.
       TokenDecision.Granted granted =
-          (TokenDecision.Granted) governor.request("any", 100, "P1_user");
+          (TokenDecision.Granted)
+              governor.blocking().request(TokenRequest.of("any", 100, "P1_user"));
       assertThat(granted.model()).isEqualTo("haiku");
       redis.restart();
       OutageRig.until("the return", () -> said("is back"));
-      assertThat(governor.settle(granted.reservation(), 100)).isPresent();
+      assertThat(governor.blocking().settle(granted.reservation(), 100)).isPresent();
       // A call may be late on a busy machine.
       OutageRig.until(
-          "a place in line", () -> governor.request(ONE) instanceof TokenDecision.Queued);
-      TokenDecision.Queued queued = (TokenDecision.Queued) governor.request(ONE);
+          "a place in line",
+          () -> governor.blocking().request(ONE) instanceof TokenDecision.Queued);
+      TokenDecision.Queued queued = (TokenDecision.Queued) governor.blocking().request(ONE);
       assertThat(queued.waitMs().orElseThrow()).isGreaterThan(30_000);
     }
     assertThat(logged.list).allMatch(event -> event.getThrowableProxy() == null);

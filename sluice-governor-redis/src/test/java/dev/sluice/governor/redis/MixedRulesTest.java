@@ -117,8 +117,9 @@ final class MixedRulesTest {
         assertThat(get(recent.status()).buckets()).containsKey(MODEL);
         // What was there is there still, and more accrues.
         redis.advance(Duration.ofHours(3));
-        assertThat(old.request(MODEL, 50_000, "P1_user")).isInstanceOf(TokenDecision.Granted.class);
-        GovernorStatus.Model status = old.status().buckets().get(MODEL);
+        assertThat(old.blocking().request(TokenRequest.of(MODEL, 50_000, "P1_user")))
+            .isInstanceOf(TokenDecision.Granted.class);
+        GovernorStatus.Model status = old.blocking().status().buckets().get(MODEL);
         assertThat(status.capacity()).isEqualTo(100_000);
         assertThat(status.targetTpm()).isEqualTo(600);
         assertThat(status.audit().admittedTokens()).isEqualTo(50_000);

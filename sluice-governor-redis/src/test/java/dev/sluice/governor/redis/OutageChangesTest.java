@@ -136,16 +136,16 @@ final class OutageChangesTest {
                 .timeout(OutageRig.PATIENCE)
                 .listener(listener)
                 .opener())) {
-      assertThat(governor.request(request(1))).isInstanceOf(TokenDecision.Granted.class);
+      assertThat(governor.blocking().request(request(1))).isInstanceOf(TokenDecision.Granted.class);
       redis.kill();
-      governor.reload(small);
-      assertThat(governor.status().buckets().get("sonnet").capacity()).isEqualTo(500);
-      assertThat(((Denied) governor.request(request(501))).reason())
+      governor.blocking().reload(small);
+      assertThat(governor.blocking().status().buckets().get("sonnet").capacity()).isEqualTo(500);
+      assertThat(((Denied) governor.blocking().request(request(501))).reason())
           .isEqualTo(TokenDecision.Reason.EXCEEDS_CAPACITY);
       until("the loss", () -> losses.get() == 1);
       redis.restart();
       until("the return", () -> returns.get() == 1);
-      assertThat(((Denied) governor.request(request(501))).reason())
+      assertThat(((Denied) governor.blocking().request(request(501))).reason())
           .isEqualTo(TokenDecision.Reason.EXCEEDS_CAPACITY);
     }
   }

@@ -400,9 +400,11 @@ final class RedisBudgetStoreTest {
                 .prefix(prefix)
                 .timeout(Duration.ofSeconds(20))
                 .opener())) {
-      TokenDecision.Granted granted = (TokenDecision.Granted) governor.request(MODEL, 1_000, P1);
-      assertThat(governor.request(MODEL, 10, P1)).isInstanceOf(TokenDecision.Queued.class);
-      assertThat(governor.settle(granted.reservation(), 1_000)).isPresent();
+      TokenDecision.Granted granted =
+          (TokenDecision.Granted) governor.blocking().request(TokenRequest.of(MODEL, 1_000, P1));
+      assertThat(governor.blocking().request(TokenRequest.of(MODEL, 10, P1)))
+          .isInstanceOf(TokenDecision.Queued.class);
+      assertThat(governor.blocking().settle(granted.reservation(), 1_000)).isPresent();
     }
   }
 

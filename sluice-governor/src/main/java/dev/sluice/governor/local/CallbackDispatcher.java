@@ -3,6 +3,7 @@ package dev.sluice.governor.local;
 import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.Executor;
+import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -51,7 +52,12 @@ final class CallbackDispatcher {
 
   private void attend() {
     attending.incrementAndGet();
-    threads.execute(this::work);
+    try {
+      threads.execute(this::work);
+    } catch (RejectedExecutionException closed) {
+      // After the end of its threads, callbacks run on the thread that adds them.
+      work();
+    }
   }
 
   private void work() {

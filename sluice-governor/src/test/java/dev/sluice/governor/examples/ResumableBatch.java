@@ -119,7 +119,7 @@ public final class ResumableBatch {
         writeAll(output, result.text());
         output.force(true);
         write(new Checkpoint(i + 1, output.position()));
-        governor.settle(granted.reservation(), result.usedTokens());
+        governor.blocking().settle(granted.reservation(), result.usedTokens());
       }
     }
   }
@@ -127,7 +127,7 @@ public final class ResumableBatch {
   private TokenDecision.Granted acquire(Chunk chunk) throws InterruptedException {
     TokenRequest request =
         TokenRequest.of(model, chunk.tokens(), "P2_batch").withIdempotencyKey(chunk.id());
-    TokenDecision outcome = governor.request(request);
+    TokenDecision outcome = governor.blocking().request(request);
     while (true) {
       if (outcome instanceof TokenDecision.Granted granted) {
         return granted;
@@ -136,13 +136,17 @@ public final class ResumableBatch {
         long eta = queued.etaMs().orElse(LONGEST_PAUSE_MS);
         long millis = Math.max(1, Math.min(eta, LONGEST_PAUSE_MS));
         pause.pause(Duration.ofMillis(millis));
-        outcome = governor.poll(queued.ticket()).orElseGet(() -> governor.request(request));
+        outcome =
+            governor
+                .blocking()
+                .poll(queued.ticket())
+                .orElseGet(() -> governor.blocking().request(request));
       } else if (outcome instanceof TokenDecision.Denied refused) {
         if (refused.reason() == TokenDecision.Reason.EXCEEDS_CAPACITY) {
           throw new IllegalArgumentException(chunk.id() + ": " + refused.message());
         }
         pause.pause(AFTER_REFUSAL);
-        outcome = governor.request(request);
+        outcome = governor.blocking().request(request);
       }
     }
   }

@@ -54,7 +54,7 @@ public final class StreamingEndpoint implements HttpHandler {
       TokenRequest request = TokenRequest.of(model, tokens(prompt) + most, "P1_user");
       String key = exchange.getRequestHeaders().getFirst("Idempotency-Key");
       TokenDecision outcome =
-          governor.request(key == null ? request : request.withIdempotencyKey(key));
+          governor.blocking().request(key == null ? request : request.withIdempotencyKey(key));
       if (outcome instanceof TokenDecision.Granted granted) {
         stream(exchange, prompt, granted);
       } else if (outcome instanceof TokenDecision.Queued queued) {
@@ -83,12 +83,12 @@ public final class StreamingEndpoint implements HttpHandler {
       while (used < granted.tokens() && tokens.hasNext()) {
         String token = tokens.next();
         used++;
-        governor.extend(granted.reservation());
+        governor.blocking().extend(granted.reservation());
         out.write(("data: " + token + "\n\n").getBytes(StandardCharsets.UTF_8));
         out.flush();
       }
     } finally {
-      governor.settle(granted.reservation(), used);
+      governor.blocking().settle(granted.reservation(), used);
     }
   }
 

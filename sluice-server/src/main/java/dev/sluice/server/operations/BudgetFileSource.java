@@ -7,7 +7,9 @@ import dev.sluice.server.support.ErrorKind;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Path;
-import java.util.function.Consumer;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
+import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /** Reads the budgets of the governor from a file; without one no model has a budget. */
@@ -48,23 +50,49 @@ public final class BudgetFileSource {
     return current;
   }
 
-  /** Reads it anew; if it cannot be used, says so, and everything stays. */
-  synchronized BudgetConfig reload(Consumer<BudgetConfig> use) {
+  /**
+   * Reads the file again and applies it; if it cannot be used, everything stays.
+   *
+   * @param use applies the configuration; a later one is applied after an earlier one
+   */
+  synchronized CompletableFuture<BudgetConfig> reload(
+      Function<BudgetConfig, CompletableFuture<Void>> use) {
     if (file == null) {
-      throw new ApiException(
-          ErrorKind.FAILED_PRECONDITION,
-          "there is no budget file to reload: governor.file is not set");
+      return CompletableFuture.failedFuture(
+          new ApiException(
+              ErrorKind.FAILED_PRECONDITION,
+              "there is no budget file to reload: governor.file is not set"));
     }
+    BudgetConfig next;
     try {
-      BudgetConfig next = read(file);
-      use.accept(next);
-      current = next;
-      return next;
-    } catch (IOException
-        | UncheckedIOException
-        | IllegalArgumentException
-        | IllegalStateException refused) {
-      throw new ApiException(ErrorKind.FAILED_PRECONDITION, String.valueOf(refused.getMessage()));
+      next = read(file);
+    } catch (IOException | UncheckedIOException | IllegalArgumentException unusable) {
+      return CompletableFuture.failedFuture(refused(unusable));
     }
+    return use.apply(next)
+        .handle(
+            (done, failure) -> {
+              if (failure != null) {
+                throw failed(failure);
+              }
+              current = next;
+              return next;
+            });
+  }
+
+  private static RuntimeException failed(Throwable failure) {
+    Throwable cause =
+        failure instanceof CompletionException wrapped && wrapped.getCause() != null
+            ? wrapped.getCause()
+            : failure;
+    return cause instanceof UncheckedIOException
+            || cause instanceof IllegalArgumentException
+            || cause instanceof IllegalStateException
+        ? refused(cause)
+        : new CompletionException(cause);
+  }
+
+  private static ApiException refused(Throwable cause) {
+    return new ApiException(ErrorKind.FAILED_PRECONDITION, String.valueOf(cause.getMessage()));
   }
 }

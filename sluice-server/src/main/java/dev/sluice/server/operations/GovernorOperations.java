@@ -10,8 +10,6 @@ import dev.sluice.governor.TokenOwner;
 import dev.sluice.governor.TokenRequest;
 import dev.sluice.governor.TokenSettlement;
 import dev.sluice.governor.WaitingListStatus;
-import dev.sluice.governor.redis.BudgetUnavailableException;
-import dev.sluice.server.GovernorThreads;
 import dev.sluice.server.auth.Caller;
 import dev.sluice.server.auth.Credential;
 import dev.sluice.server.auth.Permission.Kind;
@@ -49,14 +47,14 @@ public final class GovernorOperations {
   private final Governor governor;
   private final BudgetFileSource budgets;
   private final TicketWaiters waits;
-  private final GovernorThreads threads;
+  private final GovernorCalls calls;
 
   public GovernorOperations(
-      Governor governor, BudgetFileSource budgets, TicketWaiters waits, GovernorThreads threads) {
+      Governor governor, BudgetFileSource budgets, TicketWaiters waits, GovernorCalls calls) {
     this.governor = governor;
     this.budgets = budgets;
     this.waits = waits;
-    this.threads = threads;
+    this.calls = calls;
   }
 
   /**
@@ -110,34 +108,18 @@ public final class GovernorOperations {
     caller.require(Kind.GOVERNOR, "class:" + request.priority());
   }
 
-  /**
-   * A model that is closed, because what it grants cannot be written down, may be back later; so
-   * may Redis.
-   */
-  static <T> T asking(Supplier<T> question) {
-    try {
-      return question.get();
-    } catch (IllegalStateException | BudgetUnavailableException away) {
-      throw new ApiException(ErrorKind.UNAVAILABLE, String.valueOf(away.getMessage()));
-    }
-  }
-
-  private <T> CompletableFuture<T> ask(Supplier<T> question) {
-    return threads.ask(() -> asking(question));
-  }
-
   public CompletableFuture<TokenDecision> request(
       Caller caller, GovernorOperations.TokenRequestSpec wanted) {
     TokenRequest request = wanted.toRequest();
     requireUse(caller, request);
-    return ask(() -> governor.request(request));
+    return calls.call(() -> governor.request(request));
   }
 
   public CompletableFuture<TokenExplanation> explain(
       Caller caller, GovernorOperations.TokenRequestSpec wanted) {
     TokenRequest request = wanted.toRequest();
     requireUse(caller, request);
-    return ask(() -> governor.explain(request));
+    return calls.call(() -> governor.explain(request));
   }
 
   // ---- tickets and reservations
@@ -159,9 +141,12 @@ public final class GovernorOperations {
                         && caller.may(Kind.GOVERNOR, "model:" + route.getKey()));
   }
 
-  private boolean isHeldBy(Caller caller, String id) {
+  private CompletableFuture<Boolean> isHeldBy(Caller caller, String id) {
     return caller.mayAll(Kind.GOVERNOR, OWNED)
-        || governor.owner(id).filter(owner -> mayUse(caller, owner)).isPresent();
+        ? CompletableFuture.completedFuture(true)
+        : governor
+            .owner(id)
+            .thenApply(owner -> owner.filter(known -> mayUse(caller, known)).isPresent());
   }
 
   private static void requireKnown(boolean known, Supplier<ApiException> otherwise) {
@@ -170,25 +155,38 @@ public final class GovernorOperations {
     }
   }
 
-  /** Asks {@code question} if the caller may use the ticket or reservation; else it is unknown. */
-  private <T> CompletableFuture<T> askHolder(
-      Caller caller, String id, Supplier<ApiException> unknown, Supplier<T> question) {
+  /**
+   * Starts {@code call} if the caller may use the ticket or reservation; else it is unknown. A call
+   * that has been allowed is made even if the caller has left meanwhile.
+   */
+  private <T> CompletableFuture<T> callHolder(
+      Caller caller,
+      String id,
+      Supplier<ApiException> unknown,
+      Supplier<CompletableFuture<T>> call) {
     caller.requireSome(Kind.GOVERNOR);
     // The id is kept while the call waits, and repeated in the refusal of an unknown one.
     QueueOperations.requireBetween("the length of an id", id.length(), 0, MAX_NAME_BYTES);
-    return ask(
-        () -> {
-          requireKnown(isHeldBy(caller, id), unknown);
-          return question.get();
-        });
+    return calls.call(
+        () ->
+            isHeldBy(caller, id)
+                .thenCompose(
+                    held -> {
+                      requireKnown(held, unknown);
+                      return call.get();
+                    }));
   }
 
-  /** As {@link #askHolder}, for a question that waits; cancelling the answer ends the wait. */
+  /** As {@link #callHolder}, for a call that waits; canceling the future ends the wait. */
   private <T> CompletableFuture<T> startHolder(
       Caller caller, String ticket, Supplier<CompletableFuture<T>> start) {
     CompletableFuture<T> answer = new CompletableFuture<>();
     Futures.when(
-        askHolder(caller, ticket, () -> TicketWaiters.unknown(ticket), () -> true),
+        callHolder(
+            caller,
+            ticket,
+            () -> TicketWaiters.unknown(ticket),
+            () -> CompletableFuture.completedFuture(true)),
         held -> {
           CompletableFuture<T> started = started(start);
           Futures.when(started, answer::complete, answer::completeExceptionally);
@@ -221,7 +219,7 @@ public final class GovernorOperations {
 
   public CompletableFuture<Void> cancel(Caller caller, String ticket) {
     Supplier<ApiException> unknown = () -> TicketWaiters.unknown(ticket);
-    return askHolder(caller, ticket, unknown, () -> governor.cancel(ticket))
+    return callHolder(caller, ticket, unknown, () -> governor.cancel(ticket))
         .thenAccept(there -> requireKnown(there, unknown));
   }
 
@@ -230,13 +228,14 @@ public final class GovernorOperations {
     caller.requireSome(Kind.GOVERNOR);
     QueueOperations.requireBetween("actualTokens", actualTokens, 0, TokenRequest.MOST_TOKENS);
     Supplier<ApiException> unknown = () -> unknownReservation(reservation);
-    return askHolder(caller, reservation, unknown, () -> governor.settle(reservation, actualTokens))
+    return callHolder(
+            caller, reservation, unknown, () -> governor.settle(reservation, actualTokens))
         .thenApply(settled -> settled.orElseThrow(unknown));
   }
 
   public CompletableFuture<Void> extend(Caller caller, String reservation) {
     Supplier<ApiException> unknown = () -> unknownReservation(reservation);
-    return askHolder(caller, reservation, unknown, () -> governor.extend(reservation))
+    return callHolder(caller, reservation, unknown, () -> governor.extend(reservation))
         .thenAccept(there -> requireKnown(there, unknown));
   }
 
@@ -254,11 +253,7 @@ public final class GovernorOperations {
             QueueOperations.requireBetween(
                 "the length of a header", name.length() + value.length(), 0, MAX_HEADER_CHARS));
     ProviderResponse answer = new ProviderResponse(status, headers);
-    return ask(() -> {
-          governor.feedback(model, answer);
-          return true;
-        })
-        .thenAccept(told -> {});
+    return calls.call(() -> governor.feedback(model, answer));
   }
 
   /** The models that the caller may see or use. */
@@ -266,7 +261,7 @@ public final class GovernorOperations {
     if (!caller.maySome(Kind.GOVERNOR)) {
       caller.requireSome(Kind.READ);
     }
-    return ask(governor::status).thenApply(all -> shown(caller, all));
+    return calls.callForMuch(governor::status).thenApply(all -> shown(caller, all));
   }
 
   private static GovernorStatus shown(Caller caller, GovernorStatus all) {
@@ -291,7 +286,8 @@ public final class GovernorOperations {
   public CompletableFuture<WaitingListStatus> queue(
       Caller caller, String model, int offset, int limit) {
     caller.require(Kind.READ, nameOf(model));
-    return ask(() -> governor.queue(model, offset, limit))
+    return calls
+        .callForMuch(() -> governor.waitingList(model, offset, limit))
         .thenApply(line -> caller.mayAll(Kind.ADMIN) ? line : withoutTickets(line));
   }
 
@@ -324,12 +320,15 @@ public final class GovernorOperations {
   /** Returns what the file says to no effect. */
   public CompletableFuture<List<String>> reload(Caller caller) {
     caller.requireAdminOfAll();
-    return ask(
-        () -> {
-          List<String> withoutEffect = budgets.reload(governor::reload).withoutEffect();
-          requireOpen(governor.closedModels());
-          return withoutEffect;
-        });
+    return calls.call(
+        () ->
+            budgets
+                .reload(governor::reload)
+                .thenApply(
+                    reloaded -> {
+                      requireOpen(governor.closedModels());
+                      return reloaded.withoutEffect();
+                    }));
   }
 
   /** Fails a reload that left models closed, though everything else was reloaded. */

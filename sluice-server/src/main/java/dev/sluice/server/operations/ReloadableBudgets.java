@@ -3,10 +3,12 @@ package dev.sluice.server.operations;
 import dev.sluice.governor.BudgetConfig;
 import dev.sluice.governor.Governor;
 import dev.sluice.governor.ModelBudget;
+import dev.sluice.server.support.ApiException;
 import dev.sluice.server.support.LifecycleLog;
 import dev.sluice.server.support.Reloadable;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.CompletionException;
 
 /** The budgets of the governor, as a file that can be reloaded. */
 public final class ReloadableBudgets implements Reloadable {
@@ -26,9 +28,18 @@ public final class ReloadableBudgets implements Reloadable {
   @Override
   public String reload() {
     BudgetConfig before = source.current();
-    BudgetConfig after = source.reload(governor::reload);
+    BudgetConfig after = reloaded();
     LifecycleLog.closedModels(governor.closedModels());
     return before.equals(after) ? "" : changes(before, after);
+  }
+
+  /** Blocks: files are reloaded one after the other, on a thread of their own. */
+  private BudgetConfig reloaded() {
+    try {
+      return source.reload(governor::reload).join();
+    } catch (CompletionException refused) {
+      throw ApiException.of(refused);
+    }
   }
 
   private static String changes(BudgetConfig before, BudgetConfig after) {

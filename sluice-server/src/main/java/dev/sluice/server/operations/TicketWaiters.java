@@ -2,7 +2,6 @@ package dev.sluice.server.operations;
 
 import dev.sluice.governor.Governor;
 import dev.sluice.governor.TokenDecision;
-import dev.sluice.server.GovernorThreads;
 import dev.sluice.server.auth.Caller;
 import dev.sluice.server.auth.ConcurrencyQuota;
 import dev.sluice.server.auth.Credential;
@@ -15,7 +14,6 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.Executor;
 import java.util.concurrent.Future;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.ScheduledExecutorService;
@@ -40,8 +38,7 @@ public final class TicketWaiters {
 
   private final Governor governor;
   private final ScheduledExecutorService timer;
-  private final Executor workers;
-  private final GovernorThreads threads;
+  private final GovernorCalls calls;
   private final ConcurrencyQuota pollShare =
       new ConcurrencyQuota("polls that wait", MAX_POLLS, MAX_POLLS / ACCOUNTS);
   private final ConcurrencyQuota watchShare =
@@ -49,15 +46,10 @@ public final class TicketWaiters {
   private final Set<Runnable> polls = ConcurrentHashMap.newKeySet();
   private volatile boolean closed;
 
-  public TicketWaiters(
-      Governor governor,
-      ScheduledExecutorService timer,
-      Executor workers,
-      GovernorThreads threads) {
+  public TicketWaiters(Governor governor, ScheduledExecutorService timer, GovernorCalls calls) {
     this.governor = governor;
     this.timer = timer;
-    this.workers = workers;
-    this.threads = threads;
+    this.calls = calls;
   }
 
   static ApiException unknown(String ticket) {
@@ -67,7 +59,7 @@ public final class TicketWaiters {
   /** Whoever cancels it has left: the ticket is as if it had been polled then. */
   CompletableFuture<TokenDecision> poll(Credential key, String ticket, Duration wait) {
     if (wait.isZero()) {
-      return threads.ask(() -> standing(ticket));
+      return standing(ticket);
     }
     ConcurrencyQuota.Hold place = pollShare.take(key.caller());
     CompletableFuture<TokenDecision> answer = new CompletableFuture<>();
@@ -84,7 +76,7 @@ public final class TicketWaiters {
     polls.add(end);
     Future<?> timeout =
         timer.schedule(
-            () -> threads.execute(() -> outOfTime(ticket, decision, answer)),
+            () -> calls.execute(() -> outOfTime(ticket, decision, answer)),
             wait.toNanos(),
             TimeUnit.NANOSECONDS);
     Futures.whenOver(
@@ -120,17 +112,14 @@ public final class TicketWaiters {
       CompletableFuture<Optional<TokenDecision>> decision,
       CompletableFuture<TokenDecision> answer) {
     if (decision.cancel(false)) {
-      try {
-        answer.complete(standing(ticket));
-      } catch (RuntimeException gone) {
-        answer.completeExceptionally(gone);
-      }
+      Futures.when(standing(ticket), answer::complete, answer::completeExceptionally);
     }
   }
 
-  TokenDecision standing(String ticket) {
-    return GovernorOperations.asking(() -> governor.poll(ticket))
-        .orElseThrow(() -> unknown(ticket));
+  CompletableFuture<TokenDecision> standing(String ticket) {
+    return calls
+        .call(() -> governor.poll(ticket))
+        .thenApply(decision -> decision.orElseThrow(() -> unknown(ticket)));
   }
 
   /**
@@ -140,7 +129,7 @@ public final class TicketWaiters {
   public CompletableFuture<TicketWatch> watch(Caller caller, String ticket) {
     ConcurrencyQuota.Hold place = watchShare.take(caller);
     CompletableFuture<TicketWatch> answer =
-        threads.ask(() -> new TicketWatch(this, place, ticket, standing(ticket)));
+        standing(ticket).thenApply(first -> new TicketWatch(this, place, ticket, first));
     Futures.when(answer, watch -> {}, failure -> place.close());
     return answer;
   }
@@ -150,7 +139,7 @@ public final class TicketWaiters {
   }
 
   Future<?> everySecond(Runnable look) {
-    return timer.scheduleAtFixedRate(() -> threads.execute(look), 1, 1, TimeUnit.SECONDS);
+    return timer.scheduleAtFixedRate(() -> calls.execute(look), 1, 1, TimeUnit.SECONDS);
   }
 
   /**
@@ -160,7 +149,7 @@ public final class TicketWaiters {
   void cancel(@Nullable CompletableFuture<?> decision) {
     if (decision != null && !decision.isDone()) {
       try {
-        workers.execute(() -> decision.cancel(false));
+        calls.execute(() -> decision.cancel(false));
       } catch (RejectedExecutionException closing) {
         LOG.debug("the governor is closing, and nobody waits any more", closing);
       }

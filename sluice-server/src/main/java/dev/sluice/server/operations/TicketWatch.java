@@ -103,20 +103,22 @@ public final class TicketWatch {
     if (!begins()) {
       return;
     }
-    try {
-      TicketWatch.TicketListener to = following();
-      if (to != null && !to.isThere()) {
-        close();
-      } else {
-        tell(waits.standing(ticket));
-      }
-    } catch (ApiException gone) {
-      // While nobody knows how it stands, whoever follows goes on waiting.
-      if (gone.kind() != ErrorKind.UNAVAILABLE && wasMissing()) {
-        fail(gone);
-      }
-    } finally {
+    TicketWatch.TicketListener to = following();
+    if (to != null && !to.isThere()) {
+      close();
       ends();
+      return;
+    }
+    CompletableFuture<TokenDecision> looked = waits.standing(ticket);
+    Futures.when(looked, this::tell, this::missed);
+    Futures.whenOver(looked, this::ends);
+  }
+
+  /** While the governor cannot tell, the follower goes on waiting. */
+  private void missed(Throwable failure) {
+    ApiException why = ApiException.of(failure);
+    if (why.kind() != ErrorKind.UNAVAILABLE && wasMissing()) {
+      fail(why);
     }
   }
 

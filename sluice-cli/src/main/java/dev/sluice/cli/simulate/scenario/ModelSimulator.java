@@ -82,7 +82,8 @@ final class ModelSimulator {
   @SuppressWarnings("FutureReturnValueIgnored") // what comes of it is in the callback
   void arrive(Call call) {
     call.meters().forEach(each -> each.passage(byFifo).entered());
-    TokenDecision outcome = governor.request(byFifo ? inOneLine(call.request()) : call.request());
+    TokenDecision outcome =
+        governor.blocking().request(byFifo ? inOneLine(call.request()) : call.request());
     if (outcome instanceof TokenDecision.Queued queued) {
       governor
           .await(queued.ticket())
@@ -135,7 +136,7 @@ final class ModelSimulator {
       time.after(
           extendNanos,
           () -> {
-            governor.extend(reservation);
+            governor.blocking().extend(reservation);
             extendLater(reservation, end);
           });
     }
@@ -143,7 +144,7 @@ final class ModelSimulator {
 
   private void settle(Call call, TokenDecision.Granted granted, int step) {
     long used = Math.round(call.used() * granted.tokens());
-    governor.settle(granted.reservation(), used).ifPresent(each -> settled(each, step));
+    governor.blocking().settle(granted.reservation(), used).ifPresent(each -> settled(each, step));
   }
 
   private void settled(TokenSettlement settlement, int step) {
@@ -154,6 +155,7 @@ final class ModelSimulator {
   void close() {
     if (!byFifo) {
       governor
+          .blocking()
           .status()
           .buckets()
           .values()
