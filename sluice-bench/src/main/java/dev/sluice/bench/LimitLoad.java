@@ -1,6 +1,6 @@
 package dev.sluice.bench;
 
-import dev.sluice.client.Limit;
+import dev.sluice.Limit;
 import dev.sluice.client.LimitDecision;
 import dev.sluice.client.SluiceClient;
 import java.time.Duration;
@@ -26,9 +26,9 @@ final class LimitLoad {
   private final AtomicLong granted = new AtomicLong();
   private final AtomicReference<Throwable> failure = new AtomicReference<>();
 
-  /** Enough for everybody: each decision takes a token. */
-  static Limit limit() {
-    return new Limit(TEMPLATE, 1e6, 1e6);
+  /** Sets a limit that grants every decision of this load. */
+  static void setLimit(SluiceClient client) {
+    client.setLimit(TEMPLATE, new Limit.Rate(1e6, 1e6));
   }
 
   /** Decisions a second. */
@@ -56,13 +56,13 @@ final class LimitLoad {
   }
 
   private void ask(SluiceClient client, Map<String, Long> costs) {
-    CompletableFuture<LimitDecision> decision = client.decide(costs);
+    CompletableFuture<LimitDecision> decision = client.decideAsync(costs);
     var unused =
         decision.whenComplete(
             (decided, failed) -> {
               if (failed != null) {
                 failure.compareAndSet(null, failed);
-              } else if (!decided.granted()) {
+              } else if (!decided.isGranted()) {
                 failure.compareAndSet(null, new IllegalStateException("refused: " + decided));
               }
               granted.incrementAndGet();

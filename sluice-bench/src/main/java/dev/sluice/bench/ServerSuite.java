@@ -74,7 +74,7 @@ final class ServerSuite {
       latency(server, client, perSecond / 2);
       rounds.record("lifecycle_os_per_s", lifecycle(server, client, QueueConfig.Durability.OS));
       rounds.record("rss_mb", server.residentMegabytes());
-      client.setLimit(LimitLoad.limit());
+      LimitLoad.setLimit(client);
       rounds.record(
           "limit_grpc_per_s", new LimitLoad().perSecond(client, effort.limits(), effort.limits()));
       rounds.record(
@@ -113,7 +113,7 @@ final class ServerSuite {
 
   private static String queue(SluiceClient client, QueueConfig.Durability durability) {
     String name = "bench-" + System.nanoTime();
-    client.createQueue(name, QueueConfig.defaults().withDurability(durability));
+    client.createQueue(name, QueueConfig.builder().durability(durability).build());
     return name;
   }
 

@@ -4,6 +4,7 @@ import dev.sluice.client.Delivery;
 import dev.sluice.client.Message;
 import dev.sluice.client.MessageConsumer;
 import dev.sluice.client.Producer;
+import dev.sluice.client.ProducerConfig;
 import dev.sluice.client.SluiceClient;
 import java.time.Duration;
 import java.util.List;
@@ -17,8 +18,8 @@ final class SluiceWire implements Wire {
 
   SluiceWire(int port, String queue, int prefetch) {
     client = SluiceClient.connect("127.0.0.1", port);
-    producer = client.producer(queue);
-    subscription = client.subscribe(queue, prefetch);
+    producer = client.producer(queue, ProducerConfig.defaults());
+    subscription = client.consume(queue, prefetch);
   }
 
   private record Received(Delivery message) implements Taken {

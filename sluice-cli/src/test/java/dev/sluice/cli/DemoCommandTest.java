@@ -227,7 +227,7 @@ final class DemoCommandTest {
             @Override
             public void close() {}
           });
-      assertThat(client.peek(DemoScenario.QUEUE + ".dlq", 1).get(0).text())
+      assertThat(client.browse(DemoScenario.QUEUE + ".dlq", 1).get(0).text())
           .isEqualTo("a document that the provider refuses");
       await(() -> batchInLine(client) == 0); // whoever was in line has left it
     }
@@ -235,7 +235,15 @@ final class DemoCommandTest {
 
   private static int batchInLine(SluiceClient client) {
     int inLine =
-        client.governor().status().models().get(0).queueLengths().getOrDefault("P2_batch", 0);
+        client
+            .governor()
+            .status()
+            .models()
+            .values()
+            .iterator()
+            .next()
+            .queueLengths()
+            .getOrDefault("P2_batch", 0);
     assertThat(inLine).isLessThanOrEqualTo(DemoTraffic.MOST_IN_LINE);
     return inLine;
   }

@@ -188,7 +188,7 @@ class GovernorCommandsTest {
         queued("governor", "request", "slow", "--tokens", "1001", "--json");
     assertThat(refused)
         .containsEntry("granted", false)
-        .containsEntry("reason", "EXCEEDS_CAPACITY")
+        .containsEntry("reason", "IMPOSSIBLE")
         .containsEntry("remaining", 1_000L);
     Cli text = server.run("governor", "request", "slow", "--tokens", "1001", "--wait");
     assertThat(text.exitCode()).isEqualTo(3);
@@ -346,7 +346,7 @@ class GovernorCommandsTest {
     assertThat(server.fails(2, "governor", "request", "slow", "--tokens", "many"))
         .contains("it must be a whole number of at most 18 digits: 'many'");
     assertThat(server.fails(2, "governor", "request", "slow", "--tokens", "1", "--deadline", "0s"))
-        .contains("deadline in milliseconds must be positive: 0");
+        .contains("maxWait in milliseconds must be positive: 0");
     assertThat(server.fails(2, "governor", "request", "slow", "--tokens", "1", "--key", ""))
         .contains("--key must not be empty");
     assertThat(server.fails(2, "governor", "settle", "r")).contains("TOKENS");

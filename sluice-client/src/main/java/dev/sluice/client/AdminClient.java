@@ -1,6 +1,8 @@
 package dev.sluice.client;
 
+import dev.sluice.Limit;
 import dev.sluice.client.internal.GrpcConnection;
+import dev.sluice.client.internal.LimitProtoMapper;
 import dev.sluice.proto.v1.AdminGrpc;
 import dev.sluice.proto.v1.CreateApiKeyResponse;
 import dev.sluice.proto.v1.GetConfigRequest;
@@ -97,13 +99,14 @@ public final class AdminClient {
    * @param ratePerSecond tokens that come back each second
    * @param burst the most tokens there are at a time
    */
-  public void setThrottle(String key, double ratePerSecond, double burst) {
+  public void setThrottle(String name, Limit limit) {
+    Limit.Rate rate = LimitProtoMapper.rate(limit);
     connection.await(
         AdminGrpc.getSetThrottleMethod(),
         SetThrottleRequest.newBuilder()
-            .setKey(key)
-            .setRatePerSecond(ratePerSecond)
-            .setBurst(burst)
+            .setKey(name)
+            .setRatePerSecond(rate.perSecond())
+            .setBurst(rate.burst())
             .build());
   }
 
@@ -112,10 +115,10 @@ public final class AdminClient {
    *
    * @param key the throttle key
    */
-  public void removeThrottle(String key) {
+  public void removeThrottle(String name) {
     connection.await(
         AdminGrpc.getRemoveThrottleMethod(),
-        RemoveThrottleRequest.newBuilder().setKey(key).build());
+        RemoveThrottleRequest.newBuilder().setKey(name).build());
   }
 
   /**
@@ -141,7 +144,7 @@ public final class AdminClient {
    * @param key what it is to allow
    * @return the key with its secret, which nobody shows again
    */
-  public CreatedApiKey createKey(NewApiKey key) {
+  public CreatedApiKey createApiKey(NewApiKey key) {
     CreateApiKeyResponse created =
         connection.await(AdminGrpc.getCreateApiKeyMethod(), key.toWire());
     return new CreatedApiKey(created.getId(), created.getSecret());
@@ -152,7 +155,7 @@ public final class AdminClient {
    *
    * @param id what it is known by
    */
-  public void revokeKey(String id) {
+  public void revokeApiKey(String id) {
     connection.await(
         AdminGrpc.getRevokeApiKeyMethod(), RevokeApiKeyRequest.newBuilder().setId(id).build());
   }
@@ -162,7 +165,7 @@ public final class AdminClient {
    *
    * @return without their secrets
    */
-  public List<ApiKey> keys() {
+  public List<ApiKey> apiKeys() {
     return connection
         .await(AdminGrpc.getListApiKeysMethod(), ListApiKeysRequest.getDefaultInstance())
         .getApiKeysList()
@@ -177,8 +180,8 @@ public final class AdminClient {
    * @param id what it is known by
    * @return without its secret; {@code NOT_FOUND} if the caller may not change such a key
    */
-  public ApiKey key(String id) {
-    return keys().stream()
+  public ApiKey apiKey(String id) {
+    return apiKeys().stream()
         .filter(key -> key.id().equals(id))
         .findAny()
         .orElseThrow(

@@ -1,27 +1,27 @@
 package dev.sluice.client;
 
 /**
- * What a request for tokens can be short of.
+ * A bound of a model's budget that can be exhausted.
  *
  * @since 0.1
  */
 public enum BudgetDimension {
   /** Tokens of the model. */
   TOKENS,
-  /** Tokens that the class may have: the rest is kept for the classes above. */
-  CLASS,
+  /** Tokens that the priority class may use; the rest is reserved for more urgent classes. */
+  PRIORITY_CLASS,
   /** Tokens of the tenant. */
   TENANT,
-  /** Requests in a time. */
+  /** Requests per time. */
   REQUESTS,
-  /** Requests at once. */
+  /** Concurrent requests. */
   CONCURRENCY,
-  /** Nothing is short, but others are in line before. */
-  LINE,
-  /** The provider said to come back later. */
+  /** Nothing is exhausted, but other requests are earlier in the waiting list. */
+  WAITING_LIST,
+  /** The provider asked to retry later. */
   PROVIDER,
-  /** Nothing is short. */
+  /** Nothing is exhausted. */
   NONE,
-  /** Something that only a later client knows. */
+  /** A dimension that this version of the client does not know. */
   OTHER
 }

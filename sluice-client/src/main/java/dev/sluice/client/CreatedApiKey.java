@@ -1,14 +1,14 @@
 package dev.sluice.client;
 
 /**
- * An API key that was made.
+ * A new API key with its secret.
  *
- * @param id what it is known by
- * @param key the secret, shown this once
+ * @param id identifies the key
+ * @param secret authenticates its callers; the server does not show it again
  * @since 0.1
  */
-public record CreatedApiKey(String id, String key) {
-  /** Does not tell the secret. */
+public record CreatedApiKey(String id, String secret) {
+  /** Returns a description without the secret. */
   @Override
   public String toString() {
     return "CreatedApiKey[id=" + id + "]";

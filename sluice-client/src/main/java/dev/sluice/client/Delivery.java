@@ -1,6 +1,6 @@
 package dev.sluice.client;
 
-import dev.sluice.proto.v1.Settlement;
+import dev.sluice.client.internal.Settler;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
@@ -19,12 +19,23 @@ import java.util.concurrent.CompletableFuture;
  * @since 0.1
  */
 public final class Delivery {
+  private final String queue;
   private final dev.sluice.proto.v1.Delivery wire;
-  private final Settlements settlements;
+  private final Settler settler;
 
-  Delivery(dev.sluice.proto.v1.Delivery wire, Settlements settlements) {
+  Delivery(String queue, dev.sluice.proto.v1.Delivery wire, Settler settler) {
+    this.queue = queue;
     this.wire = wire;
-    this.settlements = settlements;
+    this.settler = settler;
+  }
+
+  /**
+   * Returns the name of the queue that delivered the message.
+   *
+   * @return the queue
+   */
+  public String queue() {
+    return queue;
   }
 
   /**
@@ -41,7 +52,7 @@ public final class Delivery {
    *
    * @return the lease
    */
-  public String lease() {
+  public String leaseToken() {
     return wire.getLeaseToken();
   }
 
@@ -77,7 +88,7 @@ public final class Delivery {
    *
    * @return the fairness key
    */
-  public String key() {
+  public String fairnessKey() {
     return wire.getFairnessKey();
   }
 
@@ -189,11 +200,6 @@ public final class Delivery {
   }
 
   private LeaseHandle held() {
-    return new LeaseHandle(settlements, wire.getId(), wire.getLeaseToken());
-  }
-
-  /** Takes settlements; the way that the message came by. */
-  interface Settlements {
-    CompletableFuture<Void> settle(Settlement settlement);
+    return new LeaseHandle(settler, wire.getId(), wire.getLeaseToken());
   }
 }

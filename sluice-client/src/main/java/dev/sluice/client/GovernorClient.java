@@ -1,6 +1,7 @@
 package dev.sluice.client;
 
 import dev.sluice.client.SluiceClientException.Code;
+import dev.sluice.client.internal.Errors;
 import dev.sluice.client.internal.GovernorProtoMapper;
 import dev.sluice.client.internal.GrpcConnection;
 import dev.sluice.client.internal.TicketPoller;
@@ -83,14 +84,16 @@ public final class GovernorClient {
   }
 
   private static SluiceClientException refusal(TokenDecision outcome) {
+    if (outcome instanceof TokenDecision.Impossible impossible) {
+      return new SluiceClientException(Code.INVALID_ARGUMENT, impossible.message());
+    }
     if (!(outcome instanceof TokenDecision.Denied refused)) {
-      return new SluiceClientException(Code.INTERNAL, "neither granted nor refused: " + outcome);
+      return new SluiceClientException(Code.INTERNAL, "neither granted nor denied: " + outcome);
     }
     Code code =
         switch (refused.reason()) {
-          case EXCEEDS_CAPACITY -> Code.INVALID_ARGUMENT;
-          case DEADLINE -> Code.DEADLINE_EXCEEDED;
-          case LINE_FULL -> Code.RESOURCE_EXHAUSTED;
+          case TIMEOUT -> Code.DEADLINE_EXCEEDED;
+          case TOO_MANY_WAITERS -> Code.RESOURCE_EXHAUSTED;
           case ABANDONED, CANCELLED, REMOVED, CLOSED, OTHER -> Code.FAILED_PRECONDITION;
         };
     return new SluiceClientException(code, refused.message());
@@ -108,7 +111,7 @@ public final class GovernorClient {
         .call(
             GovernorGrpc.getRequestTokensMethod(),
             RequestTokensRequest.newBuilder().setRequest(request.toWire()).build())
-        .thenApply(answer -> GovernorProtoMapper.outcome(answer.getDecision()));
+        .thenApply(answer -> GovernorProtoMapper.decision(answer.getDecision()));
   }
 
   /**
@@ -131,7 +134,7 @@ public final class GovernorClient {
    *     fails if the server cannot be reached before there is a place in line
    */
   public CompletableFuture<TokenDecision> acquireAsync(TokenRequest request) {
-    return TicketPoller.of(connection, request, null);
+    return TicketPoller.of(connection, request.toWire(), null);
   }
 
   /**
@@ -143,7 +146,7 @@ public final class GovernorClient {
    */
   public CompletableFuture<TokenDecision> acquireAsync(
       TokenRequest request, Consumer<TokenDecision.Queued> progress) {
-    return TicketPoller.of(connection, request, progress);
+    return TicketPoller.of(connection, request.toWire(), progress);
   }
 
   /**
@@ -193,10 +196,10 @@ public final class GovernorClient {
     try {
       return future.get();
     } catch (ExecutionException failure) {
-      throw SluiceClientException.of(failure);
+      throw Errors.of(failure);
     } catch (InterruptedException now) {
       future.cancel(false);
-      throw SluiceClientException.interrupted(now);
+      throw Errors.interrupted(now);
     }
   }
 
@@ -213,7 +216,7 @@ public final class GovernorClient {
             GovernorGrpc.getPollTicketMethod(),
             PollTicketRequest.newBuilder().setTicket(ticket).setWaitMs(wait.toMillis()).build(),
             connection.callTimeout().plus(wait.abs()))
-        .thenApply(answer -> GovernorProtoMapper.outcome(answer.getDecision()));
+        .thenApply(answer -> GovernorProtoMapper.decision(answer.getDecision()));
   }
 
   /**

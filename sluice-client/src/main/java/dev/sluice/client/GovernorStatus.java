@@ -7,36 +7,38 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * How the models stand that the caller may use.
+ * The state of the governor's models.
  *
- * @param models those that decide, in the order of the budget file
- * @param closed why the others decide nothing, by model: a damaged journal, for example
- * @param timestamp when
+ * @param models the models that decide, by name, in the order of the budget file
+ * @param closed models that decide nothing, by name, with the reason: a damaged journal, for
+ *     example
+ * @param timestamp when the server took this snapshot
  * @since 0.1
  */
-public record GovernorStatus(List<Model> models, Map<String, String> closed, Instant timestamp) {
-  /** Makes list and map immutable. */
+public record GovernorStatus(
+    Map<String, Model> models, Map<String, String> closed, Instant timestamp) {
+  /** Makes the maps immutable and keeps the order of the models. */
   public GovernorStatus {
-    models = List.copyOf(models);
+    models = Collections.unmodifiableMap(new LinkedHashMap<>(models));
     closed = Map.copyOf(closed);
   }
 
   /**
-   * How a model stands.
+   * The state of one model.
    *
-   * @param model its name
-   * @param capacity the most tokens there are at a time
-   * @param available tokens there are now; less than 0 after overuse
-   * @param utilizationPct how much of the capacity is in use, in percent with two decimals
-   * @param targetTpm tokens that accrue in a minute
-   * @param refillRate tokens that accrue in a second
+   * @param model the model's name
+   * @param capacity the most tokens the budget can hold
+   * @param available tokens available now; negative after overuse
+   * @param utilizationPct the used part of the capacity, in percent with two decimals
+   * @param targetTpm tokens that accrue per minute
+   * @param refillRate tokens that accrue per second
    * @param lastRefill when a decision last found new tokens
-   * @param queueLengths those in line, by class in the order of the classes
+   * @param queueLengths waiting requests by priority class, in the order of the classes
    * @param running reservations that are not settled
-   * @param metrics what was counted
-   * @param audit what an independent count says
-   * @param provider what the provider made of the budget
-   * @param alerts what somebody should look at
+   * @param metrics counters
+   * @param audit the result of counting granted tokens independently
+   * @param provider the effect of the provider's feedback
+   * @param alerts conditions that need attention
    */
   public record Model(
       String model,
@@ -60,12 +62,12 @@ public record GovernorStatus(List<Model> models, Map<String, String> closed, Ins
   }
 
   /**
-   * What was counted since the server was started.
+   * Counters since the server was started.
    *
-   * @param totalRequests all that asked
-   * @param acceptedRequests granted at once
-   * @param rejectedRequests put in line or refused
-   * @param tokensConsumed granted, less what was given back
+   * @param totalRequests all requests
+   * @param acceptedRequests requests that were granted at once
+   * @param rejectedRequests requests that were queued, denied or impossible
+   * @param tokensConsumed granted tokens, less the refunded ones
    * @param refillCount decisions that found new tokens
    */
   public record Counts(
@@ -76,13 +78,13 @@ public record GovernorStatus(List<Model> models, Map<String, String> closed, Ins
       long refillCount) {}
 
   /**
-   * What an independent count of the granted tokens says.
+   * The result of counting the granted tokens independently of the budget.
    *
-   * @param admittedTokens in the last window, less what was given back
-   * @param limitTokens the most that may be admitted in such a window
-   * @param errorTokens by how much the worst window since the start was above the limit; 0 always
-   * @param worstTokens the most in any window since the start
-   * @param excessTokens what settlements reported and nobody was charged for, since the start
+   * @param admittedTokens tokens of the last window, less the refunded ones
+   * @param limitTokens the most tokens that a window may admit
+   * @param errorTokens tokens by which the worst window exceeded the limit; always 0
+   * @param worstTokens the most tokens of any window since the start
+   * @param excessTokens tokens that settlements reported and that were not charged, since the start
    */
   public record Audit(
       long admittedTokens,
@@ -92,22 +94,22 @@ public record GovernorStatus(List<Model> models, Map<String, String> closed, Ins
       long excessTokens) {}
 
   /**
-   * What a model's provider made of the budget.
+   * The effect of the provider's feedback on a model's budget.
    *
-   * @param factor of the configured rate and burst that is in force
-   * @param driftTokens ours less theirs, when the provider last said how many it has left
-   * @param throttled how often it answered that there were too many
+   * @param factor the part of the configured rate and burst that is in force, up to 1
+   * @param driftTokens the governor's available tokens less the provider's, at the last feedback
+   * @param throttled the number of feedbacks with status 429
    */
   public record Provider(double factor, long driftTokens, long throttled) {}
 
   /**
-   * Something that somebody should look at.
+   * A condition that needs attention.
    *
-   * @param kind what it is about, such as {@code QUEUE_BUILDUP}
-   * @param value what was measured
-   * @param threshold what it must be beyond for this alert
+   * @param kind the kind of alert, such as {@code QUEUE_BUILDUP}
+   * @param value the measured value
+   * @param threshold the value that raises the alert
    * @param advice what to do
-   * @param since when it was first so
+   * @param since when the alert was raised
    */
   public record Alert(String kind, double value, double threshold, String advice, Instant since) {}
 }

@@ -1,7 +1,8 @@
 package dev.sluice.client;
 
-import dev.sluice.client.Delivery.Settlements;
+import dev.sluice.client.internal.Errors;
 import dev.sluice.client.internal.GrpcConnection;
+import dev.sluice.client.internal.Settler;
 import dev.sluice.proto.v1.QueuesGrpc;
 import dev.sluice.proto.v1.SettleRequest;
 import dev.sluice.proto.v1.SettleResponse;
@@ -17,18 +18,18 @@ import java.util.concurrent.CompletableFuture;
  * @since 0.1
  */
 public final class LeaseHandle {
-  private final Settlements settlements;
+  private final Settler settler;
   private final String id;
   private final String token;
 
-  LeaseHandle(Settlements settlements, String id, String token) {
-    this.settlements = settlements;
+  LeaseHandle(Settler settler, String id, String token) {
+    this.settler = settler;
     this.id = id;
     this.token = token;
   }
 
   /** Settles messages of {@code queue} by calls. */
-  static Settlements byCalls(GrpcConnection connection, String queue) {
+  static Settler byCalls(GrpcConnection connection, String queue) {
     return settlement ->
         connection
             .call(
@@ -40,7 +41,7 @@ public final class LeaseHandle {
   private static CompletableFuture<Void> outcome(SettleResponse response) {
     SettleResponse.Result result = response.getResults(0);
     return result.hasError()
-        ? CompletableFuture.failedFuture(SluiceClientException.of(result.getError()))
+        ? CompletableFuture.failedFuture(Errors.of(result.getError()))
         : CompletableFuture.completedFuture(null);
   }
 
@@ -102,6 +103,6 @@ public final class LeaseHandle {
   }
 
   private CompletableFuture<Void> settle(Settlement.Builder settlement) {
-    return settlements.settle(settlement.build());
+    return settler.settle(settlement.build());
   }
 }

@@ -13,7 +13,7 @@ public sealed interface LimitDecision {
    *
    * @return true if the tokens were taken
    */
-  default boolean granted() {
+  default boolean isGranted() {
     return this instanceof Granted;
   }
 

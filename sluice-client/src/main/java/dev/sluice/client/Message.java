@@ -56,8 +56,8 @@ public final class Message {
    * @param key the key
    * @return the message
    */
-  public Message withKey(String key) {
-    return new Message(wire.toBuilder().setFairnessKey(key).build());
+  public Message withFairnessKey(String fairnessKey) {
+    return new Message(wire.toBuilder().setFairnessKey(fairnessKey).build());
   }
 
   /**
@@ -91,9 +91,9 @@ public final class Message {
    * @param tokens how many, at least 1
    * @return the message
    */
-  public Message withThrottle(String key, long tokens) {
+  public Message withThrottleKey(String throttleKey, long tokens) {
     requirePositive("tokens", tokens);
-    return new Message(wire.toBuilder().putThrottleKeys(key, tokens).build());
+    return new Message(wire.toBuilder().putThrottleKeys(throttleKey, tokens).build());
   }
 
   /**

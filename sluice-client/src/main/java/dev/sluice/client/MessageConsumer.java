@@ -1,6 +1,7 @@
 package dev.sluice.client;
 
 import dev.sluice.client.SluiceClientException.Code;
+import dev.sluice.client.internal.Errors;
 import dev.sluice.client.internal.GrpcConnection;
 import dev.sluice.client.internal.ReconnectBackoff;
 import dev.sluice.proto.v1.ConsumeRequest;
@@ -159,16 +160,16 @@ public final class MessageConsumer implements AutoCloseable {
         left = changed.awaitNanos(left);
       }
       if (failure != null) {
-        throw SluiceClientException.of(failure);
+        throw Errors.of(failure);
       }
       if (closing) {
-        throw SluiceClientException.closed("the subscription");
+        throw Errors.closed("the consumer");
       }
       while (taken.size() < maxMessages && !buffer.isEmpty()) {
         taken.add(buffer.remove());
       }
     } catch (InterruptedException now) {
-      throw SluiceClientException.interrupted(now);
+      throw Errors.interrupted(now);
     } finally {
       lock.unlock();
     }
@@ -190,7 +191,7 @@ public final class MessageConsumer implements AutoCloseable {
     lock.lock();
     try {
       if (failure != null) {
-        return CompletableFuture.failedFuture(SluiceClientException.of(failure));
+        return CompletableFuture.failedFuture(Errors.of(failure));
       }
       settling.add(pending);
       pump();
@@ -241,7 +242,8 @@ public final class MessageConsumer implements AutoCloseable {
     lock.lock();
     try {
       if (from == current) {
-        deliveries.forEach(each -> buffer.add(new dev.sluice.client.Delivery(each, this::settle)));
+        deliveries.forEach(
+            each -> buffer.add(new dev.sluice.client.Delivery(queue, each, this::settle)));
         changed.signalAll();
       }
     } finally {
@@ -292,11 +294,7 @@ public final class MessageConsumer implements AutoCloseable {
       lock.unlock();
     }
     for (ConsumeResponse.Failure each : settled.getFailuresList()) {
-      batch
-          .parts
-          .get(each.getIndex())
-          .answer
-          .completeExceptionally(SluiceClientException.of(each.getError()));
+      batch.parts.get(each.getIndex()).answer.completeExceptionally(Errors.of(each.getError()));
     }
     batch.parts.forEach(part -> part.answer.complete(null));
     // Whoever waits for the last answer finds it given.
@@ -369,7 +367,7 @@ public final class MessageConsumer implements AutoCloseable {
    */
   @Override
   public void close() {
-    SluiceClientException why = SluiceClientException.closed("the subscription");
+    SluiceClientException why = Errors.closed("the consumer");
     List<Pending> failed;
     List<Thread> running;
     lock.lock();
@@ -478,7 +476,7 @@ public final class MessageConsumer implements AutoCloseable {
 
     @Override
     public void onError(Throwable failed) {
-      lost(this, SluiceClientException.of(failed));
+      lost(this, Errors.of(failed));
     }
 
     @Override

@@ -1,6 +1,7 @@
 package dev.sluice.client;
 
 import dev.sluice.client.SluiceClientException.Code;
+import dev.sluice.client.internal.Errors;
 import dev.sluice.client.internal.GrpcConnection;
 import dev.sluice.client.internal.ReconnectBackoff;
 import dev.sluice.proto.v1.EnqueueStreamRequest;
@@ -51,7 +52,7 @@ public final class Producer implements AutoCloseable {
 
   private final GrpcConnection connection;
   private final String queue;
-  private final ProducerConfig settings;
+  private final ProducerConfig config;
   private final ReentrantLock lock = new ReentrantLock();
   private final Condition changed = lock.newCondition();
 
@@ -74,10 +75,10 @@ public final class Producer implements AutoCloseable {
   /** Messages that went out together. */
   private record Batch(long number, List<Pending> parts) {}
 
-  Producer(GrpcConnection connection, String queue, ProducerConfig settings) {
+  Producer(GrpcConnection connection, String queue, ProducerConfig config) {
     this.connection = connection;
     this.queue = queue;
-    this.settings = settings;
+    this.config = config;
   }
 
   /**
@@ -118,18 +119,18 @@ public final class Producer implements AutoCloseable {
         changed.await();
       }
       if (ended != null) {
-        return CompletableFuture.failedFuture(SluiceClientException.of(ended));
+        return CompletableFuture.failedFuture(Errors.of(ended));
       }
       if (closing) {
-        return CompletableFuture.failedFuture(SluiceClientException.closed("the producer"));
+        return CompletableFuture.failedFuture(Errors.closed("the producer"));
       }
       if (isFull(bytes)) {
         return refused(
             Code.RESOURCE_EXHAUSTED,
             "the producer must hold at most %d messages and %d bytes: %d and %d"
                 .formatted(
-                    settings.maxWaitingMessages(),
-                    settings.maxWaitingBytes(),
+                    config.maxBufferedMessages(),
+                    config.maxBufferedBytes(),
                     heldMessages,
                     heldBytes));
       }
@@ -138,7 +139,7 @@ public final class Producer implements AutoCloseable {
       waiting.add(pending);
       pump();
     } catch (InterruptedException now) {
-      throw SluiceClientException.interrupted(now);
+      throw Errors.interrupted(now);
     } finally {
       lock.unlock();
     }
@@ -151,8 +152,8 @@ public final class Producer implements AutoCloseable {
 
   /** One message always has a place, however large. */
   private boolean isFull(int bytes) {
-    return heldMessages >= settings.maxWaitingMessages()
-        || (heldMessages > 0 && heldBytes + bytes > settings.maxWaitingBytes());
+    return heldMessages >= config.maxBufferedMessages()
+        || (heldMessages > 0 && heldBytes + bytes > config.maxBufferedBytes());
   }
 
   void connect() {
@@ -207,7 +208,7 @@ public final class Producer implements AutoCloseable {
         return;
       }
       if (response.hasError()) {
-        refusal = SluiceClientException.of(response.getError());
+        refusal = Errors.of(response.getError());
         if (refusal.code() == Code.UNAVAILABLE) {
           from.cancel();
           lostLocked(from, refusal);
@@ -390,7 +391,7 @@ public final class Producer implements AutoCloseable {
 
     @Override
     public void onError(Throwable failure) {
-      lost(this, SluiceClientException.of(failure));
+      lost(this, Errors.of(failure));
     }
 
     @Override

@@ -3,17 +3,17 @@ package dev.sluice.client;
 /**
  * How much a {@link Producer} may hold in memory, sent or not, until it is answered.
  *
- * @param maxWaitingMessages the most messages
- * @param maxWaitingBytes the most bytes; a single message may be larger
+ * @param maxBufferedMessages the most messages
+ * @param maxBufferedBytes the most bytes; a single message may be larger
  * @since 0.1
  */
-public record ProducerConfig(int maxWaitingMessages, long maxWaitingBytes) {
+public record ProducerConfig(int maxBufferedMessages, long maxBufferedBytes) {
   /** Checks the values. */
   public ProducerConfig {
-    if (maxWaitingMessages <= 0 || maxWaitingBytes <= 0) {
+    if (maxBufferedMessages <= 0 || maxBufferedBytes <= 0) {
       throw new IllegalArgumentException(
-          "maxWaitingMessages and maxWaitingBytes must be positive: %d, %d"
-              .formatted(maxWaitingMessages, maxWaitingBytes));
+          "maxBufferedMessages and maxBufferedBytes must be positive: %d, %d"
+              .formatted(maxBufferedMessages, maxBufferedBytes));
     }
   }
 

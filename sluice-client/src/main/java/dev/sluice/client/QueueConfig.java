@@ -9,17 +9,18 @@ import java.util.Set;
 import java.util.TreeSet;
 
 /**
- * How a queue behaves. {@link #defaults} and then {@code with…}; the server checks the values.
+ * The configuration of a queue. Immutable; the server checks the values.
  *
- * <p>A settings object remembers which settings were given by {@code with…}; {@link
- * SluiceClient#changeQueue} changes only these.
+ * <p>A configuration remembers which settings its {@link Builder} was given. {@link
+ * SluiceClient#createQueue} and {@link SluiceClient#replaceQueue} use the server's defaults for the
+ * others; {@link SluiceClient#updateQueue} leaves them as they are.
  *
  * @since 0.1
  */
 public final class QueueConfig {
   private final dev.sluice.proto.v1.QueueConfig wire;
 
-  /** Names of the fields that were given. */
+  /** Names of the fields that the builder was given. */
   private final Set<String> given;
 
   QueueConfig(dev.sluice.proto.v1.QueueConfig wire) {
@@ -31,221 +32,54 @@ public final class QueueConfig {
     this.given = given;
   }
 
-  private QueueConfig with(dev.sluice.proto.v1.QueueConfig.Builder changed, int... fields) {
-    Set<String> all = new TreeSet<>(given);
-    for (int field : fields) {
-      all.add(dev.sluice.proto.v1.QueueConfig.getDescriptor().findFieldByNumber(field).getName());
-    }
-    return new QueueConfig(changed.build(), Collections.unmodifiableSet(all));
-  }
-
-  /** What an answer to a producer is worth. */
+  /** When the server confirms a stored message. */
   public enum Durability {
-    /** It is synced to disk. */
+    /** After the message is synced to disk. */
     ALWAYS,
-    /** It is written, and synced within the server's interval. */
+    /** After the message is written; it is synced within the server's interval. */
     INTERVAL,
-    /** It is written; the operating system syncs when it likes. */
+    /** After the message is written; the operating system decides when to sync. */
     OS
   }
 
   /**
-   * Returns settings of which none is given: each has the server's default.
+   * Returns a configuration without any setting: the server's defaults apply.
    *
-   * @return the settings
+   * @return the configuration
    */
   public static QueueConfig defaults() {
     return new QueueConfig(dev.sluice.proto.v1.QueueConfig.getDefaultInstance());
   }
 
   /**
-   * With another lease.
+   * Returns a builder without any setting.
    *
-   * @param lease how long a delivered message is held
-   * @return the settings
+   * @return the builder
    */
-  public QueueConfig withLease(Duration lease) {
-    return with(
-        wire.toBuilder().setLeaseTimeoutMs(lease.toMillis()),
-        dev.sluice.proto.v1.QueueConfig.LEASE_TIMEOUT_MS_FIELD_NUMBER);
+  public static Builder builder() {
+    return defaults().toBuilder();
   }
 
   /**
-   * With another durability.
+   * Returns a builder with the settings of this configuration.
    *
-   * @param durability what an answer is worth
-   * @return the settings
+   * @return the builder
    */
-  public QueueConfig withDurability(Durability durability) {
-    return with(
-        wire.toBuilder().setDurability(dev.sluice.proto.v1.Durability.valueOf(durability.name())),
-        dev.sluice.proto.v1.QueueConfig.DURABILITY_FIELD_NUMBER);
+  public Builder toBuilder() {
+    return new Builder(wire, given);
   }
 
   /**
-   * With a script that is asked about each message that comes in.
-   *
-   * @param lua the script; empty for none
-   * @return the settings
-   */
-  public QueueConfig withOnEnqueue(String lua) {
-    return with(
-        wire.toBuilder().setOnEnqueue(lua),
-        dev.sluice.proto.v1.QueueConfig.ON_ENQUEUE_FIELD_NUMBER);
-  }
-
-  /**
-   * With a script that is asked about each failure.
-   *
-   * @param lua the script; empty for none
-   * @return the settings
-   */
-  public QueueConfig withOnFailure(String lua) {
-    return with(
-        wire.toBuilder().setOnFailure(lua),
-        dev.sluice.proto.v1.QueueConfig.ON_FAILURE_FIELD_NUMBER);
-  }
-
-  /**
-   * With another number of attempts.
-   *
-   * @param attempts failures after which a message is a dead letter; 0: no limit
-   * @return the settings
-   */
-  public QueueConfig withMaxAttempts(int attempts) {
-    return with(
-        wire.toBuilder().setMaxAttempts(attempts),
-        dev.sluice.proto.v1.QueueConfig.MAX_ATTEMPTS_FIELD_NUMBER);
-  }
-
-  /**
-   * With another delay after the first failure; {@code on_failure} decides instead if there is one.
-   *
-   * @param delay the longest delay, which doubles with each further failure; zero: no delay
-   * @return the settings
-   */
-  public QueueConfig withRetryDelay(Duration delay) {
-    return with(
-        wire.toBuilder().setRetryDelayMs(delay.toMillis()),
-        dev.sluice.proto.v1.QueueConfig.RETRY_DELAY_MS_FIELD_NUMBER);
-  }
-
-  /**
-   * With another longest delay.
-   *
-   * @param delay the longest delay after any failure
-   * @return the settings
-   */
-  public QueueConfig withMaxRetryDelay(Duration delay) {
-    return with(
-        wire.toBuilder().setMaxRetryDelayMs(delay.toMillis()),
-        dev.sluice.proto.v1.QueueConfig.MAX_RETRY_DELAY_MS_FIELD_NUMBER);
-  }
-
-  /**
-   * With or without strict order.
-   *
-   * @param strict whether messages of one fairness key keep their order also over throttle keys
-   * @return the settings
-   */
-  public QueueConfig withStrictOrder(boolean strict) {
-    return with(
-        wire.toBuilder().setStrictOrder(strict),
-        dev.sluice.proto.v1.QueueConfig.STRICT_ORDER_FIELD_NUMBER);
-  }
-
-  /**
-   * With a bound of depth.
-   *
-   * @param messages the most in all; 0: no limit
-   * @return the settings
-   */
-  public QueueConfig withMaxDepth(long messages) {
-    return with(
-        wire.toBuilder().setMaxDepth(messages),
-        dev.sluice.proto.v1.QueueConfig.MAX_DEPTH_FIELD_NUMBER);
-  }
-
-  /**
-   * With a bound of depth for each fairness key.
-   *
-   * @param messages the most messages of a fairness key; 0: no limit
-   * @return the settings
-   */
-  public QueueConfig withMaxDepthPerKey(long messages) {
-    return with(
-        wire.toBuilder().setMaxDepthPerKey(messages),
-        dev.sluice.proto.v1.QueueConfig.MAX_DEPTH_PER_KEY_FIELD_NUMBER);
-  }
-
-  /**
-   * With a bound of leased messages.
-   *
-   * @param perKey the most of a fairness key; 0: no limit
-   * @return the settings
-   */
-  public QueueConfig withMaxInFlightPerKey(int perKey) {
-    return with(
-        wire.toBuilder().setMaxInFlightPerKey(perKey),
-        dev.sluice.proto.v1.QueueConfig.MAX_IN_FLIGHT_PER_KEY_FIELD_NUMBER);
-  }
-
-  /**
-   * With a time after which messages fail.
-   *
-   * @param timeToLive zero: never
-   * @return the settings
-   */
-  public QueueConfig withTimeToLive(Duration timeToLive) {
-    return with(
-        wire.toBuilder().setTimeToLiveMs(timeToLive.toMillis()),
-        dev.sluice.proto.v1.QueueConfig.TIME_TO_LIVE_MS_FIELD_NUMBER);
-  }
-
-  /**
-   * With a window in which a second message of one dedupe id is the first one.
-   *
-   * @param window zero: no deduplication
-   * @return the settings
-   */
-  public QueueConfig withDedupeWindow(Duration window) {
-    return with(
-        wire.toBuilder().setDedupeWindowMs(window.toMillis()),
-        dev.sluice.proto.v1.QueueConfig.DEDUPE_WINDOW_MS_FIELD_NUMBER);
-  }
-
-  /**
-   * With or without a check that producers name only throttle keys that have a rate.
-   *
-   * @param strict true to refuse messages that name others
-   * @return the settings
-   */
-  public QueueConfig withStrictThrottleKeys(boolean strict) {
-    return with(
-        wire.toBuilder().setStrictThrottleKeys(strict),
-        dev.sluice.proto.v1.QueueConfig.STRICT_THROTTLE_KEYS_FIELD_NUMBER);
-  }
-
-  /**
-   * Returns whether messages are refused whose producer names a throttle key without a rate.
-   *
-   * @return true if they are refused
-   */
-  public boolean strictThrottleKeys() {
-    return wire.getStrictThrottleKeys();
-  }
-
-  /**
-   * How long a delivered message is held.
+   * Returns how long a consumer may hold a delivered message.
    *
    * @return zero: the server's default
    */
-  public Duration lease() {
+  public Duration leaseTimeout() {
     return Duration.ofMillis(wire.getLeaseTimeoutMs());
   }
 
   /**
-   * What an answer to a producer is worth.
+   * Returns when the server confirms a stored message.
    *
    * @return the durability
    */
@@ -258,25 +92,25 @@ public final class QueueConfig {
   }
 
   /**
-   * The script that is asked about each message that comes in.
+   * Returns the hook that runs for each new message.
    *
-   * @return empty: none
+   * @return a Lua script; empty: none
    */
   public String onEnqueue() {
     return wire.getOnEnqueue();
   }
 
   /**
-   * The script that is asked about each failure.
+   * Returns the hook that decides about each failed delivery.
    *
-   * @return empty: none
+   * @return a Lua script; empty: none
    */
   public String onFailure() {
     return wire.getOnFailure();
   }
 
   /**
-   * Failures after which a message is a dead letter.
+   * Returns the number of failures after which a message becomes a dead letter.
    *
    * @return 0: no limit; empty: the server's default
    */
@@ -285,7 +119,7 @@ public final class QueueConfig {
   }
 
   /**
-   * The longest delay after the first failure, doubled with each further one.
+   * Returns the longest delay after the first failure; it doubles with each further one.
    *
    * @return zero: no delay; empty: the server's default
    */
@@ -296,7 +130,7 @@ public final class QueueConfig {
   }
 
   /**
-   * The longest delay after any failure.
+   * Returns the longest delay after any failure.
    *
    * @return empty: the server's default
    */
@@ -307,16 +141,16 @@ public final class QueueConfig {
   }
 
   /**
-   * Whether messages of one fairness key keep their order also over throttle keys.
+   * Returns whether messages of one fairness key keep their order even across throttle keys.
    *
-   * @return true if so
+   * @return true if they keep it
    */
   public boolean strictOrder() {
     return wire.getStrictOrder();
   }
 
   /**
-   * The most messages in all.
+   * Returns the most messages of the queue.
    *
    * @return 0: no limit
    */
@@ -325,7 +159,7 @@ public final class QueueConfig {
   }
 
   /**
-   * The most messages of a fairness key.
+   * Returns the most messages of each fairness key.
    *
    * @return 0: no limit
    */
@@ -334,7 +168,7 @@ public final class QueueConfig {
   }
 
   /**
-   * The most leased messages of a fairness key.
+   * Returns the most leased messages of each fairness key.
    *
    * @return 0: no limit
    */
@@ -343,7 +177,7 @@ public final class QueueConfig {
   }
 
   /**
-   * When messages fail.
+   * Returns the time after which undelivered messages expire.
    *
    * @return zero: never
    */
@@ -352,7 +186,7 @@ public final class QueueConfig {
   }
 
   /**
-   * In which window a second message of one dedupe id is the first one.
+   * Returns the time within which a second message with the same dedupe id is not stored.
    *
    * @return zero: no deduplication
    */
@@ -361,10 +195,19 @@ public final class QueueConfig {
   }
 
   /**
-   * Returns whether a setting was given by {@code with…}, so that {@link SluiceClient#changeQueue}
-   * has something to change.
+   * Returns whether the queue refuses messages that name a throttle key without a limit.
    *
-   * @return true if at least one was
+   * @return true if it refuses them
+   */
+  public boolean strictThrottleKeys() {
+    return wire.getStrictThrottleKeys();
+  }
+
+  /**
+   * Returns whether the builder was given a setting, so that {@link SluiceClient#updateQueue} has
+   * something to change.
+   *
+   * @return true if it was given at least one
    */
   public boolean hasChanges() {
     return !given.isEmpty();
@@ -374,7 +217,7 @@ public final class QueueConfig {
     return wire;
   }
 
-  /** The fields that were given by {@code with…}. */
+  /** Returns the names of the settings that the builder was given. */
   FieldMask given() {
     return FieldMask.newBuilder().addAllPaths(given).build();
   }
@@ -392,5 +235,185 @@ public final class QueueConfig {
   @Override
   public String toString() {
     return "QueueConfig[" + wire.toString().strip().replace("\n", ", ") + "]";
+  }
+
+  /** Builds a {@link QueueConfig}. Not thread-safe. */
+  public static final class Builder {
+    private final dev.sluice.proto.v1.QueueConfig.Builder wire;
+    private final Set<String> given;
+
+    private Builder(dev.sluice.proto.v1.QueueConfig wire, Set<String> given) {
+      this.wire = wire.toBuilder();
+      this.given = new TreeSet<>(given);
+    }
+
+    private Builder give(int field) {
+      given.add(dev.sluice.proto.v1.QueueConfig.getDescriptor().findFieldByNumber(field).getName());
+      return this;
+    }
+
+    /**
+     * Sets how long a consumer may hold a delivered message.
+     *
+     * @param timeout whole milliseconds
+     * @return this builder
+     */
+    public Builder leaseTimeout(Duration timeout) {
+      wire.setLeaseTimeoutMs(timeout.toMillis());
+      return give(dev.sluice.proto.v1.QueueConfig.LEASE_TIMEOUT_MS_FIELD_NUMBER);
+    }
+
+    /**
+     * Sets when the server confirms a stored message.
+     *
+     * @param durability the durability
+     * @return this builder
+     */
+    public Builder durability(Durability durability) {
+      wire.setDurability(dev.sluice.proto.v1.Durability.valueOf(durability.name()));
+      return give(dev.sluice.proto.v1.QueueConfig.DURABILITY_FIELD_NUMBER);
+    }
+
+    /**
+     * Sets the hook that runs for each new message.
+     *
+     * @param lua a Lua script; empty for none
+     * @return this builder
+     */
+    public Builder onEnqueue(String lua) {
+      wire.setOnEnqueue(lua);
+      return give(dev.sluice.proto.v1.QueueConfig.ON_ENQUEUE_FIELD_NUMBER);
+    }
+
+    /**
+     * Sets the hook that decides about each failed delivery.
+     *
+     * @param lua a Lua script; empty for none
+     * @return this builder
+     */
+    public Builder onFailure(String lua) {
+      wire.setOnFailure(lua);
+      return give(dev.sluice.proto.v1.QueueConfig.ON_FAILURE_FIELD_NUMBER);
+    }
+
+    /**
+     * Sets the number of failures after which a message becomes a dead letter.
+     *
+     * @param attempts 0: no limit
+     * @return this builder
+     */
+    public Builder maxAttempts(int attempts) {
+      wire.setMaxAttempts(attempts);
+      return give(dev.sluice.proto.v1.QueueConfig.MAX_ATTEMPTS_FIELD_NUMBER);
+    }
+
+    /**
+     * Sets the longest delay after the first failure; it doubles with each further one. A queue
+     * with an {@code on_failure} hook ignores it.
+     *
+     * @param delay whole milliseconds; zero: no delay
+     * @return this builder
+     */
+    public Builder retryDelay(Duration delay) {
+      wire.setRetryDelayMs(delay.toMillis());
+      return give(dev.sluice.proto.v1.QueueConfig.RETRY_DELAY_MS_FIELD_NUMBER);
+    }
+
+    /**
+     * Sets the longest delay after any failure.
+     *
+     * @param delay whole milliseconds
+     * @return this builder
+     */
+    public Builder maxRetryDelay(Duration delay) {
+      wire.setMaxRetryDelayMs(delay.toMillis());
+      return give(dev.sluice.proto.v1.QueueConfig.MAX_RETRY_DELAY_MS_FIELD_NUMBER);
+    }
+
+    /**
+     * Sets whether messages of one fairness key keep their order even across throttle keys.
+     *
+     * @param strict true to keep it
+     * @return this builder
+     */
+    public Builder strictOrder(boolean strict) {
+      wire.setStrictOrder(strict);
+      return give(dev.sluice.proto.v1.QueueConfig.STRICT_ORDER_FIELD_NUMBER);
+    }
+
+    /**
+     * Sets the most messages of the queue.
+     *
+     * @param messages 0: no limit
+     * @return this builder
+     */
+    public Builder maxDepth(long messages) {
+      wire.setMaxDepth(messages);
+      return give(dev.sluice.proto.v1.QueueConfig.MAX_DEPTH_FIELD_NUMBER);
+    }
+
+    /**
+     * Sets the most messages of each fairness key.
+     *
+     * @param messages 0: no limit
+     * @return this builder
+     */
+    public Builder maxDepthPerKey(long messages) {
+      wire.setMaxDepthPerKey(messages);
+      return give(dev.sluice.proto.v1.QueueConfig.MAX_DEPTH_PER_KEY_FIELD_NUMBER);
+    }
+
+    /**
+     * Sets the most leased messages of each fairness key.
+     *
+     * @param messages 0: no limit
+     * @return this builder
+     */
+    public Builder maxInFlightPerKey(int messages) {
+      wire.setMaxInFlightPerKey(messages);
+      return give(dev.sluice.proto.v1.QueueConfig.MAX_IN_FLIGHT_PER_KEY_FIELD_NUMBER);
+    }
+
+    /**
+     * Sets the time after which undelivered messages expire.
+     *
+     * @param timeToLive whole milliseconds; zero: never
+     * @return this builder
+     */
+    public Builder timeToLive(Duration timeToLive) {
+      wire.setTimeToLiveMs(timeToLive.toMillis());
+      return give(dev.sluice.proto.v1.QueueConfig.TIME_TO_LIVE_MS_FIELD_NUMBER);
+    }
+
+    /**
+     * Sets the time within which a second message with the same dedupe id is not stored.
+     *
+     * @param window whole milliseconds; zero: no deduplication
+     * @return this builder
+     */
+    public Builder dedupeWindow(Duration window) {
+      wire.setDedupeWindowMs(window.toMillis());
+      return give(dev.sluice.proto.v1.QueueConfig.DEDUPE_WINDOW_MS_FIELD_NUMBER);
+    }
+
+    /**
+     * Sets whether the queue refuses messages that name a throttle key without a limit.
+     *
+     * @param strict true to refuse them
+     * @return this builder
+     */
+    public Builder strictThrottleKeys(boolean strict) {
+      wire.setStrictThrottleKeys(strict);
+      return give(dev.sluice.proto.v1.QueueConfig.STRICT_THROTTLE_KEYS_FIELD_NUMBER);
+    }
+
+    /**
+     * Returns the configuration.
+     *
+     * @return the configuration
+     */
+    public QueueConfig build() {
+      return new QueueConfig(wire.build(), Collections.unmodifiableSet(new TreeSet<>(given)));
+    }
   }
 }

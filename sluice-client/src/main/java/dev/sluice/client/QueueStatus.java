@@ -5,47 +5,48 @@ import dev.sluice.proto.v1.QueueStats;
 import java.util.List;
 
 /**
- * A queue as it is.
+ * Configuration and statistics of one queue.
  *
- * @param name its name
- * @param settings how it behaves
- * @param revision changes with each change of the settings; for {@link SluiceClient#changeQueue}
- * @param depth messages in all, leased and delayed ones too
- * @param inFlight those that are leased
- * @param delayed those whose time has not come
- * @param consumers who takes messages
- * @param keys fairness keys of which something waits, the first 1,000 by name
- * @param totals what became of its messages so far
- * @param unknownThrottles messages so far that named a throttle key without a rate
- * @param unknownThrottleKey the latest such key; empty if there was none
+ * @param name the queue's name
+ * @param config its configuration
+ * @param revision changes with each change of the configuration; for {@link
+ *     SluiceClient#updateQueue}
+ * @param depth all messages: ready, delayed and in flight
+ * @param inFlight leased messages
+ * @param delayed messages whose delay has not passed
+ * @param consumers connected consumers
+ * @param fairnessKeys fairness keys with waiting messages, the first 1,000 by name
+ * @param totals counts since the server was started
+ * @param unknownThrottleKeys messages so far that named a throttle key without a limit
+ * @param lastUnknownThrottleKey the latest such key; empty if there was none
  * @since 0.1
  */
 public record QueueStatus(
     String name,
-    QueueConfig settings,
+    QueueConfig config,
     String revision,
     long depth,
     long inFlight,
     long delayed,
     int consumers,
-    List<QueueStatus.FairnessKeyStats> keys,
+    List<QueueStatus.FairnessKeyStats> fairnessKeys,
     QueueTotals totals,
-    long unknownThrottles,
-    String unknownThrottleKey) {
+    long unknownThrottleKeys,
+    String lastUnknownThrottleKey) {
   /** Makes the list immutable. */
   public QueueStatus {
-    keys = List.copyOf(keys);
+    fairnessKeys = List.copyOf(fairnessKeys);
   }
 
   /**
-   * A fairness key.
+   * Statistics of one fairness key.
    *
-   * @param key its name
-   * @param pending how many messages of it wait
-   * @param weight how many turns it has for one of weight 1
-   * @param deficit what is left of its turn
+   * @param fairnessKey the key
+   * @param pending its waiting messages
+   * @param weight its share of turns relative to other keys
+   * @param deficit the cost that it may still spend in its turn
    */
-  public record FairnessKeyStats(String key, long pending, int weight, long deficit) {}
+  public record FairnessKeyStats(String fairnessKey, long pending, int weight, long deficit) {}
 
   static QueueStatus of(String name, GetQueueResponse wire) {
     QueueStats stats = wire.getStats();

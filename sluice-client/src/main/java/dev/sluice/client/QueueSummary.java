@@ -1,14 +1,25 @@
 package dev.sluice.client;
 
+import dev.sluice.proto.v1.ListQueuesResponse;
+
 /**
- * A queue in the list of all.
+ * Statistics of one queue in the list of queues.
  *
- * @param name its name
- * @param depth messages in all, leased and delayed ones too
- * @param inFlight those that are leased
- * @param consumers who takes messages
- * @param totals what became of its messages so far
+ * @param name the queue's name
+ * @param depth all messages: ready, delayed and in flight
+ * @param inFlight leased messages
+ * @param consumers connected consumers
+ * @param totals counts since the server was started
  * @since 0.1
  */
 public record QueueSummary(
-    String name, long depth, long inFlight, int consumers, QueueTotals totals) {}
+    String name, long depth, long inFlight, int consumers, QueueTotals totals) {
+  static QueueSummary of(ListQueuesResponse.Queue wire) {
+    return new QueueSummary(
+        wire.getName(),
+        wire.getDepth(),
+        wire.getInFlight(),
+        wire.getConsumers(),
+        QueueTotals.of(wire.getTotals()));
+  }
+}

@@ -1,7 +1,10 @@
 package dev.sluice.client;
 
+import dev.sluice.Limit;
 import dev.sluice.client.internal.DecisionStream;
 import dev.sluice.client.internal.GrpcConnection;
+import dev.sluice.client.internal.LimitProtoMapper;
+import dev.sluice.client.internal.Settler;
 import dev.sluice.proto.v1.BrowseMessagesRequest;
 import dev.sluice.proto.v1.CreateQueueRequest;
 import dev.sluice.proto.v1.DeleteQueueRequest;
@@ -20,20 +23,19 @@ import dev.sluice.proto.v1.UpdateQueueRequest;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
+import java.util.SortedMap;
 import java.util.concurrent.CompletableFuture;
 
 /**
- * A client of one server. For any number of threads; one is enough for a process.
+ * A client of one server. Thread-safe; one client per process is enough.
  *
- * <p>Methods that return a value block until the server has answered and throw a {@link
- * SluiceClientException}; those that return a future do not block, and it fails with one. Futures
- * complete on a thread of the client that must not be held up.
+ * <p>Methods with plain results block until the server answers. Methods that return futures do not
+ * block. Both fail with {@link SluiceClientException}. Futures complete on a client thread:
+ * dependents must not block.
  *
  * @since 0.1
  */
 public final class SluiceClient implements AutoCloseable {
-  private static final int DEFAULT_PREFETCH = 256;
-
   private final GrpcConnection connection;
   private final DecisionStream decisions;
 
@@ -43,10 +45,10 @@ public final class SluiceClient implements AutoCloseable {
   }
 
   /**
-   * A client without key and TLS. It connects when it is first used.
+   * Returns a client without API key and TLS. It connects on first use.
    *
-   * @param host where the server is
-   * @param port its gRPC port
+   * @param host the server's host
+   * @param port the server's gRPC port
    * @return the client
    */
   public static SluiceClient connect(String host, int port) {
@@ -54,10 +56,10 @@ public final class SluiceClient implements AutoCloseable {
   }
 
   /**
-   * For everything that {@link #connect} leaves out.
+   * Returns a builder for a client with an API key, TLS or other options.
    *
-   * @param host where the server is
-   * @param port its gRPC port
+   * @param host the server's host
+   * @param port the server's gRPC port
    * @return the builder
    */
   public static SluiceClientBuilder builder(String host, int port) {
@@ -65,70 +67,58 @@ public final class SluiceClient implements AutoCloseable {
   }
 
   /**
-   * Makes a queue, and its dead letter queue with it.
+   * Creates a queue and its dead-letter queue.
    *
-   * @param name its name
-   * @param settings how it behaves
+   * @param name the queue's name
+   * @param config its configuration
    */
-  public void createQueue(String name, QueueConfig settings) {
+  public void createQueue(String name, QueueConfig config) {
     connection.await(
         QueuesGrpc.getCreateQueueMethod(),
-        CreateQueueRequest.newBuilder().setName(name).setConfig(settings.toWire()).build());
+        CreateQueueRequest.newBuilder().setName(name).setConfig(config.toWire()).build());
   }
 
   /**
-   * Replaces all settings of a queue; to change some, see {@link #changeQueue}.
+   * Replaces all settings of a queue; {@link #updateQueue} changes some.
    *
-   * @param name its name
-   * @param settings all of them; what was not given gets the server's default
+   * @param name the queue's name
+   * @param config the new configuration; settings that it was not given get the server's default
    * @return the new revision
    */
-  public String updateQueue(String name, QueueConfig settings) {
-    return update(
-        UpdateQueueRequest.newBuilder().setName(name).setConfig(settings.toWire()).build());
+  public String replaceQueue(String name, QueueConfig config) {
+    return update(UpdateQueueRequest.newBuilder().setName(name).setConfig(config.toWire()));
   }
 
   /**
-   * Changes the settings that were given by {@code with…}, and leaves the others as they are.
+   * Changes the settings that {@code changes} was given, and leaves the others as they are.
    *
-   * @param name its name
-   * @param changes such as {@code QueueConfig.defaults().withMaxAttempts(5)}
+   * @param name the queue's name
+   * @param changes such as {@code QueueConfig.builder().maxAttempts(5).build()}
+   * @param revision of {@link QueueStatus}; the call fails with {@code FAILED_PRECONDITION} if the
+   *     queue has another one. Empty updates any revision
    * @return the new revision
+   * @throws IllegalArgumentException if {@code changes} has no setting
    */
-  public String changeQueue(String name, QueueConfig changes) {
-    return changeQueue(name, changes, "");
-  }
-
-  /**
-   * Changes settings as above, unless the queue has been changed since it was read.
-   *
-   * @param name its name
-   * @param changes such as {@code QueueConfig.defaults().withMaxAttempts(5)}
-   * @param revision the one from {@link QueueStatus}: if the queue has another, the call fails with
-   *     {@code FAILED_PRECONDITION}; empty for any
-   * @return the new revision
-   */
-  public String changeQueue(String name, QueueConfig changes, String revision) {
+  public String updateQueue(String name, QueueConfig changes, String revision) {
     if (!changes.hasChanges()) {
-      throw new IllegalArgumentException("changes must name at least one setting: " + changes);
+      throw new IllegalArgumentException("changes must have at least one setting: " + changes);
     }
     return update(
         UpdateQueueRequest.newBuilder()
             .setName(name)
             .setConfig(changes.toWire())
             .setUpdateMask(changes.given())
-            .setRevision(revision)
-            .build());
+            .setRevision(revision));
   }
 
-  private String update(UpdateQueueRequest request) {
-    return connection.await(QueuesGrpc.getUpdateQueueMethod(), request).getRevision();
+  private String update(UpdateQueueRequest.Builder request) {
+    return connection.await(QueuesGrpc.getUpdateQueueMethod(), request.build()).getRevision();
   }
 
   /**
-   * Removes a queue and all its messages.
+   * Deletes a queue and all its messages.
    *
-   * @param name its name
+   * @param name the queue's name
    */
   public void deleteQueue(String name) {
     connection.await(
@@ -136,31 +126,24 @@ public final class SluiceClient implements AutoCloseable {
   }
 
   /**
-   * All queues.
+   * Returns all queues.
    *
-   * @return by name
+   * @return ordered by name
    */
   public List<QueueSummary> queues() {
     return connection
         .await(QueuesGrpc.getListQueuesMethod(), ListQueuesRequest.getDefaultInstance())
         .getQueuesList()
         .stream()
-        .map(
-            queue ->
-                new QueueSummary(
-                    queue.getName(),
-                    queue.getDepth(),
-                    queue.getInFlight(),
-                    queue.getConsumers(),
-                    QueueTotals.of(queue.getTotals())))
+        .map(QueueSummary::of)
         .toList();
   }
 
   /**
-   * One queue.
+   * Returns the configuration and the statistics of a queue.
    *
-   * @param name its name
-   * @return how it is
+   * @param name the queue's name
+   * @return its status
    */
   public QueueStatus queue(String name) {
     return QueueStatus.of(
@@ -170,10 +153,10 @@ public final class SluiceClient implements AutoCloseable {
   }
 
   /**
-   * Removes the messages that are not leased.
+   * Deletes all messages of a queue that are not in flight.
    *
-   * @param name the queue
-   * @return how many there were
+   * @param name the queue's name
+   * @return the number of deleted messages
    */
   public long purgeQueue(String name) {
     return connection
@@ -183,13 +166,13 @@ public final class SluiceClient implements AutoCloseable {
   }
 
   /**
-   * The oldest messages, without leasing them.
+   * Returns the oldest messages of a queue without leasing them.
    *
-   * @param queue the queue
+   * @param queue the queue's name
    * @param maxMessages 1 to 1,000
-   * @return oldest first
+   * @return the messages, oldest first
    */
-  public List<StoredMessage> peek(String queue, int maxMessages) {
+  public List<StoredMessage> browse(String queue, int maxMessages) {
     requirePositive("maxMessages", maxMessages);
     return connection
         .await(
@@ -204,256 +187,272 @@ public final class SluiceClient implements AutoCloseable {
   /**
    * Moves dead letters back to their queue.
    *
-   * @param deadLetterQueue ends with {@code .dlq}
-   * @param count the most to move; 0 means all
-   * @param runScript whether the queue's {@code on_enqueue} is asked again
-   * @return how many were moved
+   * @param deadLetterQueue its name ends with {@code .dlq}
+   * @param count the most messages to move; 0 moves all
+   * @param runHook whether the queue's {@code on_enqueue} hook runs again
+   * @return the number of moved messages
    */
-  public long redrive(String deadLetterQueue, long count, boolean runScript) {
+  public long redrive(String deadLetterQueue, long count, boolean runHook) {
     return connection
         .await(
             QueuesGrpc.getRedriveMethod(),
             RedriveRequest.newBuilder()
                 .setDeadLetterQueue(deadLetterQueue)
                 .setCount(count)
-                .setRunHook(runScript)
+                .setRunHook(runHook)
                 .build())
         .getRedriven();
   }
 
   /**
-   * Sends a message by itself and waits; for many, a {@link #producer} is much faster.
+   * Enqueues one message and blocks until it is stored. A {@link #producer} is much faster for many
+   * messages.
    *
-   * @param queue the queue
+   * @param queue the queue's name
    * @param message the message
-   * @return its id; the message is as durable as the queue asks for
+   * @return its id, once the message is as durable as the queue's configuration says
    */
   public String enqueue(String queue, Message message) {
-    return connection.await(enqueueAsync(queue, List.of(message))).get(0);
+    return connection.await(enqueueAsync(queue, message));
   }
 
   /**
-   * Sends messages: all of them are stored, or none.
+   * Enqueues one message.
    *
-   * @param queue the queue
+   * @param queue the queue's name
+   * @param message the message
+   * @return its id, once the message is as durable as the queue's configuration says
+   */
+  public CompletableFuture<String> enqueueAsync(String queue, Message message) {
+    return enqueueAllAsync(queue, List.of(message)).thenApply(ids -> ids.get(0));
+  }
+
+  /**
+   * Enqueues messages and blocks until they are stored: all of them, or none.
+   *
+   * @param queue the queue's name
    * @param messages the messages
    * @return their ids, in order
    */
-  public CompletableFuture<List<String>> enqueueAsync(String queue, List<Message> messages) {
+  public List<String> enqueueAll(String queue, List<Message> messages) {
+    return connection.await(enqueueAllAsync(queue, messages));
+  }
+
+  /**
+   * Enqueues messages: all of them are stored, or none.
+   *
+   * @param queue the queue's name
+   * @param messages the messages
+   * @return their ids, in order
+   */
+  public CompletableFuture<List<String>> enqueueAllAsync(String queue, List<Message> messages) {
     EnqueueRequest.Builder request = EnqueueRequest.newBuilder().setQueue(queue);
     messages.forEach(message -> request.addMessages(message.toWire()));
     return connection
         .call(QueuesGrpc.getEnqueueMethod(), request.build())
-        .thenApply(answer -> List.copyOf(answer.getIdsList()));
+        .thenApply(response -> List.copyOf(response.getIdsList()));
   }
 
   /**
-   * Leases the messages that can be delivered now; if there are none, waits for the first one. They
-   * stay leased after the call until they are settled or their leases end. For many messages, a
-   * {@link #subscribe subscription} is much faster.
+   * Leases the messages that can be delivered now, or waits for the first one. They stay leased
+   * until they are settled or their leases end. A {@link #consume consumer} is much faster for many
+   * messages.
    *
-   * @param queue the queue
+   * @param queue the queue's name
    * @param maxMessages 1 to 1,000
-   * @param wait how long to wait for the first one, at most 30 seconds; zero does not wait
-   * @return none if none came in time
+   * @param maxWait the longest time to wait for the first message, at most 30 seconds
+   * @return the messages; empty if none came in time
+   */
+  public List<Delivery> receive(String queue, int maxMessages, Duration maxWait) {
+    return connection.await(
+        receiveAsync(queue, maxMessages, maxWait), connection.callTimeout().plus(maxWait.abs()));
+  }
+
+  /**
+   * Leases messages like {@link #receive}, without blocking.
+   *
+   * @param queue the queue's name
+   * @param maxMessages 1 to 1,000
+   * @param maxWait the longest time to wait for the first message, at most 30 seconds
+   * @return the messages; empty if none came in time
    */
   public CompletableFuture<List<Delivery>> receiveAsync(
-      String queue, int maxMessages, Duration wait) {
+      String queue, int maxMessages, Duration maxWait) {
     requirePositive("maxMessages", maxMessages);
-    Delivery.Settlements settlements = LeaseHandle.byCalls(connection, queue);
+    Settler settler = LeaseHandle.byCalls(connection, queue);
     return connection
         .call(
             QueuesGrpc.getReceiveMethod(),
             ReceiveRequest.newBuilder()
                 .setQueue(queue)
                 .setMaxMessages(maxMessages)
-                .setWaitMs(wait.toMillis())
+                .setWaitMs(maxWait.toMillis())
                 .build(),
-            connection.callTimeout().plus(wait.abs()))
+            connection.callTimeout().plus(maxWait.abs()))
         .thenApply(
-            answer ->
-                answer.getDeliveriesList().stream()
-                    .map(delivery -> new Delivery(delivery, settlements))
+            response ->
+                response.getDeliveriesList().stream()
+                    .map(delivery -> new Delivery(queue, delivery, settler))
                     .toList());
   }
 
   /**
-   * As {@link #receiveAsync}, blocking.
+   * Returns a handle that settles a message which this or another client received.
    *
-   * @param queue the queue
-   * @param maxMessages 1 to 1,000
-   * @param wait how long to wait for the first one, at most 30 seconds; zero does not wait
-   * @return none if none came in time
-   */
-  public List<Delivery> receive(String queue, int maxMessages, Duration wait) {
-    return connection.await(
-        receiveAsync(queue, maxMessages, wait), connection.callTimeout().plus(wait.abs()));
-  }
-
-  /**
-   * A message that was received, by whomever.
-   *
-   * @param queue the queue
+   * @param queue the queue's name
    * @param id the message's id
-   * @param lease as it was delivered; empty: whichever lease there is
-   * @return settles it
+   * @param leaseToken of {@link Delivery#leaseToken}; empty for the message's present lease
+   * @return the handle
    */
-  public LeaseHandle lease(String queue, String id, String lease) {
-    return new LeaseHandle(LeaseHandle.byCalls(connection, queue), id, lease);
+  public LeaseHandle leaseHandle(String queue, String id, String leaseToken) {
+    return new LeaseHandle(LeaseHandle.byCalls(connection, queue), id, leaseToken);
   }
 
   /**
-   * Configuration, throttles and API keys.
+   * Opens a producer, which sends many messages to one queue.
    *
-   * @return of this client's server, by its connection
+   * @param queue the queue's name
+   * @param config the bounds of its buffer
+   * @return the producer; closing this client closes it
    */
-  public AdminClient administration() {
-    return new AdminClient(connection);
-  }
-
-  /**
-   * Token budgets of models.
-   *
-   * @return of this client's server, by its connection
-   */
-  public GovernorClient governor() {
-    return new GovernorClient(connection);
-  }
-
-  /**
-   * Sends many messages to one queue, with the usual bounds of memory.
-   *
-   * @param queue the queue
-   * @return to be closed, at the latest with this client
-   */
-  public Producer producer(String queue) {
-    return producer(queue, ProducerConfig.defaults());
-  }
-
-  /**
-   * Sends many messages to one queue.
-   *
-   * @param queue the queue
-   * @param settings how much it may hold
-   * @return to be closed, at the latest with this client
-   */
-  public Producer producer(String queue, ProducerConfig settings) {
-    Producer producer = new Producer(connection, queue, settings);
+  public Producer producer(String queue, ProducerConfig config) {
+    Producer producer = new Producer(connection, queue, config);
     connection.opened(producer);
     producer.connect();
     return producer;
   }
 
   /**
-   * Takes messages of a queue by {@link MessageConsumer#poll}, with up to 256 not settled.
+   * Opens a consumer whose messages the caller takes with {@link MessageConsumer#poll}.
    *
-   * @param queue the queue
-   * @return to be closed, at the latest with this client
+   * @param queue the queue's name
+   * @param prefetch the most unsettled messages; they are held in memory
+   * @return the consumer; closing this client closes it
    */
-  public MessageConsumer subscribe(String queue) {
-    return subscribe(queue, DEFAULT_PREFETCH);
+  public MessageConsumer consume(String queue, int prefetch) {
+    MessageConsumer consumer = new MessageConsumer(connection, queue, prefetch);
+    connection.opened(consumer);
+    consumer.connect();
+    return consumer;
   }
 
   /**
-   * Takes messages of a queue by {@link MessageConsumer#poll}.
+   * Opens a consumer that passes every message of a queue to a handler.
    *
-   * @param queue the queue
-   * @param prefetch how many may be delivered and not settled; they are held in memory
-   * @return to be closed, at the latest with this client
+   * @param queue the queue's name
+   * @param prefetch the most unsettled messages; they are held in memory
+   * @param threads the number of threads that call the handler
+   * @param handler processes and settles messages
+   * @return the consumer; closing this client closes it
    */
-  public MessageConsumer subscribe(String queue, int prefetch) {
-    MessageConsumer subscription = new MessageConsumer(connection, queue, prefetch);
-    connection.opened(subscription);
-    subscription.connect();
-    return subscription;
-  }
-
-  /**
-   * Hands every message of a queue to a handler.
-   *
-   * @param queue the queue
-   * @param prefetch how many may be delivered and not settled; they are held in memory
-   * @param threads how many messages are handled at a time
-   * @param handler takes messages and settles them
-   * @return to be closed, at the latest with this client
-   */
-  public MessageConsumer subscribe(
+  public MessageConsumer consume(
       String queue, int prefetch, int threads, MessageConsumer.Handler handler) {
     requirePositive("threads", threads);
-    MessageConsumer subscription = subscribe(queue, prefetch);
-    subscription.handle(handler, threads);
-    return subscription;
+    MessageConsumer consumer = consume(queue, prefetch);
+    consumer.handle(handler, threads);
+    return consumer;
   }
 
   /**
-   * Sets the limit of a key, or of all keys that begin alike.
+   * Sets the limit of a name, or of all names with a prefix: {@code tenant:*}.
    *
-   * @param limit the limit
+   * @param name the limit's name
+   * @param limit a limit that refills evenly or denies everything
+   * @throws IllegalArgumentException if the limit refills in whole periods or by hand
    */
-  public void setLimit(Limit limit) {
+  public void setLimit(String name, Limit limit) {
     connection.await(
         LimitsGrpc.getSetLimitMethod(),
-        SetLimitRequest.newBuilder()
-            .setLimit(
-                dev.sluice.proto.v1.Limit.newBuilder()
-                    .setName(limit.key())
-                    .setRatePerSecond(limit.ratePerSecond())
-                    .setBurst(limit.burst()))
-            .build());
+        SetLimitRequest.newBuilder().setLimit(LimitProtoMapper.toWire(name, limit)).build());
   }
 
   /**
-   * Removes a limit; what was consumed is forgotten.
+   * Removes a limit and its buckets.
    *
-   * @param key its key
+   * @param name the limit's name
    */
-  public void removeLimit(String key) {
+  public void removeLimit(String name) {
     connection.await(
-        LimitsGrpc.getRemoveLimitMethod(), RemoveLimitRequest.newBuilder().setName(key).build());
+        LimitsGrpc.getRemoveLimitMethod(), RemoveLimitRequest.newBuilder().setName(name).build());
   }
 
   /**
-   * All limits.
+   * Returns all limits by name, each as a {@link Limit.Rate}.
    *
-   * @return by key
+   * @return an immutable map
    */
-  public List<Limit> limits() {
-    return connection
-        .await(LimitsGrpc.getListLimitsMethod(), ListLimitsRequest.getDefaultInstance())
-        .getLimitsList()
-        .stream()
-        .map(limit -> new Limit(limit.getName(), limit.getRatePerSecond(), limit.getBurst()))
-        .toList();
+  public SortedMap<String, Limit> limits() {
+    return LimitProtoMapper.limits(
+        connection.await(LimitsGrpc.getListLimitsMethod(), ListLimitsRequest.getDefaultInstance()));
   }
 
   /**
-   * Takes the tokens of all keys, or none. Requests of many threads go together.
+   * Takes one token of a limit if it is available now.
    *
-   * @param costs tokens to take of each key, at least 1; up to 64 keys
-   * @return {@code UNAVAILABLE} leaves open whether tokens were taken; it is not asked again
+   * @param name the limit's name
+   * @return true if the token was taken
    */
-  public CompletableFuture<LimitDecision> decide(Map<String, Long> costs) {
+  public boolean tryAcquire(String name) {
+    return decide(Map.of(name, 1L)).isGranted();
+  }
+
+  /**
+   * Takes the tokens of all limits, or none, and blocks until the server answers. Requests of many
+   * threads share batches.
+   *
+   * @param costs tokens by limit name, at least 1 each; up to 64 names
+   * @return the decision; after {@code UNAVAILABLE} the tokens may or may not have been taken
+   */
+  public LimitDecision decide(Map<String, Long> costs) {
+    return connection.await(decideAsync(costs));
+  }
+
+  /**
+   * Takes the tokens of all limits, or none.
+   *
+   * @param costs tokens by limit name, at least 1 each; up to 64 names
+   * @return the decision; after {@code UNAVAILABLE} the tokens may or may not have been taken
+   */
+  public CompletableFuture<LimitDecision> decideAsync(Map<String, Long> costs) {
     return decisions.decide(costs, false);
   }
 
   /**
-   * Says what {@link #decide} would, and takes nothing.
+   * Returns the decision that {@link #decide} would make, without taking tokens.
    *
-   * @param costs as for {@link #decide}
-   * @return what would be decided
+   * @param costs tokens by limit name, at least 1 each; up to 64 names
+   * @return the decision
    */
-  public CompletableFuture<LimitDecision> preview(Map<String, Long> costs) {
+  public LimitDecision peek(Map<String, Long> costs) {
+    return connection.await(peekAsync(costs));
+  }
+
+  /**
+   * Returns the decision that {@link #decideAsync} would make, without taking tokens.
+   *
+   * @param costs tokens by limit name, at least 1 each; up to 64 names
+   * @return the decision
+   */
+  public CompletableFuture<LimitDecision> peekAsync(Map<String, Long> costs) {
     return decisions.decide(costs, true);
   }
 
   /**
-   * Takes a token of a key, and waits for the answer, not for the token.
+   * Returns the administration of this client's server: config entries, throttles, API keys.
    *
-   * @param key the key
-   * @return what was decided
+   * @return a view over this client's connection
    */
-  public LimitDecision tryAcquire(String key) {
-    return connection.await(decide(Map.of(key, 1L)));
+  public AdminClient admin() {
+    return new AdminClient(connection);
+  }
+
+  /**
+   * Returns the governor of this client's server: token budgets of LLM models.
+   *
+   * @return a view over this client's connection
+   */
+  public GovernorClient governor() {
+    return new GovernorClient(connection);
   }
 
   private static void requirePositive(String name, int value) {
@@ -463,8 +462,8 @@ public final class SluiceClient implements AutoCloseable {
   }
 
   /**
-   * Closes its producers and subscriptions, each as it says, then the connection. Those who wait
-   * for tokens are told, and leave the line once the server misses them.
+   * Closes the producers and consumers of this client, then the connection. Futures of waiting
+   * token requests fail with {@code CLOSED}; the server removes their abandoned tickets.
    */
   @Override
   public void close() {

@@ -58,7 +58,7 @@ public final class StoredMessage {
    *
    * @return the fairness key
    */
-  public String key() {
+  public String fairnessKey() {
     return wire.getFairnessKey();
   }
 

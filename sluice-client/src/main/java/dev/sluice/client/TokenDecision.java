@@ -4,108 +4,139 @@ import java.time.Duration;
 import java.util.Optional;
 
 /**
- * What became of a request for tokens.
+ * The result of a token request: granted, queued, denied or impossible.
  *
  * @since 0.1
  */
 public sealed interface TokenDecision {
   /**
-   * Which model; of a route, the one that was chosen.
+   * Returns the model; of a route, the chosen one.
    *
-   * @return its name
+   * @return the model's name
    */
   String model();
 
   /**
-   * Its class.
+   * Returns the priority class of the request.
    *
-   * @return its name
+   * @return the class's name
    */
-  String priority();
+  String priorityClass();
 
   /**
-   * Tokens that the model has left.
+   * Returns the tokens of the decision: granted or requested ones.
    *
-   * @return less than 0 after overuse
+   * @return tokens, at least 1
+   */
+  long tokens();
+
+  /**
+   * Returns the tokens that the model has left.
+   *
+   * @return tokens; negative after overuse
    */
   long remaining();
 
   /**
-   * Whether to go.
+   * Returns whether the tokens are reserved.
    *
-   * @return true if the tokens are reserved
+   * @return true exactly for {@link Granted}
    */
-  default boolean granted() {
+  default boolean isGranted() {
     return this instanceof Granted;
   }
 
   /**
-   * Go: the tokens are reserved, until they are settled.
+   * The tokens are reserved until the reservation is settled.
    *
-   * @param tokens granted; less than asked for if the model scales by class
-   * @param requestedTokens asked for
-   * @param reservation to be settled with what was used
+   * @param model the model; of a route, the chosen one
+   * @param priorityClass the priority class of the request
+   * @param tokens granted tokens; fewer than requested if the model scales by class
+   * @param remaining tokens that the model has left
+   * @param requestedTokens requested tokens
+   * @param reservation identifies the reservation; for {@link GovernorClient#settle}
    */
   record Granted(
       String model,
-      String priority,
+      String priorityClass,
       long tokens,
-      long requestedTokens,
       long remaining,
+      long requestedTokens,
       String reservation)
       implements TokenDecision {}
 
   /**
-   * Not yet: it is in line.
+   * The request is in the waiting list.
    *
-   * @param tokens asked for
-   * @param retryAfter what this alone would have to wait; no less will do. Empty if unknown
-   * @param position from 1, over all classes
-   * @param eta until its turn, if nothing arrives, leaves or is settled. Empty if unknown: all
-   *     slots of the model are taken, or will be by those before it
-   * @param binding what eta is by, or why it is empty
-   * @param ticket its place in line
+   * @param model the model; of a route, the chosen one
+   * @param priorityClass the priority class of the request
+   * @param tokens requested tokens
+   * @param remaining tokens that the model has left
+   * @param retryAfter the shortest wait if no other request were waiting; empty if unknown
+   * @param queuePosition place in the waiting list, from 1, over all classes
+   * @param eta estimated time until the grant, if no request arrives, leaves or is settled; empty
+   *     if unknown because this request or one before it needs a slot of concurrency
+   * @param binding the dimension that determines {@code eta}, or makes it unknown
+   * @param ticket identifies the request in the waiting list; for {@link GovernorClient#await}
    */
   record Queued(
       String model,
-      String priority,
+      String priorityClass,
       long tokens,
       long remaining,
       Optional<Duration> retryAfter,
-      int position,
+      int queuePosition,
       Optional<Duration> eta,
       BudgetDimension binding,
       String ticket)
       implements TokenDecision {}
 
   /**
-   * No: it is not in line, and nothing was taken.
+   * The request is denied or has left the waiting list; it took no tokens.
    *
-   * @param tokens asked for
-   * @param reason what kind of no
-   * @param message the rule and the value
+   * @param model the model
+   * @param priorityClass the priority class of the request
+   * @param tokens requested tokens
+   * @param remaining tokens that the model has left
+   * @param reason why it is denied
+   * @param message the rule and the value, in words
    */
   record Denied(
-      String model, String priority, long tokens, long remaining, Reason reason, String message)
+      String model,
+      String priorityClass,
+      long tokens,
+      long remaining,
+      Reason reason,
+      String message)
       implements TokenDecision {}
 
-  /** Kinds of no. */
+  /**
+   * The model can never grant so many tokens.
+   *
+   * @param model the model
+   * @param priorityClass the priority class of the request
+   * @param tokens requested tokens
+   * @param remaining tokens that the model has left
+   * @param message the rule and the value, in words
+   */
+  record Impossible(String model, String priorityClass, long tokens, long remaining, String message)
+      implements TokenDecision {}
+
+  /** Reasons of {@link Denied}. */
   enum Reason {
-    /** More than can ever be granted. */
-    EXCEEDS_CAPACITY,
-    /** Too many are in line. */
-    LINE_FULL,
-    /** Its deadline has come before its turn. */
-    DEADLINE,
-    /** Nobody asked for its ticket. */
+    /** The waiting list is full. */
+    TOO_MANY_WAITERS,
+    /** The request's maximum wait ended before its turn. */
+    TIMEOUT,
+    /** The ticket was not polled in time. */
     ABANDONED,
-    /** It was told to leave. */
+    /** The ticket was canceled. */
     CANCELLED,
-    /** Its model or its class is not there any more. */
+    /** The model or the priority class was removed from the budget file. */
     REMOVED,
     /** The governor was closed. */
     CLOSED,
-    /** One that only a later client knows. */
+    /** A reason that this version of the client does not know. */
     OTHER
   }
 }

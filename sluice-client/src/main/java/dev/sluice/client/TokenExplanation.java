@@ -5,56 +5,59 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * What would become of a request for tokens if it were made now.
+ * The predicted decision of a token request, with every dimension.
  *
- * @param model which model would decide; of a route, the one that would be chosen
- * @param priority its class
- * @param tokens what would be reserved
- * @param verdict what would become of it
- * @param binding what eta is by, or why it is empty
- * @param position where it would be in line, from 1 over all classes; 0 if not in line
- * @param retryAfter what it would have to wait if it were alone; empty if unknown, or if it would
- *     be refused
- * @param eta until its turn, if nothing arrives, leaves or is settled; empty if unknown, or if it
- *     would be refused
- * @param message in words
- * @param parts each dimension that counts for this request, the binding one among them
+ * @param model the model that would decide; of a route, the one that would be chosen
+ * @param priorityClass the priority class of the request
+ * @param tokens tokens that would be reserved
+ * @param outcome the predicted decision
+ * @param binding the dimension that determines {@code eta}, or makes it unknown
+ * @param queuePosition place in the waiting list, from 1, over all classes; 0 unless {@code QUEUED}
+ * @param retryAfter the shortest wait if no other request were waiting; empty if unknown, denied or
+ *     impossible
+ * @param eta estimated time until the grant, if no request arrives, leaves or is settled; empty if
+ *     unknown, denied or impossible
+ * @param message the prediction in words
+ * @param dimensions each dimension that applies to this request, including the binding one
  * @since 0.1
  */
 public record TokenExplanation(
     String model,
-    String priority,
+    String priorityClass,
     long tokens,
-    TokenExplanation.Outcome verdict,
+    TokenExplanation.Outcome outcome,
     BudgetDimension binding,
-    int position,
+    int queuePosition,
     Optional<Duration> retryAfter,
     Optional<Duration> eta,
     String message,
-    List<TokenExplanation.DimensionStatus> parts) {
+    List<TokenExplanation.DimensionStatus> dimensions) {
   /** Makes the list immutable. */
   public TokenExplanation {
-    parts = List.copyOf(parts);
+    dimensions = List.copyOf(dimensions);
   }
 
-  /** What would become of it. */
+  /** Predicted decisions. */
   public enum Outcome {
-    /** It would go now. */
+    /** The request would be granted now. */
     GRANTED,
-    /** It would be in line. */
+    /** The request would be in the waiting list. */
     QUEUED,
-    /** It would be refused. */
-    REFUSED
+    /** The request would be denied. */
+    DENIED,
+    /** The model can never grant so many tokens. */
+    IMPOSSIBLE
   }
 
   /**
-   * How one dimension stands for a request.
+   * The state of one dimension for a request.
    *
-   * @param dimension which
-   * @param capacity the most there is of it
-   * @param available what there is now; less than 0 after overuse
+   * @param dimension the dimension
+   * @param capacity the most it can hold
+   * @param available what is available now; negative after overuse
    * @param needed what the request takes
-   * @param retryAfter until it is there if nobody else takes any; empty if time alone does not help
+   * @param retryAfter time until it is available if no other request takes any; empty if time alone
+   *     does not help
    */
   public record DimensionStatus(
       BudgetDimension dimension,

@@ -3,8 +3,8 @@ package dev.sluice.client;
 import java.util.concurrent.atomic.AtomicLong;
 
 /**
- * Tokens that are reserved for a call of a model, while it is made; from {@link
- * GovernorClient#call}. For any number of threads.
+ * The tokens reserved for a model call in progress; passed to {@link GovernorClient.ModelCall}.
+ * Thread-safe.
  *
  * @since 0.1
  */
@@ -21,27 +21,27 @@ public final class TokenGrant {
   }
 
   /**
-   * Which model to call; of a route, the one that was chosen.
+   * Returns the model to call; of a route, the chosen one.
    *
-   * @return its name
+   * @return the model's name
    */
   public String model() {
     return granted.model();
   }
 
   /**
-   * How many tokens the call may use.
+   * Returns the tokens that the call may use.
    *
-   * @return less than asked for if the model scales by class
+   * @return tokens; fewer than requested if the model scales by class
    */
   public long tokens() {
     return granted.tokens();
   }
 
   /**
-   * Says what was used so far; the last word counts.
+   * Reports the tokens used so far; the last report counts.
    *
-   * @param tokens 0 if nothing was
+   * @param tokens 0 if none
    */
   public void used(long tokens) {
     if (tokens < 0) {
@@ -50,7 +50,7 @@ public final class TokenGrant {
     used.set(tokens);
   }
 
-  /** The call goes on: the reservation lives as long again. */
+  /** Prolongs the reservation by its full timeout, for a call that takes longer. */
   public void extend() {
     governor.extend(granted.reservation());
   }
@@ -59,9 +59,9 @@ public final class TokenGrant {
     return granted.reservation();
   }
 
-  /** What was said to be used, or else that. */
+  /** Returns the reported usage, or {@code otherwise} without a report. */
   long usedOr(long otherwise) {
-    long said = used.get();
-    return said == UNKNOWN ? otherwise : said;
+    long reported = used.get();
+    return reported == UNKNOWN ? otherwise : reported;
   }
 }

@@ -3,8 +3,8 @@ package dev.sluice.client;
 import java.time.Duration;
 
 /**
- * Tokens of a model that somebody asks for. An immutable value: {@code TokenRequest.of("model",
- * 5_000).withPriority("P0_clinical").withTenant("acme")}. The server checks the values.
+ * A request for tokens of a model. Immutable: {@code TokenRequest.of("sonnet",
+ * 5_000).withTenant("acme").withMaxWait(Duration.ofSeconds(30))}. The server checks the values.
  *
  * @since 0.1
  */
@@ -16,10 +16,10 @@ public final class TokenRequest {
   }
 
   /**
-   * Of the usual class and no tenant in particular, that waits as long as it takes.
+   * Returns a request without tenant and of the default priority class, which waits without bound.
    *
-   * @param model which model, or a route of several
-   * @param tokens input and output together, at the most
+   * @param model a model, or a route of several models
+   * @param tokens the most tokens of input and output together
    * @return the request
    */
   public static TokenRequest of(String model, long tokens) {
@@ -29,51 +29,51 @@ public final class TokenRequest {
   }
 
   /**
-   * The same, of a class.
+   * Returns this request with a priority class.
    *
-   * @param priority its name, such as {@code P0_clinical}
-   * @return the request
+   * @param priorityClass a class of the budget file
+   * @return the changed request
    */
-  public TokenRequest withPriority(String priority) {
-    return new TokenRequest(wire.toBuilder().setPriority(priority).build());
+  public TokenRequest withPriorityClass(String priorityClass) {
+    return new TokenRequest(wire.toBuilder().setPriority(priorityClass).build());
   }
 
   /**
-   * The same, of a tenant.
+   * Returns this request with a tenant: its fairness key, which may have a budget of its own.
    *
-   * @param tenant whose turn and budget it is
-   * @return the request
+   * @param tenant the tenant
+   * @return the changed request
    */
   public TokenRequest withTenant(String tenant) {
     return new TokenRequest(wire.toBuilder().setTenant(tenant).build());
   }
 
   /**
-   * The same, that waits in line no longer.
+   * Returns this request with a bound on its time in the waiting list.
    *
-   * @param deadline at least a millisecond
-   * @return the request
+   * @param maxWait at least a millisecond; whole milliseconds
+   * @return the changed request
    */
-  public TokenRequest withDeadline(Duration deadline) {
-    requirePositive("deadline in milliseconds", deadline.toMillis());
-    return new TokenRequest(wire.toBuilder().setMaxWaitMs(deadline.toMillis()).build());
+  public TokenRequest withMaxWait(Duration maxWait) {
+    requirePositive("maxWait in milliseconds", maxWait.toMillis());
+    return new TokenRequest(wire.toBuilder().setMaxWaitMs(maxWait.toMillis()).build());
   }
 
   /**
-   * The same, that finds its place, or its grant, when it is made again.
+   * Returns this request with an idempotency key: a repeated request finds its ticket or its grant.
    *
-   * @param key the same for the same request, among all of its model and tenant
-   * @return the request
+   * @param key unique among the requests of the model and tenant
+   * @return the changed request
    */
   public TokenRequest withIdempotencyKey(String key) {
     return new TokenRequest(wire.toBuilder().setIdempotencyKey(key).build());
   }
 
   /**
-   * The same, for which less is reserved.
+   * Returns this request with its probable usage, which is reserved instead of the maximum.
    *
-   * @param tokens what it will probably use
-   * @return the request
+   * @param tokens expected tokens
+   * @return the changed request
    */
   public TokenRequest withExpectedTokens(long tokens) {
     requirePositive("expected tokens", tokens);
@@ -86,7 +86,7 @@ public final class TokenRequest {
     }
   }
 
-  public dev.sluice.proto.v1.TokenRequest toWire() {
+  dev.sluice.proto.v1.TokenRequest toWire() {
     return wire;
   }
 }

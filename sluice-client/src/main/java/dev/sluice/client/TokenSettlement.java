@@ -1,16 +1,16 @@
 package dev.sluice.client;
 
 /**
- * What became of a reservation.
+ * The result of settling a reservation.
  *
- * @param model whose tokens
- * @param tenant whose turn it was
- * @param requestedTokens what was asked for
- * @param reservedTokens what was granted
- * @param actualTokens what was reported as used
- * @param refundedTokens what came back to the model: no more than what was still owed for it
- * @param overusedTokens what was used beyond the reservation, and charged on top
- * @param excessTokens what was reported beyond that, and charged to nobody
+ * @param model the model
+ * @param tenant the tenant of the request
+ * @param requestedTokens requested tokens
+ * @param reservedTokens granted tokens
+ * @param actualTokens reported usage
+ * @param refundedTokens tokens returned to the model: at most those still charged for it
+ * @param overusedTokens tokens used beyond the reservation and charged in addition
+ * @param excessTokens reported tokens beyond these bounds, which are not charged
  * @since 0.1
  */
 public record TokenSettlement(

@@ -2,7 +2,9 @@ package dev.sluice.client;
 
 import static dev.sluice.client.Failures.assertFails;
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import dev.sluice.Limit;
 import dev.sluice.client.SluiceClientException.Code;
 import dev.sluice.server.ListenConfig;
 import dev.sluice.server.ServerConfig;
@@ -35,7 +37,7 @@ final class AdministrationTest {
                 .withListen(ListenConfig.ANYWHERE)
                 .withBootstrapKey(BOOTSTRAP));
     client = with(BOOTSTRAP);
-    admin = client.administration();
+    admin = client.admin();
   }
 
   @AfterEach
@@ -64,9 +66,11 @@ final class AdministrationTest {
 
   @Test
   void throttles_setListRemove() {
-    admin.setThrottle("provider", 5, 10);
+    admin.setThrottle("provider", new Limit.Rate(5, 10));
     assertThat(admin.throttles()).containsExactly(new ThrottleRate("provider", 5, 10, 10));
-    assertFails(Code.INVALID_ARGUMENT, () -> admin.setThrottle("provider", -1, 10));
+    assertFails(Code.INVALID_ARGUMENT, () -> admin.setThrottle("", new Limit.Rate(1, 10)));
+    assertThatThrownBy(() -> admin.setThrottle("provider", Limit.per(0, Duration.ZERO)))
+        .isInstanceOf(IllegalArgumentException.class);
     admin.removeThrottle("provider");
     assertThat(admin.throttles()).isEmpty();
   }
@@ -77,57 +81,57 @@ final class AdministrationTest {
     Instant end = Instant.ofEpochMilli(System.currentTimeMillis()).plus(Duration.ofHours(1));
     Permission produce = new Permission("produce", "mail");
     CreatedApiKey created =
-        admin.createKey(NewApiKey.of("billing", List.of(produce)).withExpiry(end));
-    ApiKey known = admin.key(created.id());
+        admin.createApiKey(NewApiKey.of("billing", List.of(produce)).withExpiry(end));
+    ApiKey known = admin.apiKey(created.id());
     assertThat(known.name()).isEqualTo("billing");
     assertThat(known.permissions()).containsExactly(produce);
     assertThat(known.expiresAt()).contains(end);
     assertThat(known.superadmin()).isFalse();
-    assertThat(created.toString()).doesNotContain(created.key());
+    assertThat(created.toString()).doesNotContain(created.secret());
 
-    try (SluiceClient producer = with(created.key())) {
+    try (SluiceClient producer = with(created.secret())) {
       assertThat(producer.enqueue("mail", Message.of("x"))).isNotEmpty();
       assertFails(Code.PERMISSION_DENIED, () -> producer.receive("mail", 1, Duration.ZERO));
-      assertFails(Code.PERMISSION_DENIED, () -> producer.administration().keys());
-      assertFails(Code.PERMISSION_DENIED, () -> producer.administration().listConfig(""));
+      assertFails(Code.PERMISSION_DENIED, () -> producer.admin().apiKeys());
+      assertFails(Code.PERMISSION_DENIED, () -> producer.admin().listConfig(""));
       admin.setPermissions(created.id(), List.of(new Permission("consume", "*")));
       assertFails(Code.PERMISSION_DENIED, () -> producer.enqueue("mail", Message.of("y")));
       assertThat(producer.receive("mail", 1, Duration.ofSeconds(20))).hasSize(1);
-      admin.revokeKey(created.id());
+      admin.revokeApiKey(created.id());
       assertFails(Code.UNAUTHENTICATED, () -> producer.receive("mail", 1, Duration.ZERO));
     }
-    assertThat(admin.keys()).isEmpty();
-    assertFails(Code.NOT_FOUND, () -> admin.key(created.id())).contains(created.id());
+    assertThat(admin.apiKeys()).isEmpty();
+    assertFails(Code.NOT_FOUND, () -> admin.apiKey(created.id())).contains(created.id());
   }
 
   @Test
   void keys_superadmin_allowsEverything() {
-    CreatedApiKey created = admin.createKey(NewApiKey.of("root", List.of()).asSuperadmin());
-    try (SluiceClient root = with(created.key())) {
+    CreatedApiKey created = admin.createApiKey(NewApiKey.of("root", List.of()).asSuperadmin());
+    try (SluiceClient root = with(created.secret())) {
       root.createQueue("q", QueueConfig.defaults());
-      assertThat(root.administration().key(created.id()).superadmin()).isTrue();
+      assertThat(root.admin().apiKey(created.id()).superadmin()).isTrue();
     }
     assertFails(
         Code.INVALID_ARGUMENT,
-        () -> admin.createKey(NewApiKey.of("k", List.of(new Permission("fly", "*")))));
+        () -> admin.createApiKey(NewApiKey.of("k", List.of(new Permission("fly", "*")))));
   }
 
   @Test
   void serverInfo_needsAKeyAndNoPermission() {
-    CreatedApiKey none = admin.createKey(NewApiKey.of("none", List.of()));
-    try (SluiceClient nobody = with(none.key())) {
-      ServerInfo info = nobody.administration().serverInfo();
+    CreatedApiKey none = admin.createApiKey(NewApiKey.of("none", List.of()));
+    try (SluiceClient nobody = with(none.secret())) {
+      ServerInfo info = nobody.admin().serverInfo();
       assertThat(info.version()).matches("\\d+\\.\\d+\\..*");
       assertThat(info.startedAt()).isBeforeOrEqualTo(Instant.now());
     }
     try (SluiceClient wrong = with("wrong")) {
-      assertFails(Code.UNAUTHENTICATED, () -> wrong.administration().keys());
+      assertFails(Code.UNAUTHENTICATED, () -> wrong.admin().apiKeys());
     }
   }
 
   @Test
   void receive_holdsUntilSettledByItsLease() {
-    client.createQueue("q", QueueConfig.defaults().withMaxAttempts(1));
+    client.createQueue("q", QueueConfig.builder().maxAttempts(1).build());
     assertThat(client.receive("q", 1, Duration.ofMillis(1))).isEmpty();
     client.enqueue("q", Message.of("one"));
     client.enqueue("q", Message.of("two"));
@@ -135,14 +139,14 @@ final class AdministrationTest {
     held.addAll(client.receiveAsync("q", 1, Duration.ofSeconds(20)).join());
     assertThat(held).extracting(Delivery::text).containsExactly("one", "two");
     Delivery one = held.get(0);
-    client.lease("q", one.id(), one.lease()).extend(Duration.ofMinutes(5)).join();
-    assertFails(Code.NOT_FOUND, client.lease("q", one.id(), held.get(1).lease()).ack());
-    client.lease("q", one.id(), "").ack().join();
+    client.leaseHandle("q", one.id(), one.leaseToken()).extend(Duration.ofMinutes(5)).join();
+    assertFails(Code.NOT_FOUND, client.leaseHandle("q", one.id(), held.get(1).leaseToken()).ack());
+    client.leaseHandle("q", one.id(), "").ack().join();
     assertFails(Code.NOT_FOUND, one.ack());
     held.get(1).release().join();
     Delivery again = client.receive("q", 1, Duration.ofSeconds(20)).get(0);
     assertThat(again.attempts()).isZero();
-    client.lease("q", again.id(), again.lease()).nack("no").join();
-    assertThat(client.peek("q.dlq", 1).get(0).text()).isEqualTo("two");
+    client.leaseHandle("q", again.id(), again.leaseToken()).nack("no").join();
+    assertThat(client.browse("q.dlq", 1).get(0).text()).isEqualTo("two");
   }
 }

@@ -3,6 +3,7 @@ package dev.sluice.client;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
+import dev.sluice.Limit;
 import dev.sluice.server.ListenConfig;
 import dev.sluice.server.ServerConfig;
 import dev.sluice.server.SluiceServer;
@@ -30,11 +31,13 @@ class ClientReadmeTest {
   private void aClient(int port) {
     try (SluiceClient client = SluiceClient.connect("localhost", port)) {
       client.createQueue("mail", QueueConfig.defaults());
-      Producer producer = client.producer("mail"); // sends in batches, reconnects, sends again
-      CompletableFuture<String> id = producer.send(Message.of("hello").withKey("tenant-a"));
+      Producer producer =
+          client.producer(
+              "mail", ProducerConfig.defaults()); // sends in batches, reconnects, sends again
+      CompletableFuture<String> id = producer.send(Message.of("hello").withFairnessKey("tenant-a"));
 
       MessageConsumer mail =
-          client.subscribe(
+          client.consume(
               "mail",
               100,
               4,
@@ -43,8 +46,8 @@ class ClientReadmeTest {
                 message.ack().join(); // an exception instead: tried again, in the end a dead letter
               });
 
-      client.setLimit(new Limit("provider", 5, 10)); // 5 a second, in bursts of 10
-      boolean go = client.tryAcquire("provider").granted();
+      client.setLimit("provider", new Limit.Rate(5, 10)); // 5 a second, in bursts of 10
+      boolean go = client.tryAcquire("provider");
       assertThat(go).isTrue();
       assertThat(id.join()).isNotEmpty();
       await().until(() -> client.queue("mail").depth() == 0);

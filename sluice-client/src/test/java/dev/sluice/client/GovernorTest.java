@@ -14,6 +14,7 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -54,22 +55,19 @@ final class GovernorTest {
 
   private Granted granted(TokenRequest request) {
     TokenDecision outcome = governor.request(request);
-    assertThat(outcome.granted()).as("%s", outcome).isTrue();
+    assertThat(outcome.isGranted()).as("%s", outcome).isTrue();
     return (Granted) outcome;
   }
 
   private GovernorStatus.Model model(String name) {
-    return governor.status().models().stream()
-        .filter(each -> each.model().equals(name))
-        .findAny()
-        .orElseThrow();
+    return Objects.requireNonNull(governor.status().models().get(name), name);
   }
 
   @Test
   void request_granted_isSettledOnce() {
     Granted granted = granted(TokenRequest.of("slow", 800).withTenant("acme"));
     assertThat(granted.model()).isEqualTo("slow");
-    assertThat(granted.priority()).isEqualTo("P1_user");
+    assertThat(granted.priorityClass()).isEqualTo("P1_user");
     assertThat(granted.tokens()).isEqualTo(800);
     assertThat(granted.requestedTokens()).isEqualTo(800);
     assertThat(granted.remaining()).isEqualTo(200);
@@ -89,8 +87,8 @@ final class GovernorTest {
 
   @Test
   void request_ofAClass_reservesLess_andExpectationsOfAFreshTenantDoNot() {
-    assertThat(granted(TokenRequest.of("scaled", 10_000).withPriority("P2_batch")))
-        .extracting(Granted::priority, Granted::tokens, Granted::requestedTokens)
+    assertThat(granted(TokenRequest.of("scaled", 10_000).withPriorityClass("P2_batch")))
+        .extracting(Granted::priorityClass, Granted::tokens, Granted::requestedTokens)
         .containsExactly("P2_batch", 4_000L, 10_000L);
     assertThat(granted(TokenRequest.of("slow", 900).withExpectedTokens(100)))
         .extracting(Granted::tokens, Granted::requestedTokens)
@@ -116,15 +114,16 @@ final class GovernorTest {
     Granted granted = granted(TokenRequest.of("slow", 1_000));
     assertThat(granted.remaining()).isZero();
     Queued queued = (Queued) governor.request(TokenRequest.of("slow", 120));
-    assertThat(queued.granted()).isFalse();
-    assertThat(queued.position()).isEqualTo(1);
+    assertThat(queued.isGranted()).isFalse();
+    assertThat(queued.queuePosition()).isEqualTo(1);
     assertThat(queued.tokens()).isEqualTo(120);
     assertThat(queued.binding()).isEqualTo(BudgetDimension.TOKENS);
     assertThat(queued.retryAfter()).isEqualTo(queued.eta());
     assertThat(queued.eta().orElseThrow())
         .isBetween(Duration.ofSeconds(60), Duration.ofSeconds(120));
-    Queued behind = (Queued) governor.request(TokenRequest.of("slow", 1).withPriority("P2_batch"));
-    assertThat(behind.position()).isEqualTo(2);
+    Queued behind =
+        (Queued) governor.request(TokenRequest.of("slow", 1).withPriorityClass("P2_batch"));
+    assertThat(behind.queuePosition()).isEqualTo(2);
     assertThat(governor.poll(queued.ticket())).isInstanceOf(Queued.class);
     assertThat(governor.pollAsync(queued.ticket(), Duration.ofMillis(5)).join())
         .isInstanceOf(Queued.class);
@@ -138,9 +137,8 @@ final class GovernorTest {
 
   @Test
   void refused_saysWhy() {
-    TokenDecision.Denied never =
-        (TokenDecision.Denied) governor.request(TokenRequest.of("slow", 1_001));
-    assertThat(never.reason()).isEqualTo(Reason.EXCEEDS_CAPACITY);
+    TokenDecision.Impossible never =
+        (TokenDecision.Impossible) governor.request(TokenRequest.of("slow", 1_001));
     assertThat(never.message()).contains("1001", "1000");
     assertThat(never.remaining()).isEqualTo(1_000);
     granted(TokenRequest.of("one", 1));
@@ -148,7 +146,7 @@ final class GovernorTest {
       assertThat(governor.request(TokenRequest.of("one", 1))).isInstanceOf(Queued.class);
     }
     TokenDecision.Denied full = (TokenDecision.Denied) governor.request(TokenRequest.of("one", 1));
-    assertThat(full.reason()).isEqualTo(Reason.LINE_FULL);
+    assertThat(full.reason()).isEqualTo(Reason.TOO_MANY_WAITERS);
   }
 
   @Test
@@ -157,33 +155,33 @@ final class GovernorTest {
         .contains("nobody");
     assertFails(
             Code.INVALID_ARGUMENT,
-            () -> governor.request(TokenRequest.of("slow", 1).withPriority("P9")))
+            () -> governor.request(TokenRequest.of("slow", 1).withPriorityClass("P9")))
         .contains("P9");
     assertFails(Code.INVALID_ARGUMENT, () -> governor.settle("r", -1)).contains("-1");
     assertFails(Code.NOT_FOUND, () -> governor.poll("nothing"));
     assertThatThrownBy(() -> TokenRequest.of("slow", 0))
         .isInstanceOf(IllegalArgumentException.class)
         .hasMessage("tokens must be positive: 0");
-    assertThatThrownBy(() -> TokenRequest.of("slow", 1).withDeadline(Duration.ZERO))
+    assertThatThrownBy(() -> TokenRequest.of("slow", 1).withMaxWait(Duration.ZERO))
         .hasMessage("deadline in milliseconds must be positive: 0");
   }
 
   @Test
   void explain_saysWhatWouldHappenAndTakesNothing() {
     TokenExplanation now = governor.explain(TokenRequest.of("slow", 600));
-    assertThat(now.verdict()).isEqualTo(TokenExplanation.Outcome.GRANTED);
-    assertThat(now.position()).isZero();
+    assertThat(now.outcome()).isEqualTo(TokenExplanation.Outcome.GRANTED);
+    assertThat(now.queuePosition()).isZero();
     assertThat(model("slow").available()).isEqualTo(1_000);
     granted(TokenRequest.of("slow", 600));
     TokenExplanation later = governor.explain(TokenRequest.of("slow", 600));
-    assertThat(later.verdict()).isEqualTo(TokenExplanation.Outcome.QUEUED);
+    assertThat(later.outcome()).isEqualTo(TokenExplanation.Outcome.QUEUED);
     assertThat(later.binding()).isEqualTo(BudgetDimension.TOKENS);
-    assertThat(later.position()).isEqualTo(1);
+    assertThat(later.queuePosition()).isEqualTo(1);
     assertThat(later.eta().orElseThrow())
         .isBetween(Duration.ofSeconds(100), Duration.ofSeconds(200));
     assertThat(later.message()).isNotBlank();
     TokenExplanation.DimensionStatus tokens =
-        later.parts().stream()
+        later.dimensions().stream()
             .filter(part -> part.dimension() == BudgetDimension.TOKENS)
             .findAny()
             .orElseThrow();
@@ -196,12 +194,12 @@ final class GovernorTest {
     assertThat(unknown.binding()).isEqualTo(BudgetDimension.CONCURRENCY);
     assertThat(unknown.retryAfter()).isEmpty();
     assertThat(unknown.eta()).isEmpty();
-    assertThat(unknown.parts())
+    assertThat(unknown.dimensions())
         .filteredOn(part -> part.dimension() == BudgetDimension.CONCURRENCY)
         .singleElement()
         .satisfies(part -> assertThat(part.retryAfter()).isEmpty());
     TokenExplanation never = governor.explain(TokenRequest.of("slow", 2_000));
-    assertThat(never.verdict()).isEqualTo(TokenExplanation.Outcome.REFUSED);
+    assertThat(never.outcome()).isEqualTo(TokenExplanation.Outcome.DENIED);
     assertThat(never.eta()).isEmpty();
   }
 
@@ -219,10 +217,8 @@ final class GovernorTest {
     granted(TokenRequest.of("slow", 900));
     governor.request(TokenRequest.of("slow", 900));
     GovernorStatus status = governor.status();
-    assertThat(status.models())
-        .extracting(GovernorStatus.Model::model)
-        .containsExactly("slow", "one", "scaled");
-    GovernorStatus.Model slow = status.models().get(0);
+    assertThat(status.models().keySet()).containsExactly("slow", "one", "scaled");
+    GovernorStatus.Model slow = Objects.requireNonNull(status.models().get("slow"));
     assertThat(slow.capacity()).isEqualTo(1_000);
     assertThat(slow.available()).isBetween(100L, 200L);
     assertThat(slow.utilizationPct()).matches("[89][0-9]\\.[0-9]{2}");

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
+import dev.sluice.Limit;
 import dev.sluice.client.SluiceClientException.Code;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -36,24 +37,32 @@ final class LimitsTest {
 
   @Test
   void limits_setListRemove() {
-    at.client.setLimit(new Limit("mail", 5, 10));
-    at.client.setLimit(new Limit("tenant:*", 1, 2));
+    at.client.setLimit("mail", new Limit.Rate(5, 10));
+    at.client.setLimit("tenant:*", new Limit.Rate(1, 2));
     assertThat(at.client.limits())
-        .containsExactly(new Limit("mail", 5, 10), new Limit("tenant:*", 1, 2));
+        .containsExactly(
+            Map.entry("mail", new Limit.Rate(5, 10)), Map.entry("tenant:*", new Limit.Rate(1, 2)));
     at.client.removeLimit("mail");
-    assertThat(at.client.limits()).containsExactly(new Limit("tenant:*", 1, 2));
+    assertThat(at.client.limits()).containsExactly(Map.entry("tenant:*", new Limit.Rate(1, 2)));
     assertFails(Code.NOT_FOUND, () -> at.client.removeLimit("mail")).contains("mail");
-    assertFails(Code.INVALID_ARGUMENT, () -> at.client.setLimit(new Limit("mail", -1, 10)))
-        .contains("-1");
+    assertFails(Code.INVALID_ARGUMENT, () -> at.client.setLimit("", new Limit.Rate(1, 10)));
+    assertThatThrownBy(() -> at.client.setLimit("mail", Limit.per(1, Duration.ofNanos(-1))))
+        .isInstanceOf(IllegalArgumentException.class);
+    assertThatThrownBy(() -> at.client.setLimit("mail", new Limit.Manual(5)))
+        .isInstanceOf(IllegalArgumentException.class)
+        .hasMessageContaining("must refill evenly");
+    at.client.setLimit("mail", Limit.per(30, Duration.ofMinutes(1)));
+    assertThat(at.client.limits()).containsEntry("mail", new Limit.Rate(0.5, 30));
   }
 
   @Test
   void tryAcquire_untilNothingIsLeft_isDenied() {
-    at.client.setLimit(new Limit("k", 0.01, 2));
-    assertThat(at.client.tryAcquire("k").granted()).isTrue();
-    assertThat(at.client.tryAcquire("k").granted()).isTrue();
-    LimitDecision third = at.client.tryAcquire("k");
-    assertThat(third.granted()).isFalse();
+    at.client.setLimit("k", new Limit.Rate(0.01, 2));
+    assertThat(at.client.tryAcquire("k")).isTrue();
+    assertThat(at.client.tryAcquire("k")).isTrue();
+    assertThat(at.client.tryAcquire("k")).isFalse();
+    LimitDecision third = at.client.decide(Map.of("k", 1L));
+    assertThat(third.isGranted()).isFalse();
     assertThat(third).isInstanceOf(LimitDecision.Denied.class);
     LimitDecision.Denied denied = (LimitDecision.Denied) third;
     assertThat(denied.bindingKey()).isEqualTo("k");
@@ -62,34 +71,34 @@ final class LimitsTest {
 
   @Test
   void decide_moreThanTheBurst_isImpossibleAndTakesNothing() {
-    at.client.setLimit(new Limit("a", 0.01, 2));
-    at.client.setLimit(new Limit("b", 0.01, 5));
-    assertThat(at.client.decide(Map.of("a", 3L, "b", 5L)).join())
+    at.client.setLimit("a", new Limit.Rate(0.01, 2));
+    at.client.setLimit("b", new Limit.Rate(0.01, 5));
+    assertThat(at.client.decide(Map.of("a", 3L, "b", 5L)))
         .isEqualTo(new LimitDecision.Impossible("a", 2));
-    assertThat(at.client.decide(Map.of("b", 5L)).join().granted()).isTrue();
+    assertThat(at.client.decide(Map.of("b", 5L)).isGranted()).isTrue();
   }
 
   @Test
-  void preview_takesNothing() {
-    at.client.setLimit(new Limit("k", 0.01, 1));
-    assertThat(at.client.preview(Map.of("k", 1L)).join().granted()).isTrue();
-    assertThat(at.client.preview(Map.of("k", 1L)).join().granted()).isTrue();
-    assertThat(at.client.tryAcquire("k").granted()).isTrue();
-    assertThat(at.client.preview(Map.of("k", 1L)).join().granted()).isFalse();
+  void peek_takesNothing() {
+    at.client.setLimit("k", new Limit.Rate(0.01, 1));
+    assertThat(at.client.peek(Map.of("k", 1L)).isGranted()).isTrue();
+    assertThat(at.client.peekAsync(Map.of("k", 1L)).join().isGranted()).isTrue();
+    assertThat(at.client.tryAcquire("k")).isTrue();
+    assertThat(at.client.peekAsync(Map.of("k", 1L)).join().isGranted()).isFalse();
   }
 
   @Test
   void decide_badRequests_failAloneInTheirBatch() {
-    at.client.setLimit(new Limit("k", 0.01, 1_000));
+    at.client.setLimit("k", new Limit.Rate(0.01, 1_000));
     List<CompletableFuture<LimitDecision>> good = new ArrayList<>();
     List<CompletableFuture<LimitDecision>> unknown = new ArrayList<>();
     for (int i = 0; i < 300; i++) {
-      good.add(at.client.decide(Map.of("k", 1L)));
-      unknown.add(at.client.decide(Map.of("nobody", 1L)));
+      good.add(at.client.decideAsync(Map.of("k", 1L)));
+      unknown.add(at.client.decideAsync(Map.of("nobody", 1L)));
     }
-    good.forEach(each -> assertThat(each.join().granted()).isTrue());
+    good.forEach(each -> assertThat(each.join().isGranted()).isTrue());
     unknown.forEach(each -> assertFails(Code.NOT_FOUND, each).contains("nobody"));
-    assertFails(Code.INVALID_ARGUMENT, at.client.decide(Map.of()));
+    assertFails(Code.INVALID_ARGUMENT, at.client.decideAsync(Map.of()));
     assertThatThrownBy(() -> at.client.decide(Map.of("k", 0L)))
         .isInstanceOf(IllegalArgumentException.class)
         .hasMessage("tokens must be positive: key=k, tokens=0");
@@ -97,7 +106,7 @@ final class LimitsTest {
 
   @Test
   void decide_manyThreads_grantsExactlyTheBurst() throws Exception {
-    at.client.setLimit(new Limit("k", 0.001, 1_000));
+    at.client.setLimit("k", new Limit.Rate(0.001, 1_000));
     List<CompletableFuture<LimitDecision>> answers = new ArrayList<>();
     List<Thread> threads =
         IntStream.range(0, 8)
@@ -106,7 +115,7 @@ final class LimitsTest {
                     new Thread(
                         () -> {
                           for (int n = 0; n < 500; n++) {
-                            var answer = at.client.decide(Map.of("k", 1L));
+                            var answer = at.client.decideAsync(Map.of("k", 1L));
                             synchronized (answers) {
                               answers.add(answer);
                             }
@@ -118,21 +127,19 @@ final class LimitsTest {
       thread.join();
     }
     assertThat(answers).hasSize(4_000);
-    assertThat(answers.stream().filter(each -> each.join().granted())).hasSize(1_000);
+    assertThat(answers.stream().filter(each -> each.join().isGranted())).hasSize(1_000);
   }
 
   @Test
   void decide_connectionLost_failsAndWorksAgainWhenItIsBack() throws Exception {
-    at.client.setLimit(new Limit("k", 0.001, 1_000));
+    at.client.setLimit("k", new Limit.Rate(0.001, 1_000));
     try (Wire wire = new Wire(at.server.grpcPort());
         SluiceClient client = SluiceClient.connect("127.0.0.1", wire.port())) {
-      assertThat(client.tryAcquire("k").granted()).isTrue();
+      assertThat(client.tryAcquire("k")).isTrue();
       wire.takeDown();
       await().untilAsserted(() -> assertFails(Code.UNAVAILABLE, () -> client.tryAcquire("k")));
       wire.mend();
-      await()
-          .ignoreExceptions()
-          .untilAsserted(() -> assertThat(client.tryAcquire("k").granted()).isTrue());
+      await().ignoreExceptions().untilAsserted(() -> assertThat(client.tryAcquire("k")).isTrue());
     }
   }
 }

@@ -32,7 +32,7 @@ final class ProducerTest {
   @BeforeEach
   void start() throws Exception {
     at = new TestServer(dir);
-    at.client.createQueue("q", QueueConfig.defaults().withDedupeWindow(Duration.ofMinutes(10)));
+    at.client.createQueue("q", QueueConfig.builder().dedupeWindow(Duration.ofMinutes(10)).build());
   }
 
   @AfterEach
@@ -45,7 +45,7 @@ final class ProducerTest {
     int threads = 8;
     int each = 500;
     List<CompletableFuture<String>> answers = new ArrayList<>();
-    try (Producer producer = at.client.producer("q")) {
+    try (Producer producer = at.client.producer("q", ProducerConfig.defaults())) {
       List<Thread> senders =
           IntStream.range(0, threads)
               .mapToObj(
@@ -83,7 +83,7 @@ final class ProducerTest {
 
   private List<Delivery> takeAll(int count) {
     List<Delivery> all = new ArrayList<>();
-    try (MessageConsumer subscription = at.client.subscribe("q", count)) {
+    try (MessageConsumer subscription = at.client.consume("q", count)) {
       while (all.size() < count) {
         List<Delivery> some = subscription.poll(1_000, Duration.ofSeconds(20));
         assertThat(some).as("after %d", all.size()).isNotEmpty();
@@ -97,7 +97,7 @@ final class ProducerTest {
   void send_badOneAmongGoodOnes_failsAlone() throws Exception {
     List<CompletableFuture<String>> good = new ArrayList<>();
     List<CompletableFuture<String>> bad = new ArrayList<>();
-    try (Producer producer = at.client.producer("q")) {
+    try (Producer producer = at.client.producer("q", ProducerConfig.defaults())) {
       for (int i = 0; i < 2_000; i++) {
         Message message = Message.of("m" + i);
         if (i % 500 == 250) {
@@ -114,7 +114,7 @@ final class ProducerTest {
 
   @Test
   void send_tooLarge_isRefusedAndNamesTheLimit() {
-    try (Producer producer = at.client.producer("q")) {
+    try (Producer producer = at.client.producer("q", ProducerConfig.defaults())) {
       assertFails(Code.INVALID_ARGUMENT, producer.send(Message.of(new byte[16 << 20])))
           .contains("at most 16777216 bytes");
       assertThat(producer.send(Message.of(new byte[16_000_000])))
@@ -128,7 +128,7 @@ final class ProducerTest {
             SluiceClient.builder("127.0.0.1", at.server.grpcPort())
                 .maxMessageBytes(64 << 20)
                 .build();
-        Producer producer = client.producer("q")) {
+        Producer producer = client.producer("q", ProducerConfig.defaults())) {
       assertFails(Code.RESOURCE_EXHAUSTED, producer.send(Message.of(new byte[32 << 20])));
       assertThat(producer.send(Message.of("small"))).succeedsWithin(Duration.ofSeconds(20));
     }
@@ -136,16 +136,16 @@ final class ProducerTest {
 
   @Test
   void send_unknownQueue_fails() {
-    try (Producer producer = at.client.producer("missing")) {
+    try (Producer producer = at.client.producer("missing", ProducerConfig.defaults())) {
       assertFails(Code.NOT_FOUND, producer.send(Message.of("x"))).contains("missing");
     }
   }
 
   @Test
   void send_queueFull_failsForThoseThatDoNotFit() {
-    at.client.createQueue("small", QueueConfig.defaults().withMaxDepth(10));
+    at.client.createQueue("small", QueueConfig.builder().maxDepth(10).build());
     List<CompletableFuture<String>> answers = new ArrayList<>();
-    try (Producer producer = at.client.producer("small")) {
+    try (Producer producer = at.client.producer("small", ProducerConfig.defaults())) {
       for (int i = 0; i < 100; i++) {
         answers.add(producer.send(Message.of("x")));
       }
@@ -214,7 +214,7 @@ final class ProducerTest {
     try (Wire wire = new Wire(at.server.grpcPort());
         SluiceClient client = brief(wire.port())) {
       wire.takeDown();
-      Producer producer = client.producer("q");
+      Producer producer = client.producer("q", ProducerConfig.defaults());
       var held = producer.send(Message.of("1"));
       producer.close();
       producer.close();

@@ -3,6 +3,7 @@ package dev.sluice.client;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
+import dev.sluice.Limit;
 import dev.sluice.server.SluiceServer;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -34,11 +35,11 @@ final class RestartTest {
     int port = first.grpcPort();
     SluiceServer second = null;
     try (SluiceClient client = SluiceClient.connect("127.0.0.1", port)) {
-      client.createQueue("q", QueueConfig.defaults().withLease(Duration.ofSeconds(2)));
-      client.setLimit(new Limit("k", 1, 1_000));
-      assertThat(client.tryAcquire("k").granted()).isTrue();
-      client.subscribe("q", 50, 2, this::take);
-      List<Thread> senders = startSenders(client.producer("q"));
+      client.createQueue("q", QueueConfig.builder().leaseTimeout(Duration.ofSeconds(2)).build());
+      client.setLimit("k", new Limit.Rate(1, 1_000));
+      assertThat(client.tryAcquire("k")).isTrue();
+      client.consume("q", 50, 2, this::take);
+      List<Thread> senders = startSenders(client.producer("q", ProducerConfig.defaults()));
       await().until(() -> confirmed.size() >= MORE && delivered.size() >= MORE);
       first.close();
       int before = confirmed.size();
@@ -51,7 +52,7 @@ final class RestartTest {
       await().atMost(Duration.ofSeconds(20)).until(() -> client.queue("q").depth() == 0);
       assertThat(delivered).containsAll(confirmed.keySet());
       // The limit is still there, and begins empty.
-      await().until(() -> client.tryAcquire("k").granted());
+      await().until(() -> client.tryAcquire("k"));
     } finally {
       if (second != null) {
         second.close();

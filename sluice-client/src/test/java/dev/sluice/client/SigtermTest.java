@@ -47,9 +47,9 @@ final class SigtermTest {
             SluiceClient.builder("127.0.0.1", server.port)
                 .callTimeout(Duration.ofSeconds(20))
                 .build()) {
-      client.createQueue("q", QueueConfig.defaults().withLease(Duration.ofSeconds(5)));
-      client.subscribe("q", 20, 2, this::take);
-      senders = send(client.producer("q"));
+      client.createQueue("q", QueueConfig.builder().leaseTimeout(Duration.ofSeconds(5)).build());
+      client.consume("q", 20, 2, this::take);
+      senders = send(client.producer("q", ProducerConfig.defaults()));
       await()
           .atMost(Duration.ofMinutes(1))
           .until(() -> acked.size() >= ENOUGH && confirmed.size() > acked.size());
@@ -64,7 +64,7 @@ final class SigtermTest {
     Set<String> left = new HashSet<>();
     try (SluiceServer server = TestServer.start(dir, 0);
         SluiceClient client = SluiceClient.connect("127.0.0.1", server.grpcPort())) {
-      client.subscribe(
+      client.consume(
           "q",
           1_000,
           1,

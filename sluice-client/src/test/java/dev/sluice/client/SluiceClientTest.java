@@ -43,25 +43,27 @@ final class SluiceClientTest {
   @Test
   void queues_createUpdateListDelete() {
     QueueConfig settings =
-        QueueConfig.defaults()
-            .withLease(Duration.ofSeconds(7))
-            .withDurability(QueueConfig.Durability.OS)
-            .withMaxAttempts(4)
-            .withRetryDelay(Duration.ofMillis(20))
-            .withMaxRetryDelay(Duration.ofMillis(50))
-            .withStrictOrder(true)
-            .withMaxDepth(100)
-            .withMaxDepthPerKey(10)
-            .withMaxInFlightPerKey(3)
-            .withTimeToLive(Duration.ofHours(1))
-            .withDedupeWindow(Duration.ofMinutes(1))
-            .withOnEnqueue("function on_enqueue(msg) return { fairness_key = 'a' } end");
+        QueueConfig.builder()
+            .leaseTimeout(Duration.ofSeconds(7))
+            .durability(QueueConfig.Durability.OS)
+            .maxAttempts(4)
+            .retryDelay(Duration.ofMillis(20))
+            .maxRetryDelay(Duration.ofMillis(50))
+            .strictOrder(true)
+            .maxDepth(100)
+            .maxDepthPerKey(10)
+            .maxInFlightPerKey(3)
+            .timeToLive(Duration.ofHours(1))
+            .dedupeWindow(Duration.ofMinutes(1))
+            .onEnqueue("function on_enqueue(msg) return { fairness_key = 'a' } end")
+            .build();
     at.client.createQueue("q", settings);
-    assertThat(at.client.queue("q").settings()).isEqualTo(settings);
+    assertThat(at.client.queue("q").config()).isEqualTo(settings);
     assertFails(Code.ALREADY_EXISTS, () -> at.client.createQueue("q", settings)).contains("q");
-    QueueConfig other = settings.withLease(Duration.ofSeconds(9)).withOnEnqueue("");
-    at.client.updateQueue("q", other);
-    assertThat(at.client.queue("q").settings()).isEqualTo(other);
+    QueueConfig other =
+        settings.toBuilder().leaseTimeout(Duration.ofSeconds(9)).onEnqueue("").build();
+    at.client.replaceQueue("q", other);
+    assertThat(at.client.queue("q").config()).isEqualTo(other);
     assertThat(at.client.queues()).extracting(QueueSummary::name).containsExactly("q", "q.dlq");
     at.client.deleteQueue("q");
     assertFails(Code.NOT_FOUND, () -> at.client.queue("q")).contains("q");
@@ -69,26 +71,26 @@ final class SluiceClientTest {
 
   @Test
   void changeQueue_changesWhatIsGiven_andNothingOfWhatOthersHaveChanged() {
-    at.client.createQueue("q", QueueConfig.defaults().withMaxDepth(100).withStrictOrder(true));
+    at.client.createQueue("q", QueueConfig.builder().maxDepth(100).strictOrder(true).build());
     QueueStatus before = at.client.queue("q");
-    assertThat(before.settings().maxAttempts()).hasValue(10);
-    assertThat(before.settings().retryDelay()).contains(Duration.ofSeconds(1));
+    assertThat(before.config().maxAttempts()).hasValue(10);
+    assertThat(before.config().retryDelay()).contains(Duration.ofSeconds(1));
     String revision =
-        at.client.changeQueue(
+        at.client.updateQueue(
             "q",
-            QueueConfig.defaults().withMaxAttempts(0).withStrictOrder(false),
+            QueueConfig.builder().maxAttempts(0).strictOrder(false).build(),
             before.revision());
     QueueStatus after = at.client.queue("q");
     assertThat(after.revision()).isEqualTo(revision).isNotEqualTo(before.revision());
-    assertThat(after.settings())
-        .isEqualTo(before.settings().withMaxAttempts(0).withStrictOrder(false));
-    QueueConfig late = QueueConfig.defaults().withMaxDepth(1);
-    assertFails(Code.FAILED_PRECONDITION, () -> at.client.changeQueue("q", late, before.revision()))
+    assertThat(after.config())
+        .isEqualTo(before.config().toBuilder().maxAttempts(0).strictOrder(false).build());
+    QueueConfig late = QueueConfig.builder().maxDepth(1).build();
+    assertFails(Code.FAILED_PRECONDITION, () -> at.client.updateQueue("q", late, before.revision()))
         .contains("revision=" + revision, "expected=" + before.revision());
     assertThat(at.client.queue("q")).isEqualTo(after);
-    at.client.changeQueue("q", late);
-    assertThat(at.client.queue("q").settings().maxDepth()).isEqualTo(1);
-    assertThatThrownBy(() -> at.client.changeQueue("q", QueueConfig.defaults()))
+    at.client.updateQueue("q", late, "");
+    assertThat(at.client.queue("q").config().maxDepth()).isEqualTo(1);
+    assertThatThrownBy(() -> at.client.updateQueue("q", QueueConfig.defaults(), ""))
         .isInstanceOf(IllegalArgumentException.class)
         .hasMessageStartingWith("changes must name at least one setting");
   }
@@ -106,13 +108,14 @@ final class SluiceClientTest {
     assertFails(
             Code.INVALID_ARGUMENT,
             () ->
-                at.client.createQueue("q", QueueConfig.defaults().withLease(Duration.ofMillis(5))))
+                at.client.createQueue(
+                    "q", QueueConfig.builder().leaseTimeout(Duration.ofMillis(5)).build()))
         .contains("lease");
     assertFails(Code.INVALID_ARGUMENT, () -> at.client.createQueue("", QueueConfig.defaults()));
     assertFails(
         Code.INVALID_ARGUMENT,
-        () -> at.client.createQueue("q", QueueConfig.defaults().withOnEnqueue("not lua")));
-    assertThatThrownBy(() -> at.client.peek("q", 0))
+        () -> at.client.createQueue("q", QueueConfig.builder().onEnqueue("not lua").build()));
+    assertThatThrownBy(() -> at.client.browse("q", 0))
         .isInstanceOf(IllegalArgumentException.class)
         .hasMessage("maxMessages must be positive: maxMessages=0");
     assertThatThrownBy(() -> Message.of("x").withWeight(0))
@@ -123,22 +126,22 @@ final class SluiceClientTest {
   @Test
   void enqueue_peekPurge() {
     at.client.createQueue("q", QueueConfig.defaults());
-    String id = at.client.enqueue("q", Message.of("one").withKey("k").withHeader("a", "b"));
+    String id = at.client.enqueue("q", Message.of("one").withFairnessKey("k").withHeader("a", "b"));
     List<String> more =
-        at.client.enqueueAsync("q", List.of(Message.of("two"), Message.of("three"))).join();
+        at.client.enqueueAllAsync("q", List.of(Message.of("two"), Message.of("three"))).join();
     assertThat(more).hasSize(2).doesNotContain(id);
-    assertThat(at.client.queue("q").keys())
-        .extracting(QueueStatus.FairnessKeyStats::key)
+    assertThat(at.client.queue("q").fairnessKeys())
+        .extracting(QueueStatus.FairnessKeyStats::fairnessKey)
         .containsExactlyInAnyOrder("k", "default");
     QueueTotals totals = new QueueTotals(3, 0, 0, 0, 0);
     assertThat(at.client.queue("q").totals()).isEqualTo(totals);
     assertThat(at.client.queues().get(0).totals()).isEqualTo(totals);
-    StoredMessage first = at.client.peek("q", 1).get(0);
+    StoredMessage first = at.client.browse("q", 1).get(0);
     assertThat(first.id()).isEqualTo(id);
     assertThat(first.text()).isEqualTo("one");
-    assertThat(first.key()).isEqualTo("k");
+    assertThat(first.fairnessKey()).isEqualTo("k");
     assertThat(first.headers()).containsEntry("a", "b");
-    assertThat(at.client.peek("q", 10)).hasSize(3);
+    assertThat(at.client.browse("q", 10)).hasSize(3);
     assertThat(at.client.purgeQueue("q")).isEqualTo(3);
     assertThat(at.client.queue("q").depth()).isZero();
   }
@@ -162,7 +165,7 @@ final class SluiceClientTest {
     at.client.createQueue("q", QueueConfig.defaults());
     assertFails(
         Code.INVALID_ARGUMENT,
-        at.client.enqueueAsync(
+        at.client.enqueueAllAsync(
             "q", List.of(Message.of("good"), Message.of("bad").withDelay(Duration.ofMillis(-1)))));
     assertThat(at.client.queue("q").depth()).isZero();
     assertFails(Code.NOT_FOUND, () -> at.client.enqueue("none", Message.of("x")));
@@ -170,12 +173,12 @@ final class SluiceClientTest {
 
   @Test
   void redrive_movesDeadLettersBack() {
-    at.client.createQueue("q", QueueConfig.defaults().withMaxAttempts(1));
+    at.client.createQueue("q", QueueConfig.builder().maxAttempts(1).build());
     at.client.enqueue("q", Message.of("x"));
-    try (MessageConsumer subscription = at.client.subscribe("q")) {
+    try (MessageConsumer subscription = at.client.consume("q", 256)) {
       subscription.poll(1, Duration.ofSeconds(20)).get(0).nack("no").join();
     }
-    StoredMessage dead = at.client.peek("q.dlq", 1).get(0);
+    StoredMessage dead = at.client.browse("q.dlq", 1).get(0);
     assertThat(dead.deadLetter().orElseThrow().error()).isEqualTo("no");
     assertThat(at.client.redrive("q.dlq", 0, false)).isEqualTo(1);
     assertThat(at.client.queue("q").depth()).isEqualTo(1);
@@ -213,10 +216,10 @@ final class SluiceClientTest {
         SluiceClient.builder("127.0.0.1", keeper.getPort()).apiKey("secret").build()) {
       assertFails(Code.UNAUTHENTICATED, client::queues).isEqualTo("no such key");
       assertThat(seen.join()).isEqualTo("Bearer secret");
-      Producer producer = client.producer("q");
+      Producer producer = client.producer("q", ProducerConfig.defaults());
       assertFails(Code.UNAUTHENTICATED, producer.send(Message.of("x")));
       assertFails(Code.UNAUTHENTICATED, producer.send(Message.of("y")));
-      MessageConsumer subscription = client.subscribe("q");
+      MessageConsumer subscription = client.consume("q", 256);
       assertFails(Code.UNAUTHENTICATED, subscription.ended());
     } finally {
       keeper.shutdownNow();
@@ -267,8 +270,8 @@ final class SluiceClientTest {
   void close_endsProducersAndSubscriptions() {
     at.client.createQueue("q", QueueConfig.defaults());
     SluiceClient client = SluiceClient.connect("127.0.0.1", at.server.grpcPort());
-    Producer producer = client.producer("q");
-    MessageConsumer subscription = client.subscribe("q");
+    Producer producer = client.producer("q", ProducerConfig.defaults());
+    MessageConsumer subscription = client.consume("q", 256);
     CompletableFuture<String> sent = producer.send(Message.of("x"));
     client.close();
     client.close();

@@ -2,6 +2,7 @@ package dev.sluice.client;
 
 import static org.awaitility.Awaitility.await;
 
+import dev.sluice.Limit;
 import java.io.IOException;
 import java.net.HttpURLConnection;
 import java.net.URI;
@@ -47,11 +48,11 @@ final class SoakLoad implements AutoCloseable {
   SoakLoad(ServerProcess server) {
     this.server = server;
     client = SluiceClient.connect("127.0.0.1", server.port);
-    client.setLimit(new Limit("rate", 1_000_000, 1_000_000));
-    client.setLimit(new Limit("each:*", 1_000, 1_000));
-    client.createQueue(QUEUE, QueueConfig.defaults().withMaxAttempts(3));
-    client.subscribe(QUEUE, 200, 4, this::handle);
-    producer = client.producer(QUEUE);
+    client.setLimit("rate", new Limit.Rate(1_000_000, 1_000_000));
+    client.setLimit("each:*", new Limit.Rate(1_000, 1_000));
+    client.createQueue(QUEUE, QueueConfig.builder().maxAttempts(3).build());
+    client.consume(QUEUE, 200, 4, this::handle);
+    producer = client.producer(QUEUE, ProducerConfig.defaults());
   }
 
   /** Loads the server for so long, then waits until it has no message left. */
@@ -123,8 +124,8 @@ final class SoakLoad implements AutoCloseable {
     int number = next.getAndIncrement();
     Message message =
         Message.of(number + ":" + "x".repeat(number % 1_000))
-            .withKey("key" + number % 97)
-            .withThrottle("rate", 1);
+            .withFairnessKey("key" + number % 97)
+            .withThrottleKey("rate", 1);
     if (number % 20 == 0) {
       message = message.withDelay(Duration.ofMillis(200));
     }
@@ -156,7 +157,7 @@ final class SoakLoad implements AutoCloseable {
   }
 
   private void decide() {
-    client.decide(Map.of("rate", 1L, "each:" + next.get() % 1_000, 1L)).join();
+    client.decideAsync(Map.of("rate", 1L, "each:" + next.get() % 1_000, 1L)).join();
   }
 
   private void reserve() {

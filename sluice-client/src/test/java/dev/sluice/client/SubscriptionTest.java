@@ -37,7 +37,7 @@ final class SubscriptionTest {
   void start() throws Exception {
     at = new TestServer(dir);
     at.client.createQueue(
-        "q", QueueConfig.defaults().withMaxAttempts(3).withRetryDelay(Duration.ofMillis(10)));
+        "q", QueueConfig.builder().maxAttempts(3).retryDelay(Duration.ofMillis(10)).build());
   }
 
   @AfterEach
@@ -47,7 +47,7 @@ final class SubscriptionTest {
 
   private void enqueue(int count) {
     at.client
-        .enqueueAsync("q", IntStream.range(0, count).mapToObj(i -> Message.of("m" + i)).toList())
+        .enqueueAllAsync("q", IntStream.range(0, count).mapToObj(i -> Message.of("m" + i)).toList())
         .join();
   }
 
@@ -61,13 +61,13 @@ final class SubscriptionTest {
   void poll_hasWhatWasSent() {
     String id =
         at.client.enqueue(
-            "q", Message.of("hello").withKey("tenant").withWeight(3).withHeader("h", "v"));
-    try (MessageConsumer subscription = at.client.subscribe("q")) {
+            "q", Message.of("hello").withFairnessKey("tenant").withWeight(3).withHeader("h", "v"));
+    try (MessageConsumer subscription = at.client.consume("q", 256)) {
       Delivery message = next(subscription);
       assertThat(message.id()).isEqualTo(id);
       assertThat(message.text()).isEqualTo("hello");
       assertThat(message.payload()).isEqualTo("hello".getBytes(StandardCharsets.UTF_8));
-      assertThat(message.key()).isEqualTo("tenant");
+      assertThat(message.fairnessKey()).isEqualTo("tenant");
       assertThat(message.weight()).isEqualTo(3);
       assertThat(message.headers()).containsEntry("h", "v");
       assertThat(message.attempts()).isZero();
@@ -81,7 +81,7 @@ final class SubscriptionTest {
 
   @Test
   void poll_nothingThere_isEmptyInTime() {
-    try (MessageConsumer subscription = at.client.subscribe("q")) {
+    try (MessageConsumer subscription = at.client.consume("q", 256)) {
       assertThat(subscription.poll(10, Duration.ofMillis(20))).isEmpty();
     }
   }
@@ -89,8 +89,8 @@ final class SubscriptionTest {
   @Test
   void nack_comesAgainAndBecomesADeadLetter() {
     at.client.enqueue("q", Message.of("x"));
-    try (MessageConsumer subscription = at.client.subscribe("q");
-        MessageConsumer dead = at.client.subscribe("q.dlq")) {
+    try (MessageConsumer subscription = at.client.consume("q", 256);
+        MessageConsumer dead = at.client.consume("q.dlq", 256)) {
       for (int attempt = 0; attempt < 3; attempt++) {
         Delivery message = next(subscription);
         assertThat(message.attempts()).isEqualTo(attempt);
@@ -106,7 +106,7 @@ final class SubscriptionTest {
   @Test
   void release_comesAgainWithoutAnAttempt() {
     at.client.enqueue("q", Message.of("x"));
-    try (MessageConsumer subscription = at.client.subscribe("q")) {
+    try (MessageConsumer subscription = at.client.consume("q", 256)) {
       assertThat(next(subscription).release()).succeedsWithin(LONG);
       assertThat(next(subscription).attempts()).isZero();
     }
@@ -115,7 +115,7 @@ final class SubscriptionTest {
   @Test
   void extend_badTime_isRefusedAndTheLeaseStays() {
     at.client.enqueue("q", Message.of("x"));
-    try (MessageConsumer subscription = at.client.subscribe("q")) {
+    try (MessageConsumer subscription = at.client.consume("q", 256)) {
       Delivery message = next(subscription);
       assertThat(message.extend(Duration.ofMinutes(1))).succeedsWithin(LONG);
       assertFails(Code.INVALID_ARGUMENT, message.extend(Duration.ofMillis(-5))).contains("-");
@@ -127,7 +127,7 @@ final class SubscriptionTest {
   void settle_many_areAllAnswered() {
     enqueue(5_000);
     List<CompletableFuture<Void>> answers = new ArrayList<>();
-    try (MessageConsumer subscription = at.client.subscribe("q", 300)) {
+    try (MessageConsumer subscription = at.client.consume("q", 300)) {
       while (answers.size() < 5_000) {
         for (Delivery message : subscription.poll(100, LONG)) {
           answers.add(message.ack());
@@ -145,7 +145,7 @@ final class SubscriptionTest {
     at.client.enqueue("q", Message.of("x"));
     CountDownLatch acked = new CountDownLatch(1);
     try (MessageConsumer subscription =
-        at.client.subscribe(
+        at.client.consume(
             "q",
             10,
             1,
@@ -166,7 +166,7 @@ final class SubscriptionTest {
     CountDownLatch goOn = new CountDownLatch(1);
     AtomicInteger slow = new AtomicInteger();
     MessageConsumer held =
-        at.client.subscribe(
+        at.client.consume(
             "q",
             3,
             1,
@@ -176,7 +176,7 @@ final class SubscriptionTest {
               var unused = message.ack();
             });
     await().untilAsserted(() -> assertThat(at.client.queue("q").inFlight()).isEqualTo(3));
-    try (MessageConsumer quick = at.client.subscribe("q", 50)) {
+    try (MessageConsumer quick = at.client.consume("q", 50)) {
       int got = 0;
       while (got < 97) {
         for (Delivery message : quick.poll(50, LONG)) {
@@ -195,7 +195,7 @@ final class SubscriptionTest {
   @Test
   void close_givesBackWhatIsNotSettledAndKeepsWhatIs() {
     enqueue(10);
-    MessageConsumer subscription = at.client.subscribe("q", 10);
+    MessageConsumer subscription = at.client.consume("q", 10);
     CompletableFuture<Void> acked = next(subscription).ack();
     Delivery unsettled = next(subscription);
     subscription.close();
@@ -206,7 +206,7 @@ final class SubscriptionTest {
     assertFails(Code.CLOSED, () -> subscription.poll(1, LONG));
     assertThat(subscription.ended()).isCompleted();
     subscription.close();
-    try (MessageConsumer other = at.client.subscribe("q")) {
+    try (MessageConsumer other = at.client.consume("q", 256)) {
       assertThat(next(other).text()).isEqualTo("m1");
     }
   }
@@ -216,7 +216,7 @@ final class SubscriptionTest {
     at.client.enqueue("q", Message.of("x"));
     CompletableFuture<MessageConsumer> self = new CompletableFuture<>();
     MessageConsumer subscription =
-        at.client.subscribe(
+        at.client.consume(
             "q",
             1,
             1,
@@ -231,7 +231,7 @@ final class SubscriptionTest {
 
   @Test
   void subscribe_unknownQueue_failsForGood() {
-    try (MessageConsumer subscription = at.client.subscribe("missing")) {
+    try (MessageConsumer subscription = at.client.consume("missing", 256)) {
       assertFails(Code.NOT_FOUND, () -> subscription.poll(1, LONG)).contains("missing");
       assertFails(Code.NOT_FOUND, subscription.ended());
     }
@@ -240,7 +240,7 @@ final class SubscriptionTest {
   @Test
   void subscribe_queueIsDeleted_failsForGood() {
     enqueue(1);
-    try (MessageConsumer subscription = at.client.subscribe("q")) {
+    try (MessageConsumer subscription = at.client.consume("q", 256)) {
       Delivery message = next(subscription);
       at.client.deleteQueue("q");
       assertFails(Code.NOT_FOUND, subscription.ended());
@@ -250,16 +250,16 @@ final class SubscriptionTest {
 
   @Test
   void subscribe_badNumbers_areRefused() {
-    assertThatThrownBy(() -> at.client.subscribe("q", 0))
+    assertThatThrownBy(() -> at.client.consume("q", 0))
         .isInstanceOf(IllegalArgumentException.class)
         .hasMessageContaining("prefetch must be positive: prefetch=0");
-    assertThatThrownBy(() -> at.client.subscribe("q", 1, 0, message -> {}))
+    assertThatThrownBy(() -> at.client.consume("q", 1, 0, message -> {}))
         .isInstanceOf(IllegalArgumentException.class)
         .hasMessageContaining("threads=0");
-    try (MessageConsumer subscription = at.client.subscribe("q", 1_000_000)) {
+    try (MessageConsumer subscription = at.client.consume("q", 1_000_000)) {
       assertFails(Code.INVALID_ARGUMENT, () -> subscription.poll(1, LONG)).contains("prefetch");
     }
-    try (MessageConsumer subscription = at.client.subscribe("q")) {
+    try (MessageConsumer subscription = at.client.consume("q", 256)) {
       assertThatThrownBy(() -> subscription.poll(0, LONG))
           .isInstanceOf(IllegalArgumentException.class);
     }
@@ -273,7 +273,7 @@ final class SubscriptionTest {
     try (Wire wire = new Wire(at.server.grpcPort());
         SluiceClient client = SluiceClient.connect("127.0.0.1", wire.port());
         MessageConsumer subscription =
-            client.subscribe(
+            client.consume(
                 "q",
                 100,
                 4,
@@ -298,7 +298,7 @@ final class SubscriptionTest {
     try (Wire wire = new Wire(at.server.grpcPort());
         SluiceClient client = SluiceClient.connect("127.0.0.1", wire.port())) {
       wire.takeDown();
-      MessageConsumer subscription = client.subscribe("q");
+      MessageConsumer subscription = client.consume("q", 256);
       assertThat(subscription.poll(1, Duration.ofMillis(100))).isEmpty();
       wire.mend();
       assertThat(next(subscription).ack()).succeedsWithin(LONG);

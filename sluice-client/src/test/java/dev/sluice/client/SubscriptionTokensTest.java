@@ -3,6 +3,7 @@ package dev.sluice.client;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
+import dev.sluice.Limit;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Collections;
@@ -30,9 +31,10 @@ final class SubscriptionTokensTest {
   void start() throws Exception {
     at = new TestServer(dir);
     at.client.createQueue("q", QueueConfig.defaults());
-    at.client.administration().setThrottle("t", 0, MESSAGES);
+    at.client.admin().setThrottle("t", new Limit.Rate(0, MESSAGES));
     at.client
-        .enqueueAsync("q", Collections.nCopies(MESSAGES, Message.of("m").withThrottle("t", 1)))
+        .enqueueAllAsync(
+            "q", Collections.nCopies(MESSAGES, Message.of("m").withThrottleKey("t", 1)))
         .join();
   }
 
@@ -42,12 +44,12 @@ final class SubscriptionTokensTest {
   }
 
   private double tokens() {
-    return at.client.administration().throttles().get(0).tokens();
+    return at.client.admin().throttles().get(0).tokens();
   }
 
   @Test
   void close_givesBackTokensOfMessagesThatWereNeverPolled() {
-    MessageConsumer subscription = at.client.subscribe("q", 100);
+    MessageConsumer subscription = at.client.consume("q", 100);
     List<Delivery> polled = subscription.poll(1, LONG);
     await().atMost(LONG).until(() -> tokens() == MESSAGES - 100);
     assertThat(polled).hasSize(1);
@@ -65,7 +67,7 @@ final class SubscriptionTokensTest {
     for (int i = 1; i <= 10; i++) {
       int enough = i * MESSAGES / 20;
       try (MessageConsumer subscription =
-          at.client.subscribe(
+          at.client.consume(
               "q",
               50,
               4,
@@ -83,7 +85,7 @@ final class SubscriptionTokensTest {
 
   @Test
   void close_twiceAndWhileAnotherThreadSettles_endsOnce() {
-    MessageConsumer subscription = at.client.subscribe("q", 100);
+    MessageConsumer subscription = at.client.consume("q", 100);
     List<Delivery> polled = subscription.poll(10, LONG);
     CompletableFuture<Void> other = CompletableFuture.runAsync(subscription::close);
     polled.forEach(

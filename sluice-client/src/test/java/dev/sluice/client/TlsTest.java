@@ -96,8 +96,8 @@ final class TlsTest {
           SluiceClient plain =
               SluiceClient.builder("127.0.0.1", server.grpcPort()).apiKey("key").build()) {
         known.createQueue("q", QueueConfig.defaults());
-        try (Producer producer = known.producer("q");
-            MessageConsumer received = known.subscribe("q")) {
+        try (Producer producer = known.producer("q", ProducerConfig.defaults());
+            MessageConsumer received = known.consume("q", 256)) {
           assertThat(producer.send(Message.of("x")).join()).isNotEmpty();
           received.poll(1, Duration.ofSeconds(10)).get(0).ack().join();
         }

@@ -54,7 +54,7 @@ final class TokenWaitTest {
   }
 
   private GovernorStatus.Model one() {
-    return governor.status().models().get(1);
+    return governor.status().models().get("one");
   }
 
   private int inLine() {
@@ -75,7 +75,7 @@ final class TokenWaitTest {
     awaitInLine(2);
     // From the answer, and from a poll at least.
     await().until(() -> progress.size() >= 2);
-    assertThat(progress.get(0).position()).isEqualTo(1);
+    assertThat(progress.get(0).queuePosition()).isEqualTo(1);
     assertThat(progress.get(0).binding()).isEqualTo(BudgetDimension.CONCURRENCY);
     assertThat(progress.get(1).ticket()).isEqualTo(progress.get(0).ticket());
     assertThat(second).isNotDone();
@@ -103,12 +103,12 @@ final class TokenWaitTest {
 
   @Test
   void acquire_refusedInLine_saysWhy() throws Exception {
-    assertThat(((TokenDecision.Denied) governor.acquire(TokenRequest.of("slow", 1_001))).reason())
-        .isEqualTo(Reason.EXCEEDS_CAPACITY);
+    assertThat(governor.acquire(TokenRequest.of("slow", 1_001)))
+        .isInstanceOf(TokenDecision.Impossible.class);
     governor.acquire(ONE);
     TokenDecision.Denied late =
-        (TokenDecision.Denied) governor.acquire(ONE.withDeadline(Duration.ofMillis(20)));
-    assertThat(late.reason()).isEqualTo(Reason.DEADLINE);
+        (TokenDecision.Denied) governor.acquire(ONE.withMaxWait(Duration.ofMillis(20)));
+    assertThat(late.reason()).isEqualTo(Reason.TIMEOUT);
     AtomicReference<Queued> queued = new AtomicReference<>();
     CompletableFuture<TokenDecision> told = governor.acquireAsync(ONE, queued::set);
     await().until(() -> queued.get() != null);
@@ -204,7 +204,7 @@ final class TokenWaitTest {
       assertThat(waiting).isNotDone();
       wire.mend();
       Granted granted = granted(waiting);
-      assertThat(progress.subList(0, before)).allMatch(each -> each.position() <= 2);
+      assertThat(progress.subList(0, before)).allMatch(each -> each.queuePosition() <= 2);
       governor.settle(granted.reservation(), 0);
       governor.settle(granted(quiet).reservation(), 0);
       // Nobody was granted anything twice.
@@ -219,7 +219,7 @@ final class TokenWaitTest {
     CompletableFuture<TokenDecision> waiting = governor.acquireAsync(ONE);
     awaitInLine(1);
     CompletableFuture<TokenDecision> late =
-        governor.acquireAsync(ONE.withDeadline(Duration.ofSeconds(3)));
+        governor.acquireAsync(ONE.withMaxWait(Duration.ofSeconds(3)));
     Queued queued = (Queued) governor.request(ONE);
     CompletableFuture<Queued> known = new CompletableFuture<>();
     CompletableFuture<TokenDecision> ticket = governor.awaitAsync(queued.ticket(), known::complete);
@@ -231,7 +231,7 @@ final class TokenWaitTest {
     // A ticket alone does not say what for.
     assertFails(Code.NOT_FOUND, ticket);
     assertThat(((TokenDecision.Denied) late.get(20, TimeUnit.SECONDS)).reason())
-        .isEqualTo(Reason.DEADLINE);
+        .isEqualTo(Reason.TIMEOUT);
     awaitInLine(1);
     assertThat(waiting).isNotDone();
     // The reservation has survived as well.
@@ -245,11 +245,11 @@ final class TokenWaitTest {
     governor.acquire(ONE);
     CompletableFuture<Queued> known = new CompletableFuture<>();
     CompletableFuture<TokenDecision> waiting =
-        governor.acquireAsync(ONE.withDeadline(Duration.ofSeconds(3)), known::complete);
+        governor.acquireAsync(ONE.withMaxWait(Duration.ofSeconds(3)), known::complete);
     known.join();
     server.close();
     TokenDecision.Denied refused = (TokenDecision.Denied) waiting.get(20, TimeUnit.SECONDS);
-    assertThat(refused.reason()).isEqualTo(Reason.DEADLINE);
+    assertThat(refused.reason()).isEqualTo(Reason.TIMEOUT);
     assertThat(refused.message()).contains("could not be reached");
   }
 
@@ -286,7 +286,7 @@ final class TokenWaitTest {
   }
 
   private long consumedOfSlow() {
-    GovernorStatus.Model slow = governor.status().models().get(0);
+    GovernorStatus.Model slow = governor.status().models().get("slow");
     assertThat(slow.running()).isZero();
     return slow.metrics().tokensConsumed();
   }
@@ -301,8 +301,7 @@ final class TokenWaitTest {
         .contains("1001");
     governor.acquire(ONE);
     assertFails(
-        Code.DEADLINE_EXCEEDED,
-        () -> governor.call(ONE.withDeadline(Duration.ofMillis(20)), never));
+        Code.DEADLINE_EXCEEDED, () -> governor.call(ONE.withMaxWait(Duration.ofMillis(20)), never));
     for (int i = 0; i < 3; i++) {
       governor.request(ONE);
     }

@@ -46,7 +46,7 @@ final class FromFilaTest {
   void start() throws Exception {
     server = SluiceServer.start(ServerConfig.defaults(directory).withListen(ListenConfig.ANYWHERE));
     try (SluiceClient client = SluiceClient.connect("localhost", server.grpcPort())) {
-      client.createQueue("receipts", QueueConfig.defaults().withOnEnqueue(SCRIPT));
+      client.createQueue("receipts", QueueConfig.builder().onEnqueue(SCRIPT).build());
       client.createQueue("letters", QueueConfig.defaults());
     }
   }
@@ -96,12 +96,12 @@ final class FromFilaTest {
     client.enqueue(
         "letters",
         Message.of("hello")
-            .withKey("acme") // no script needed; one still decides where there is one
-            .withThrottle("provider:sendgrid", 1)
+            .withFairnessKey("acme") // no script needed; one still decides where there is one
+            .withThrottleKey("provider:sendgrid", 1)
             .withDedupeId("order-7"));
 
     for (Delivery message : client.receive("letters", 10, Duration.ofSeconds(5))) {
-      send(message.key(), message.text());
+      send(message.fairnessKey(), message.text());
       message.ack().join(); // by its lease: never somebody else's delivery
     }
   }

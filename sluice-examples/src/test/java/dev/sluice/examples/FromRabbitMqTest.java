@@ -5,9 +5,11 @@ import static org.awaitility.Awaitility.await;
 
 import com.rabbitmq.client.Channel;
 import com.rabbitmq.client.MessageProperties;
+import dev.sluice.Limit;
 import dev.sluice.client.Message;
 import dev.sluice.client.MessageConsumer;
 import dev.sluice.client.Producer;
+import dev.sluice.client.ProducerConfig;
 import dev.sluice.client.QueueConfig;
 import dev.sluice.client.SluiceClient;
 import dev.sluice.server.ListenConfig;
@@ -70,9 +72,9 @@ final class FromRabbitMqTest {
     ServerConfig config = ServerConfig.defaults(directory).withListen(ListenConfig.ANYWHERE);
     try (SluiceServer server = SluiceServer.start(config);
         SluiceClient client = SluiceClient.connect("localhost", server.grpcPort())) {
-      client.createQueue("all-mail", QueueConfig.defaults().withMaxAttempts(5));
-      client.administration().setThrottle("provider:smtp", 100, 100);
-      Producer producer = client.producer("all-mail");
+      client.createQueue("all-mail", QueueConfig.builder().maxAttempts(5).build());
+      client.admin().setThrottle("provider:smtp", new Limit.Rate(100, 100));
+      Producer producer = client.producer("all-mail", ProducerConfig.defaults());
       List<CompletableFuture<String>> stored = new ArrayList<>();
       for (int i = 0; i < 50; i++) {
         stored.add(publish(producer, "noisy", "newsletter"));
@@ -90,11 +92,11 @@ final class FromRabbitMqTest {
 
   private static CompletableFuture<String> publish(Producer producer, String tenant, String mail) {
     return producer.send( // done when it is on the disk
-        Message.of(mail).withKey(tenant).withThrottle("provider:smtp", 1));
+        Message.of(mail).withFairnessKey(tenant).withThrottleKey("provider:smtp", 1));
   }
 
   private static MessageConsumer consume(SluiceClient client, Mailer mailer) {
-    return client.subscribe(
+    return client.consume(
         "all-mail",
         10, // unsettled, of all tenants together
         1, // thread

@@ -40,7 +40,7 @@ final class GovernorClientTest {
       TokenRequest request = TokenRequest.of("deepseek-r1", 5_000).withTenant("acme");
       String answer =
           governor.call( // waits in line, calls, settles
-              request.withDeadline(Duration.ofSeconds(30)),
+              request.withMaxWait(Duration.ofSeconds(30)),
               grant -> {
                 Answer answered = provider.complete(grant.model(), grant.tokens());
                 grant.used(answered.totalTokens());

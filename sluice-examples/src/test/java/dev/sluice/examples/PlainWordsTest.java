@@ -30,7 +30,8 @@ final class PlainWordsTest {
 
   private static final Set<String> COMMENTED = Set.of("java", "js", "proto", "lua");
   private static final Pattern COMMENT = Pattern.compile("^(?:\\*|/\\*|//|--).*");
-  private static final Set<String> SKIPPED = Set.of("target", "node_modules", ".git", "sluice-data");
+  private static final Set<String> SKIPPED =
+      Set.of("target", "node_modules", ".git", "sluice-data");
 
   @Test
   void sentences_nameTheirSubject() throws IOException {

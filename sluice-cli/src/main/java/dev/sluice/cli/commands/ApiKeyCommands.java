@@ -130,11 +130,11 @@ public final class ApiKeyCommands extends CommandGroup {
           NewApiKey.of(name, permissions.stream().map(ApiKeyCommands::permission).toList());
       wanted = superadmin ? wanted.asSuperadmin() : wanted;
       wanted = expires == null ? wanted : wanted.withExpiry(Instant.now().plus(expires));
-      CreatedApiKey created = client.administration().createKey(wanted);
+      CreatedApiKey created = client.admin().createApiKey(wanted);
       return say(
-          JsonWriter.object().put("id", created.id()).put("key", created.key()),
+          JsonWriter.object().put("id", created.id()).put("key", created.secret()),
           "id   " + created.id(),
-          "key  " + created.key());
+          "key  " + created.secret());
     }
   }
 
@@ -153,7 +153,7 @@ public final class ApiKeyCommands extends CommandGroup {
 
     @Override
     public int run(SluiceClient client) {
-      List<ApiKey> keys = client.administration().keys();
+      List<ApiKey> keys = client.admin().apiKeys();
       if (json) {
         List<JsonWriter> all = keys.stream().map(ApiKeyCommands::json).toList();
         out().println(JsonWriter.object().putObjects("keys", all));
@@ -183,7 +183,7 @@ public final class ApiKeyCommands extends CommandGroup {
 
     @Override
     public int run(SluiceClient client) {
-      ApiKey key = client.administration().key(id);
+      ApiKey key = client.admin().apiKey(id);
       return say(
           json(key),
           "id       " + key.id(),
@@ -203,7 +203,7 @@ public final class ApiKeyCommands extends CommandGroup {
 
     @Override
     public int run(SluiceClient client) {
-      CurrentApiKey key = client.administration().whoAmI();
+      CurrentApiKey key = client.admin().whoAmI();
       return say(
           JsonWriter.object()
               .put("name", key.name())
@@ -233,7 +233,7 @@ public final class ApiKeyCommands extends CommandGroup {
     @Override
     public int run(SluiceClient client) {
       client
-          .administration()
+          .admin()
           .setPermissions(id, permissions.stream().map(ApiKeyCommands::permission).toList());
       return say(JsonWriter.object().put("id", id).put("updated", true), "updated " + id);
     }
@@ -252,7 +252,7 @@ public final class ApiKeyCommands extends CommandGroup {
     @Override
     public int run(SluiceClient client) {
       confirm(yes, "End key " + Quoting.of(id) + "?");
-      client.administration().revokeKey(id);
+      client.admin().revokeApiKey(id);
       return say(JsonWriter.object().put("id", id).put("revoked", true), "revoked " + id);
     }
   }

@@ -51,7 +51,7 @@ public final class ConfigCommands extends CommandGroup {
 
     @Override
     public int run(SluiceClient client) {
-      client.administration().setConfig(key, value);
+      client.admin().setConfig(key, value);
       return say(JsonWriter.object().put("key", key).put("value", value), "set " + key);
     }
   }
@@ -65,7 +65,7 @@ public final class ConfigCommands extends CommandGroup {
 
     @Override
     public int run(SluiceClient client) {
-      String value = client.administration().config(key);
+      String value = client.admin().config(key);
       if (json) {
         out().println(JsonWriter.object().put("key", key).put("value", value));
       } else {
@@ -92,7 +92,7 @@ public final class ConfigCommands extends CommandGroup {
 
     @Override
     public int run(SluiceClient client) {
-      SortedMap<String, String> values = client.administration().listConfig(prefix);
+      SortedMap<String, String> values = client.admin().listConfig(prefix);
       if (json) {
         List<JsonWriter> entries =
             values.entrySet().stream()
@@ -117,7 +117,7 @@ public final class ConfigCommands extends CommandGroup {
 
     @Override
     public int run(SluiceClient client) {
-      client.administration().removeConfig(key);
+      client.admin().removeConfig(key);
       return say(JsonWriter.object().put("key", key).put("deleted", true), "deleted " + key);
     }
   }

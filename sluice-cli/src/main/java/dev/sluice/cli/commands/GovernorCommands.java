@@ -136,7 +136,7 @@ public final class GovernorCommands extends CommandGroup {
       } else {
         GovernorOutput.print(explanation, out());
       }
-      return explanation.verdict() == Outcome.GRANTED ? ExitCodes.OK : ExitCodes.LIMITED;
+      return explanation.outcome() == Outcome.GRANTED ? ExitCodes.OK : ExitCodes.LIMITED;
     }
   }
 

@@ -80,7 +80,7 @@ final class GovernorOutput {
     return "in line for %s: position %d, %s"
         .formatted(
             TerminalText.line(queued.model()),
-            queued.position(),
+            queued.queuePosition(),
             when(queued.eta(), queued.binding()));
   }
 
@@ -105,12 +105,13 @@ final class GovernorOutput {
         "it leaves the line if nobody asks for it for ticket_patience_ms, 30s by default"
       };
     }
-    TokenDecision.Denied refused = (TokenDecision.Denied) outcome;
-    return new String[] {"refused: " + refused.message()};
+    return outcome instanceof TokenDecision.Impossible impossible
+        ? new String[] {"impossible: " + impossible.message()}
+        : new String[] {"denied: " + ((TokenDecision.Denied) outcome).message()};
   }
 
   static JsonWriter json(TokenDecision outcome) {
-    JsonWriter json = JsonWriter.object().put("granted", outcome.granted());
+    JsonWriter json = JsonWriter.object().put("granted", outcome.isGranted());
     if (outcome instanceof TokenDecision.Granted granted) {
       json.put("tokens", granted.tokens())
           .put("requestedTokens", granted.requestedTokens())
@@ -119,21 +120,28 @@ final class GovernorOutput {
     } else if (outcome instanceof TokenDecision.Queued queued) {
       json.put("tokens", queued.tokens())
           .put("remaining", queued.remaining())
-          .put("queuePosition", queued.position())
+          .put("queuePosition", queued.queuePosition())
           .put("binding", queued.binding().name())
           .put("ticket", queued.ticket());
       putKnown(json, "waitMs", queued.retryAfter());
       putKnown(json, "etaMs", queued.eta());
-    } else if (outcome instanceof TokenDecision.Denied refused) {
-      json.put("tokens", refused.tokens())
-          .put("remaining", refused.remaining())
-          .put("reason", refused.reason().name())
-          .put("message", refused.message());
+    } else if (outcome instanceof TokenDecision.Denied denied) {
+      putDenial(json, denied, denied.reason().name(), denied.message());
+    } else if (outcome instanceof TokenDecision.Impossible impossible) {
+      putDenial(json, impossible, "IMPOSSIBLE", impossible.message());
     }
-    return json.put("model", outcome.model()).put("priority", outcome.priority());
+    return json.put("model", outcome.model()).put("priority", outcome.priorityClass());
   }
 
-  /** What is unknown is left out. */
+  private static void putDenial(
+      JsonWriter json, TokenDecision decision, String reason, String message) {
+    json.put("tokens", decision.tokens())
+        .put("remaining", decision.remaining())
+        .put("reason", reason)
+        .put("message", message);
+  }
+
+  /** Puts {@code time} in milliseconds, unless it is unknown. */
   private static JsonWriter putKnown(JsonWriter json, String name, Optional<Duration> time) {
     time.ifPresent(known -> json.put(name, known.toMillis()));
     return json;
@@ -153,27 +161,29 @@ final class GovernorOutput {
 
   static void print(TokenExplanation explanation, PrintWriter out) {
     out.println(TerminalText.line(explanation.message()));
-    if (explanation.verdict() == Outcome.QUEUED) {
+    if (explanation.outcome() == Outcome.QUEUED) {
       out.println(
           "position %d, %s"
-              .formatted(explanation.position(), when(explanation.eta(), explanation.binding())));
+              .formatted(
+                  explanation.queuePosition(), when(explanation.eta(), explanation.binding())));
     }
-    PARTS.print(explanation.parts(), out);
+    PARTS.print(explanation.dimensions(), out);
   }
 
   static JsonWriter json(TokenExplanation explanation) {
     JsonWriter json =
         JsonWriter.object()
             .put("model", explanation.model())
-            .put("priority", explanation.priority())
+            .put("priority", explanation.priorityClass())
             .put("tokens", explanation.tokens())
-            .put("verdict", explanation.verdict().name())
+            .put("verdict", explanation.outcome().name())
             .put("binding", explanation.binding().name())
-            .put("queuePosition", explanation.position());
+            .put("queuePosition", explanation.queuePosition());
     putKnown(json, "waitMs", explanation.retryAfter());
     putKnown(json, "etaMs", explanation.eta());
     return json.put("message", explanation.message())
-        .putObjects("dimensions", explanation.parts().stream().map(GovernorOutput::json).toList());
+        .putObjects(
+            "dimensions", explanation.dimensions().stream().map(GovernorOutput::json).toList());
   }
 
   private static JsonWriter json(TokenExplanation.DimensionStatus part) {
@@ -192,12 +202,12 @@ final class GovernorOutput {
       return;
     }
     if (!status.models().isEmpty()) {
-      MODELS.print(status.models(), out);
+      MODELS.print(List.copyOf(status.models().values()), out);
     }
     new TreeMap<>(status.closed())
         .values()
         .forEach(reason -> out.println(TerminalText.line("closed: " + reason)));
-    for (GovernorStatus.Model model : status.models()) {
+    for (GovernorStatus.Model model : status.models().values()) {
       for (GovernorStatus.Alert alert : model.alerts()) {
         out.println(
             TerminalText.line(
@@ -215,7 +225,7 @@ final class GovernorOutput {
 
   static JsonWriter json(GovernorStatus status) {
     JsonWriter buckets = JsonWriter.object();
-    status.models().forEach(model -> buckets.put(model.model(), json(model)));
+    status.models().forEach((name, model) -> buckets.put(name, json(model)));
     JsonWriter closed = JsonWriter.object();
     new TreeMap<>(status.closed()).forEach(closed::put);
     return JsonWriter.object()

@@ -1,5 +1,6 @@
 package dev.sluice.cli.commands;
 
+import dev.sluice.Limit;
 import dev.sluice.cli.runtime.CommandContext;
 import dev.sluice.cli.runtime.CommandGroup;
 import dev.sluice.cli.runtime.ExitCodes;
@@ -9,12 +10,12 @@ import dev.sluice.cli.text.Durations;
 import dev.sluice.cli.text.JsonWriter;
 import dev.sluice.cli.text.Numbers;
 import dev.sluice.cli.text.TextTable;
-import dev.sluice.client.Limit;
 import dev.sluice.client.LimitDecision;
 import dev.sluice.client.SluiceClient;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.SortedMap;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
@@ -34,11 +35,11 @@ public final class LimitCommands extends CommandGroup {
         .addSubcommand(new Decide(surroundings));
   }
 
-  private static JsonWriter json(Limit limit) {
-    return JsonWriter.object()
-        .put("key", limit.key())
-        .put("rate_per_second", limit.ratePerSecond())
-        .put("burst", limit.burst());
+  private static JsonWriter json(String name, Limit limit) {
+    JsonWriter json = JsonWriter.object().put("key", name);
+    return limit instanceof Limit.Rate rate
+        ? json.put("rate_per_second", rate.perSecond()).put("burst", rate.burst())
+        : json;
   }
 
   /** {@code sluice limit set}. */
@@ -54,9 +55,9 @@ public final class LimitCommands extends CommandGroup {
 
     @Override
     public int run(SluiceClient client) {
-      Limit limit = new Limit(key, options.rate(), options.burst());
-      client.setLimit(limit);
-      return say(json(limit), "set " + key);
+      Limit.Rate limit = options.limit();
+      client.setLimit(key, limit);
+      return say(json(key, limit), "set " + key);
     }
   }
 
@@ -77,15 +78,8 @@ public final class LimitCommands extends CommandGroup {
   /** {@code sluice limit list}. */
   @Command(name = "list", description = "All limits by key.")
   static final class ListLimits extends ServerCommand {
-    private static final TextTable<Limit> TABLE =
-        new TextTable<>(
-            1,
-            List.of("KEY", "RATE/S", "BURST"),
-            limit ->
-                List.of(
-                    limit.key(),
-                    Numbers.format(limit.ratePerSecond()),
-                    Numbers.format(limit.burst())));
+    private static final TextTable<Map.Entry<String, Limit>> TABLE =
+        new TextTable<>(1, List.of("KEY", "RATE/S", "BURST"), ListLimits::cells);
 
     ListLimits(CommandContext surroundings) {
       super(surroundings);
@@ -93,14 +87,23 @@ public final class LimitCommands extends CommandGroup {
 
     @Override
     public int run(SluiceClient client) {
-      List<Limit> limits = client.limits();
+      SortedMap<String, Limit> limits = client.limits();
       if (json) {
-        List<JsonWriter> all = limits.stream().map(LimitCommands::json).toList();
+        List<JsonWriter> all =
+            limits.entrySet().stream()
+                .map(limit -> LimitCommands.json(limit.getKey(), limit.getValue()))
+                .toList();
         out().println(JsonWriter.object().putObjects("limits", all));
       } else {
-        TABLE.print(limits, out());
+        TABLE.print(List.copyOf(limits.entrySet()), out());
       }
       return ExitCodes.OK;
+    }
+
+    private static List<String> cells(Map.Entry<String, Limit> limit) {
+      return limit.getValue() instanceof Limit.Rate rate
+          ? List.of(limit.getKey(), Numbers.format(rate.perSecond()), Numbers.format(rate.burst()))
+          : List.of(limit.getKey(), "", "");
     }
   }
 
@@ -125,9 +128,9 @@ public final class LimitCommands extends CommandGroup {
     @Override
     public int run(SluiceClient client) {
       Map<String, Long> wanted = CostArguments.parse(costs);
-      LimitDecision decision = await(dryRun ? client.preview(wanted) : client.decide(wanted));
+      LimitDecision decision = dryRun ? client.peek(wanted) : client.decide(wanted);
       say(json(decision), text(decision));
-      return decision.granted() ? ExitCodes.OK : ExitCodes.LIMITED;
+      return decision.isGranted() ? ExitCodes.OK : ExitCodes.LIMITED;
     }
 
     private static JsonWriter json(LimitDecision decision) {

@@ -51,7 +51,7 @@ public final class MessageCommands extends CommandGroup {
       if (count == 0) {
         throw new InvalidInputException("--count must be positive: 0");
       }
-      for (StoredMessage message : client.peek(queue, count)) {
+      for (StoredMessage message : client.browse(queue, count)) {
         out().println(json ? MessageOutput.json(message) : text(message));
       }
       return ExitCodes.OK;
@@ -89,7 +89,7 @@ public final class MessageCommands extends CommandGroup {
 
     @Override
     public final int run(SluiceClient client) {
-      settle(client.lease(queue, id, lease));
+      settle(client.leaseHandle(queue, id, lease));
       return say(JsonWriter.object().put("id", id).put(done, true), done + " " + id);
     }
   }

@@ -78,9 +78,9 @@ final class MessageOptions {
         message = message.withHeader(header.getKey(), header.getValue());
       }
       for (Map.Entry<String, Long> throttle : CostArguments.parse(throttles).entrySet()) {
-        message = message.withThrottle(throttle.getKey(), throttle.getValue());
+        message = message.withThrottleKey(throttle.getKey(), throttle.getValue());
       }
-      message = key == null ? message : message.withKey(key);
+      message = key == null ? message : message.withFairnessKey(key);
       message = weight == null ? message : message.withWeight(weight);
       message = priority == null ? message : message.withPriority(priority);
       message = delay == null ? message : message.withDelay(delay);

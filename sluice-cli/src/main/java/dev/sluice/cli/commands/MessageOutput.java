@@ -19,9 +19,10 @@ final class MessageOutput {
   private MessageOutput() {}
 
   static JsonWriter json(Delivery message) {
-    JsonWriter json = JsonWriter.object().put("id", message.id()).put("lease", message.lease());
+    JsonWriter json =
+        JsonWriter.object().put("id", message.id()).put("lease", message.leaseToken());
     content(json, message.payload(), message.headers());
-    json.put("fairness_key", message.key())
+    json.put("fairness_key", message.fairnessKey())
         .put("weight", message.weight())
         .putTexts("throttle_keys", new TreeSet<>(message.throttleKeys()))
         .put("attempts", message.attempts())
@@ -33,7 +34,7 @@ final class MessageOutput {
   static JsonWriter json(StoredMessage message) {
     JsonWriter json = JsonWriter.object().put("id", message.id());
     content(json, message.payload(), message.headers());
-    json.put("fairness_key", message.key())
+    json.put("fairness_key", message.fairnessKey())
         .putTexts("throttle_keys", new TreeSet<>(message.throttleKeys()))
         .put("attempts", message.attempts())
         .put("enqueued_at_ms", message.enqueuedAt().toEpochMilli())

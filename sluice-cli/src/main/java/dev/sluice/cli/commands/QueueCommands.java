@@ -61,7 +61,7 @@ public final class QueueCommands extends CommandGroup {
 
     @Override
     public int run(SluiceClient client) {
-      client.createQueue(queue, options.settings(surroundings.input()));
+      client.createQueue(queue, options.config(surroundings.input()));
       return say(JsonWriter.object().put("name", queue).put("created", true), "created " + queue);
     }
   }
@@ -83,11 +83,11 @@ public final class QueueCommands extends CommandGroup {
 
     @Override
     public int run(SluiceClient client) {
-      QueueConfig changes = options.settings(surroundings.input());
+      QueueConfig changes = options.config(surroundings.input());
       if (!changes.hasChanges()) {
         throw new InvalidInputException("name at least one setting to change, such as --lease 1m");
       }
-      String changed = client.changeQueue(queue, changes, revision);
+      String changed = client.updateQueue(queue, changes, revision);
       return say(
           JsonWriter.object().put("name", queue).put("updated", true).put("revision", changed),
           "updated " + queue);

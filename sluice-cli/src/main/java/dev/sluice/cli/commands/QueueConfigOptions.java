@@ -11,7 +11,7 @@ import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.Arrays;
 import java.util.Locale;
-import java.util.function.BiFunction;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Option;
 
@@ -110,28 +110,30 @@ final class QueueConfigOptions {
       description = "How long a dedupe id is remembered; 0s: not at all.")
   private @Nullable Duration dedupeWindow;
 
-  /** Returns the settings of the options that were given, and no others. */
-  QueueConfig settings(InputStream input) {
-    QueueConfig settings = QueueConfig.defaults();
-    settings = with(settings, lease, QueueConfig::withLease);
-    settings = with(settings, durability, (to, word) -> to.withDurability(durability(word)));
-    settings = with(settings, onEnqueue, (to, file) -> to.withOnEnqueue(script(file, input)));
-    settings = with(settings, onFailure, (to, file) -> to.withOnFailure(script(file, input)));
-    settings = with(settings, maxAttempts, QueueConfig::withMaxAttempts);
-    settings = with(settings, retryDelay, QueueConfig::withRetryDelay);
-    settings = with(settings, maxRetryDelay, QueueConfig::withMaxRetryDelay);
-    settings = with(settings, strictOrder, QueueConfig::withStrictOrder);
-    settings = with(settings, strictThrottleKeys, QueueConfig::withStrictThrottleKeys);
-    settings = with(settings, maxDepth, QueueConfig::withMaxDepth);
-    settings = with(settings, maxDepthPerKey, QueueConfig::withMaxDepthPerKey);
-    settings = with(settings, maxInFlightPerKey, QueueConfig::withMaxInFlightPerKey);
-    settings = with(settings, timeToLive, QueueConfig::withTimeToLive);
-    return with(settings, dedupeWindow, QueueConfig::withDedupeWindow);
+  /** Returns a configuration with the settings of the given options, and no others. */
+  QueueConfig config(InputStream input) {
+    QueueConfig.Builder config = QueueConfig.builder();
+    set(lease, config::leaseTimeout);
+    set(durability, word -> config.durability(durability(word)));
+    set(onEnqueue, file -> config.onEnqueue(script(file, input)));
+    set(onFailure, file -> config.onFailure(script(file, input)));
+    set(maxAttempts, config::maxAttempts);
+    set(retryDelay, config::retryDelay);
+    set(maxRetryDelay, config::maxRetryDelay);
+    set(strictOrder, config::strictOrder);
+    set(strictThrottleKeys, config::strictThrottleKeys);
+    set(maxDepth, config::maxDepth);
+    set(maxDepthPerKey, config::maxDepthPerKey);
+    set(maxInFlightPerKey, config::maxInFlightPerKey);
+    set(timeToLive, config::timeToLive);
+    set(dedupeWindow, config::dedupeWindow);
+    return config.build();
   }
 
-  private static <T> QueueConfig with(
-      QueueConfig settings, @Nullable T given, BiFunction<QueueConfig, T, QueueConfig> setting) {
-    return given == null ? settings : setting.apply(settings, given);
+  private static <T> void set(@Nullable T given, Consumer<T> setting) {
+    if (given != null) {
+      setting.accept(given);
+    }
   }
 
   private static Durability durability(String word) {

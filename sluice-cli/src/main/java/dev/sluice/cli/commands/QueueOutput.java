@@ -22,7 +22,7 @@ final class QueueOutput {
           List.of("KEY", "PENDING", "WEIGHT", "DEFICIT"),
           key ->
               List.of(
-                  key.key(),
+                  key.fairnessKey(),
                   Long.toString(key.pending()),
                   Integer.toString(key.weight()),
                   Long.toString(key.deficit())));
@@ -42,13 +42,13 @@ final class QueueOutput {
     return JsonWriter.object()
         .put("name", status.name())
         .put("revision", status.revision())
-        .put("config", config(status.settings()))
+        .put("config", config(status.config()))
         .put("stats", stats(status));
   }
 
   private static JsonWriter config(QueueConfig settings) {
     return JsonWriter.object()
-        .put("lease_ms", settings.lease().toMillis())
+        .put("lease_ms", settings.leaseTimeout().toMillis())
         .put("durability", settings.durability().name())
         .put("on_enqueue", settings.onEnqueue())
         .put("on_failure", settings.onFailure())
@@ -76,18 +76,18 @@ final class QueueOutput {
         .put("consumers", status.consumers())
         .putObjects(
             "keys",
-            status.keys().stream()
+            status.fairnessKeys().stream()
                 .map(
                     key ->
                         JsonWriter.object()
-                            .put("key", key.key())
+                            .put("key", key.fairnessKey())
                             .put("pending", key.pending())
                             .put("weight", key.weight())
                             .put("deficit", key.deficit()))
                 .toList())
         .put("totals", totals(status.totals()))
-        .put("unknown_throttles", status.unknownThrottles())
-        .put("unknown_throttle_key", status.unknownThrottleKey());
+        .put("unknown_throttles", status.unknownThrottleKeys())
+        .put("unknown_throttle_key", status.lastUnknownThrottleKey());
   }
 
   private static JsonWriter totals(QueueTotals totals) {
@@ -100,8 +100,8 @@ final class QueueOutput {
   }
 
   static void printSettings(QueueStatus status, PrintWriter out) {
-    QueueConfig settings = status.settings();
-    line(out, "lease", Durations.format(settings.lease().toNanos()));
+    QueueConfig settings = status.config();
+    line(out, "lease", Durations.format(settings.leaseTimeout().toNanos()));
     line(out, "durability", settings.durability().name().toLowerCase(Locale.ROOT));
     line(out, "max-attempts", orNone(settings.maxAttempts().orElse(0)));
     line(out, "retry-delay", orNone(settings.retryDelay().orElse(Duration.ZERO)));
@@ -129,20 +129,21 @@ final class QueueOutput {
     line(out, "acked so far", Long.toString(totals.acked()));
     line(out, "failed so far", Long.toString(totals.failed()));
     line(out, "dead-lettered so far", Long.toString(totals.deadLettered()));
-    if (status.unknownThrottles() > 0) {
+    if (status.unknownThrottleKeys() > 0) {
       line(
           out,
           "unknown throttle keys",
           "%d messages, the latest named %s"
               .formatted(
-                  status.unknownThrottles(), TerminalText.lines(status.unknownThrottleKey())));
+                  status.unknownThrottleKeys(),
+                  TerminalText.lines(status.lastUnknownThrottleKey())));
     }
   }
 
   static void printKeys(QueueStatus status, PrintWriter out) {
-    if (!status.keys().isEmpty()) {
+    if (!status.fairnessKeys().isEmpty()) {
       out.println();
-      KEYS.print(status.keys(), out);
+      KEYS.print(status.fairnessKeys(), out);
     }
   }
 

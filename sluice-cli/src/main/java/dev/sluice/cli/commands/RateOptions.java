@@ -1,10 +1,12 @@
 package dev.sluice.cli.commands;
 
+import dev.sluice.Limit;
 import dev.sluice.cli.runtime.OptionConverters;
+import dev.sluice.cli.text.InvalidInputException;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Option;
 
-/** How fast tokens come back, and how many there can be. */
+/** The options of a limit: a rate and a burst. */
 final class RateOptions {
   @Option(
       names = "--rate",
@@ -21,11 +23,11 @@ final class RateOptions {
       description = "The most tokens at a time, at least 1. Default: --rate, or 1.")
   private @Nullable Double burst;
 
-  double rate() {
-    return rate;
-  }
-
-  double burst() {
-    return burst == null ? Math.max(1, rate) : burst;
+  Limit.Rate limit() {
+    try {
+      return new Limit.Rate(rate, burst == null ? Math.max(1, rate) : burst);
+    } catch (IllegalArgumentException invalid) {
+      throw new InvalidInputException("--rate or --burst: " + invalid.getMessage());
+    }
   }
 }

@@ -91,9 +91,9 @@ final class ReceiveCommand extends QueueCommands.QueueCommand {
 
   private void follow(SluiceClient client) {
     // A subscription would wait for a server that is away.
-    client.administration().serverInfo();
+    client.admin().serverInfo();
     long left = count == null ? Long.MAX_VALUE : count;
-    try (MessageConsumer subscription = client.subscribe(queue, PREFETCH)) {
+    try (MessageConsumer subscription = client.consume(queue, PREFETCH)) {
       while (left > 0 && !outputClosed()) {
         List<Delivery> batch = subscription.poll((int) Math.min(left, PREFETCH), GLANCE);
         if (!printed(batch)) {
@@ -120,6 +120,6 @@ final class ReceiveCommand extends QueueCommands.QueueCommand {
     String payload = MessageOutput.payload(message.payload(), surroundings.terminals().screen());
     return ack
         ? payload
-        : TerminalText.line(message.id() + "  " + message.lease()) + "  " + payload;
+        : TerminalText.line(message.id() + "  " + message.leaseToken()) + "  " + payload;
   }
 }

@@ -6,6 +6,7 @@ import dev.sluice.cli.runtime.ProgressLine;
 import dev.sluice.cli.text.InvalidInputException;
 import dev.sluice.cli.text.JsonWriter;
 import dev.sluice.client.Producer;
+import dev.sluice.client.ProducerConfig;
 import dev.sluice.client.SluiceClient;
 import dev.sluice.client.SluiceClientException;
 import java.io.BufferedReader;
@@ -78,7 +79,7 @@ final class SendCommand extends QueueCommands.QueueCommand {
 
   private int sendLines(SluiceClient client, String source) {
     // A producer would wait for a server that is away.
-    client.administration().serverInfo();
+    client.admin().serverInfo();
     AtomicLong stored = new AtomicLong();
     AtomicReference<@Nullable Throwable> failure = new AtomicReference<>();
     BiConsumer<String, @Nullable Throwable> answer =
@@ -90,7 +91,7 @@ final class SendCommand extends QueueCommands.QueueCommand {
           }
         };
     BufferedReader reader = InputFiles.lines(source, surroundings.input());
-    try (Producer producer = client.producer(queue);
+    try (Producer producer = client.producer(queue, ProducerConfig.defaults());
         ProgressLine progress =
             new ProgressLine(err(), surroundings.terminals().error(), InputFiles.size(source))) {
       long bytes = 0;

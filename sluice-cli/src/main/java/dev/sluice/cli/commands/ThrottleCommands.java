@@ -1,5 +1,6 @@
 package dev.sluice.cli.commands;
 
+import dev.sluice.Limit;
 import dev.sluice.cli.runtime.CommandContext;
 import dev.sluice.cli.runtime.CommandGroup;
 import dev.sluice.cli.runtime.ExitCodes;
@@ -47,12 +48,13 @@ public final class ThrottleCommands extends CommandGroup {
 
     @Override
     public int run(SluiceClient client) {
-      client.administration().setThrottle(key, options.rate(), options.burst());
+      Limit.Rate limit = options.limit();
+      client.admin().setThrottle(key, limit);
       JsonWriter json =
           JsonWriter.object()
               .put("key", key)
-              .put("rate_per_second", options.rate())
-              .put("burst", options.burst());
+              .put("rate_per_second", limit.perSecond())
+              .put("burst", limit.burst());
       return say(json, "set " + key);
     }
   }
@@ -77,7 +79,7 @@ public final class ThrottleCommands extends CommandGroup {
 
     @Override
     public int run(SluiceClient client) {
-      List<ThrottleRate> rates = client.administration().throttles();
+      List<ThrottleRate> rates = client.admin().throttles();
       if (json) {
         List<JsonWriter> all = rates.stream().map(ThrottleCommands::json).toList();
         out().println(JsonWriter.object().putObjects("throttles", all));
@@ -97,7 +99,7 @@ public final class ThrottleCommands extends CommandGroup {
 
     @Override
     public int run(SluiceClient client) {
-      client.administration().removeThrottle(key);
+      client.admin().removeThrottle(key);
       return say(JsonWriter.object().put("key", key).put("removed", true), "removed " + key);
     }
   }

@@ -39,7 +39,7 @@ abstract class TokenRequestCommand extends ServerCommand {
   /** Exits with 3 if the answer is anything but go. */
   public final int say(TokenDecision outcome) {
     say(GovernorOutput.json(outcome), GovernorOutput.lines(outcome));
-    return outcome.granted() ? ExitCodes.OK : ExitCodes.LIMITED;
+    return outcome.isGranted() ? ExitCodes.OK : ExitCodes.LIMITED;
   }
 
   /** {@code sluice governor request}. */

@@ -57,9 +57,9 @@ final class TokenRequestOptions {
     try {
       TokenRequest request = TokenRequest.of(model, tokens);
       request = expected == null ? request : request.withExpectedTokens(expected);
-      request = priority == null ? request : request.withPriority(priority);
+      request = priority == null ? request : request.withPriorityClass(priority);
       request = tenant == null ? request : request.withTenant(tenant);
-      request = deadline == null ? request : request.withDeadline(deadline);
+      request = deadline == null ? request : request.withMaxWait(deadline);
       return key == null ? request : request.withIdempotencyKey(key);
     } catch (IllegalArgumentException refused) {
       throw new InvalidInputException(String.valueOf(refused.getMessage()));

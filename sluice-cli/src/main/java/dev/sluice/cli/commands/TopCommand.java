@@ -129,7 +129,7 @@ public final class TopCommand extends ServerCommand {
   /** Not everybody who may see queues may see these. */
   private static List<ThrottleRate> throttles(SluiceClient client) {
     try {
-      return client.administration().throttles();
+      return client.admin().throttles();
     } catch (SluiceClientException refused) {
       if (refused.code() == Code.PERMISSION_DENIED) {
         return List.of();

@@ -32,7 +32,7 @@ public final class VersionCommand extends ServerCommand {
 
   @Override
   public int run(SluiceClient client) {
-    ServerInfo info = client.administration().serverInfo();
+    ServerInfo info = client.admin().serverInfo();
     JsonWriter server =
         JsonWriter.object()
             .put("version", info.version())

@@ -117,7 +117,7 @@ public final class DemoModelCallers implements AutoCloseable {
     ModelCallLog.Call call = log.asked(demand.priority, millis.getAsLong());
     TokenRequest request =
         TokenRequest.of(MODEL, ASKED_TOKENS)
-            .withPriority(demand.priority)
+            .withPriorityClass(demand.priority)
             .withIdempotencyKey(UUID.randomUUID().toString());
     waitFor(request, call);
   }

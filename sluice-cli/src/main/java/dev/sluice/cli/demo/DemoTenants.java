@@ -1,9 +1,11 @@
 package dev.sluice.cli.demo;
 
+import dev.sluice.Limit;
 import dev.sluice.client.Delivery;
 import dev.sluice.client.Message;
 import dev.sluice.client.MessageConsumer;
 import dev.sluice.client.Producer;
+import dev.sluice.client.ProducerConfig;
 import dev.sluice.client.QueueConfig;
 import dev.sluice.client.SluiceClient;
 import dev.sluice.client.SluiceClientException;
@@ -45,25 +47,28 @@ public final class DemoTenants implements AutoCloseable {
     this.log = log;
     this.failed = failed;
     client
-        .administration()
-        .setThrottle(DemoScenario.PROVIDER, DemoScenario.RATE_PER_SECOND, DemoScenario.BURST);
+        .admin()
+        .setThrottle(
+            DemoScenario.PROVIDER,
+            new Limit.Rate(DemoScenario.RATE_PER_SECOND, DemoScenario.BURST));
     client.createQueue(
         DemoScenario.QUEUE,
-        QueueConfig.defaults()
-            .withLease(LEASE)
-            .withDedupeWindow(DEDUPE_WINDOW)
-            .withMaxAttempts(MAX_ATTEMPTS));
-    this.noisy = client.producer(DemoScenario.QUEUE);
-    this.quiet = client.producer(DemoScenario.QUEUE);
+        QueueConfig.builder()
+            .leaseTimeout(LEASE)
+            .dedupeWindow(DEDUPE_WINDOW)
+            .maxAttempts(MAX_ATTEMPTS)
+            .build());
+    this.noisy = client.producer(DemoScenario.QUEUE, ProducerConfig.defaults());
+    this.quiet = client.producer(DemoScenario.QUEUE, ProducerConfig.defaults());
   }
 
   /** From now on messages are taken. */
   void beginWork() {
-    workers = client.subscribe(DemoScenario.QUEUE, PREFETCH, WORKERS, this::work);
+    workers = client.consume(DemoScenario.QUEUE, PREFETCH, WORKERS, this::work);
   }
 
   static Message message(String tenant, String payload) {
-    return Message.of(payload).withKey(tenant).withThrottle(DemoScenario.PROVIDER, 1);
+    return Message.of(payload).withFairnessKey(tenant).withThrottleKey(DemoScenario.PROVIDER, 1);
   }
 
   private void work(Delivery message) throws InterruptedException {

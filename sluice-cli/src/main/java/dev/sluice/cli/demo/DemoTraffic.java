@@ -3,6 +3,7 @@ package dev.sluice.cli.demo;
 import dev.sluice.cli.runtime.CommandTimer;
 import dev.sluice.client.Delivery;
 import dev.sluice.client.Producer;
+import dev.sluice.client.ProducerConfig;
 import dev.sluice.client.SluiceClient;
 import java.time.Duration;
 import java.util.List;
@@ -42,8 +43,8 @@ public final class DemoTraffic {
                 () -> TimeUnit.NANOSECONDS.toMillis(pacer.clock().nanoTime() - start),
                 refused -> {})) {
       calls.begin(DEMANDS);
-      Producer producer = client.producer(DemoScenario.QUEUE);
-      var unused = client.subscribe(DemoScenario.QUEUE, PREFETCH, WORKERS, DemoTraffic::work);
+      Producer producer = client.producer(DemoScenario.QUEUE, ProducerConfig.defaults());
+      var unused = client.consume(DemoScenario.QUEUE, PREFETCH, WORKERS, DemoTraffic::work);
       for (long tick = 0; pacer.sleepUntil(start + tick * TICK.toNanos()); tick++) {
         send(producer, tick);
       }

@@ -130,7 +130,7 @@ public final class DecisionStream {
   private static void answer(
       CompletableFuture<LimitDecision> answer, DecideStreamResponse.Result result) {
     if (result.hasError()) {
-      answer.completeExceptionally(SluiceClientException.of(result.getError()));
+      answer.completeExceptionally(Errors.of(result.getError()));
       return;
     }
     try {
@@ -180,7 +180,7 @@ public final class DecisionStream {
 
     @Override
     public void onError(Throwable failure) {
-      lost(this, SluiceClientException.of(failure));
+      lost(this, Errors.of(failure));
     }
 
     @Override

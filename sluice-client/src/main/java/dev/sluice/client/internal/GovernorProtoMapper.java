@@ -12,11 +12,11 @@ import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.Optional;
 
-/** What the governor of a server says, from messages of {@code sluice.v1}. */
+/** Maps the governor messages of {@code sluice.v1} to values of the client. */
 public final class GovernorProtoMapper {
   private GovernorProtoMapper() {}
 
-  public static TokenDecision outcome(dev.sluice.proto.v1.TokenDecision wire) {
+  public static TokenDecision decision(dev.sluice.proto.v1.TokenDecision wire) {
     return switch (wire.getDecisionCase()) {
       case GRANTED -> granted(wire.getGranted());
       case QUEUED -> queued(wire.getQueued());
@@ -32,8 +32,8 @@ public final class GovernorProtoMapper {
         wire.getModel(),
         wire.getPriority(),
         wire.getTokens(),
-        wire.getRequestedTokens(),
         wire.getRemaining(),
+        wire.getRequestedTokens(),
         wire.getReservation());
   }
 
@@ -43,14 +43,14 @@ public final class GovernorProtoMapper {
         wire.getPriority(),
         wire.getTokens(),
         wire.getRemaining(),
-        known(wire.hasWaitMs(), wire.getWaitMs()),
+        duration(wire.hasWaitMs(), wire.getWaitMs()),
         wire.getQueuePosition(),
-        known(wire.hasEtaMs(), wire.getEtaMs()),
+        duration(wire.hasEtaMs(), wire.getEtaMs()),
         dimension(wire.getBinding()),
         wire.getTicket());
   }
 
-  private static Optional<Duration> known(boolean known, long millis) {
+  private static Optional<Duration> duration(boolean known, long millis) {
     return known ? Optional.of(Duration.ofMillis(millis)) : Optional.empty();
   }
 
@@ -64,21 +64,20 @@ public final class GovernorProtoMapper {
         wire.getMessage());
   }
 
-  private static TokenDecision.Denied impossible(
+  private static TokenDecision.Impossible impossible(
       dev.sluice.proto.v1.TokenDecision.Impossible wire) {
-    return new TokenDecision.Denied(
+    return new TokenDecision.Impossible(
         wire.getModel(),
         wire.getPriority(),
         wire.getTokens(),
         wire.getRemaining(),
-        TokenDecision.Reason.EXCEEDS_CAPACITY,
         wire.getMessage());
   }
 
   private static TokenDecision.Reason reason(dev.sluice.proto.v1.TokenDecision.Reason wire) {
     return switch (wire) {
-      case TOO_MANY_WAITERS -> TokenDecision.Reason.LINE_FULL;
-      case TIMEOUT -> TokenDecision.Reason.DEADLINE;
+      case TOO_MANY_WAITERS -> TokenDecision.Reason.TOO_MANY_WAITERS;
+      case TIMEOUT -> TokenDecision.Reason.TIMEOUT;
       case ABANDONED -> TokenDecision.Reason.ABANDONED;
       case CANCELLED -> TokenDecision.Reason.CANCELLED;
       case REMOVED -> TokenDecision.Reason.REMOVED;
@@ -90,11 +89,11 @@ public final class GovernorProtoMapper {
   private static BudgetDimension dimension(dev.sluice.proto.v1.BudgetDimension wire) {
     return switch (wire) {
       case BUDGET_DIMENSION_TOKENS -> BudgetDimension.TOKENS;
-      case BUDGET_DIMENSION_PRIORITY_CLASS -> BudgetDimension.CLASS;
+      case BUDGET_DIMENSION_PRIORITY_CLASS -> BudgetDimension.PRIORITY_CLASS;
       case BUDGET_DIMENSION_TENANT -> BudgetDimension.TENANT;
       case BUDGET_DIMENSION_REQUESTS -> BudgetDimension.REQUESTS;
       case BUDGET_DIMENSION_CONCURRENCY -> BudgetDimension.CONCURRENCY;
-      case BUDGET_DIMENSION_WAITING_LIST -> BudgetDimension.LINE;
+      case BUDGET_DIMENSION_WAITING_LIST -> BudgetDimension.WAITING_LIST;
       case BUDGET_DIMENSION_PROVIDER -> BudgetDimension.PROVIDER;
       case BUDGET_DIMENSION_NONE -> BudgetDimension.NONE;
       case BUDGET_DIMENSION_UNSPECIFIED, UNRECOGNIZED -> BudgetDimension.OTHER;
@@ -109,10 +108,10 @@ public final class GovernorProtoMapper {
         outcome(wire.getOutcome()),
         dimension(wire.getBinding()),
         wire.getQueuePosition(),
-        known(wire.hasWaitMs(), wire.getWaitMs()),
-        known(wire.hasEtaMs(), wire.getEtaMs()),
+        duration(wire.hasWaitMs(), wire.getWaitMs()),
+        duration(wire.hasEtaMs(), wire.getEtaMs()),
         wire.getMessage(),
-        wire.getDimensionsList().stream().map(GovernorProtoMapper::part).toList());
+        wire.getDimensionsList().stream().map(GovernorProtoMapper::dimensionStatus).toList());
   }
 
   private static TokenExplanation.Outcome outcome(
@@ -120,27 +119,28 @@ public final class GovernorProtoMapper {
     return switch (wire) {
       case GRANTED -> TokenExplanation.Outcome.GRANTED;
       case QUEUED -> TokenExplanation.Outcome.QUEUED;
-      case DENIED, IMPOSSIBLE -> TokenExplanation.Outcome.REFUSED;
+      case DENIED -> TokenExplanation.Outcome.DENIED;
+      case IMPOSSIBLE -> TokenExplanation.Outcome.IMPOSSIBLE;
       case OUTCOME_UNSPECIFIED, UNRECOGNIZED ->
-          throw new SluiceClientException(Code.INTERNAL, "the server gave an unknown outcome");
+          throw new SluiceClientException(Code.INTERNAL, "the server returned an unknown outcome");
     };
   }
 
-  private static TokenExplanation.DimensionStatus part(
+  private static TokenExplanation.DimensionStatus dimensionStatus(
       dev.sluice.proto.v1.TokenExplanation.DimensionStatus wire) {
     return new TokenExplanation.DimensionStatus(
         dimension(wire.getDimension()),
         wire.getCapacity(),
         wire.getAvailable(),
         wire.getNeeded(),
-        known(wire.hasWaitMs(), wire.getWaitMs()));
+        duration(wire.hasWaitMs(), wire.getWaitMs()));
   }
 
   public static GovernorStatus status(dev.sluice.proto.v1.GovernorStatus wire) {
+    Map<String, GovernorStatus.Model> models = new LinkedHashMap<>();
+    wire.getModelsList().forEach(each -> models.put(each.getModel(), model(each)));
     return new GovernorStatus(
-        wire.getModelsList().stream().map(GovernorProtoMapper::model).toList(),
-        wire.getClosedMap(),
-        Instant.ofEpochMilli(wire.getTimestampMs()));
+        models, wire.getClosedMap(), Instant.ofEpochMilli(wire.getTimestampMs()));
   }
 
   private static GovernorStatus.Model model(dev.sluice.proto.v1.GovernorStatus.Model wire) {

@@ -82,7 +82,7 @@ public final class GrpcConnection implements AutoCloseable {
 
           @Override
           public void onError(Throwable failure) {
-            answer.completeExceptionally(SluiceClientException.of(failure));
+            answer.completeExceptionally(Errors.of(failure));
           }
 
           @Override
@@ -113,9 +113,9 @@ public final class GrpcConnection implements AutoCloseable {
       throw new SluiceClientException(
           SluiceClientException.Code.DEADLINE_EXCEEDED, "no answer came within " + timeout, late);
     } catch (ExecutionException failure) {
-      throw SluiceClientException.of(failure);
+      throw Errors.of(failure);
     } catch (InterruptedException now) {
-      throw SluiceClientException.interrupted(now);
+      throw Errors.interrupted(now);
     }
   }
 
@@ -161,7 +161,7 @@ public final class GrpcConnection implements AutoCloseable {
       try {
         part.close();
       } catch (Exception failure) {
-        throw SluiceClientException.of(failure);
+        throw Errors.of(failure);
       }
     }
     timer.shutdownNow();

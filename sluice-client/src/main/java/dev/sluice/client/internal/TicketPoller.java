@@ -4,7 +4,6 @@ import dev.sluice.client.SluiceClientException;
 import dev.sluice.client.SluiceClientException.Code;
 import dev.sluice.client.TokenDecision;
 import dev.sluice.client.TokenDecision.Reason;
-import dev.sluice.client.TokenRequest;
 import dev.sluice.proto.v1.CancelTicketRequest;
 import dev.sluice.proto.v1.GovernorGrpc;
 import dev.sluice.proto.v1.PollTicketRequest;
@@ -69,9 +68,9 @@ public final class TicketPoller implements AutoCloseable {
   /** Asks for tokens and waits in line. */
   public static CompletableFuture<TokenDecision> of(
       GrpcConnection connection,
-      TokenRequest request,
+      dev.sluice.proto.v1.TokenRequest request,
       @Nullable Consumer<TokenDecision.Queued> progress) {
-    dev.sluice.proto.v1.TokenRequest wire = request.toWire();
+    dev.sluice.proto.v1.TokenRequest wire = request;
     if (wire.getIdempotencyKey().isEmpty()) {
       wire = wire.toBuilder().setIdempotencyKey(UUID.randomUUID().toString()).build();
     }
@@ -127,7 +126,7 @@ public final class TicketPoller implements AutoCloseable {
             .call(
                 GovernorGrpc.getRequestTokensMethod(),
                 RequestTokensRequest.newBuilder().setRequest(wanted).build())
-            .thenApply(answer -> GovernorProtoMapper.outcome(answer.getDecision()))
+            .thenApply(answer -> GovernorProtoMapper.decision(answer.getDecision()))
             .whenComplete((told, failure) -> answered(told, failure, this::ask));
   }
 
@@ -146,7 +145,7 @@ public final class TicketPoller implements AutoCloseable {
       call.cancel(false);
     }
     var unused =
-        call.thenApply(answer -> GovernorProtoMapper.outcome(answer.getDecision()))
+        call.thenApply(answer -> GovernorProtoMapper.decision(answer.getDecision()))
             .whenComplete((told, failure) -> answered(told, failure, this::poll));
   }
 
@@ -169,7 +168,7 @@ public final class TicketPoller implements AutoCloseable {
     } else if (told != null) {
       decide(told);
     } else if (failure != null && !outcome.isDone()) {
-      failed(SluiceClientException.of(failure), sameAgain);
+      failed(Errors.of(failure), sameAgain);
     }
   }
 
@@ -236,12 +235,12 @@ public final class TicketPoller implements AutoCloseable {
         request.getPriority(),
         request.getTokens(),
         0,
-        Reason.DEADLINE,
-        "its deadline came while the server could not be reached");
+        Reason.TIMEOUT,
+        "the request's maximum wait ended while the server could not be reached");
   }
 
   @Override
   public void close() {
-    outcome.completeExceptionally(SluiceClientException.closed("the client"));
+    outcome.completeExceptionally(Errors.closed("the client"));
   }
 }
