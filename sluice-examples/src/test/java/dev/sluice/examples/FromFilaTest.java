@@ -102,7 +102,7 @@ final class FromFilaTest {
 
     for (Delivery message : client.receive("letters", 10, Duration.ofSeconds(5))) {
       send(message.fairnessKey(), message.text());
-      message.ack().join(); // by its lease: never somebody else's delivery
+      message.ack().join(); // by its lease: never another delivery
     }
   }
 

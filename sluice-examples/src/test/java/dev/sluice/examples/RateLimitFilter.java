@@ -37,7 +37,7 @@ public final class RateLimitFilter extends OncePerRequestFilter {
     response.setStatus(HttpStatus.TOO_MANY_REQUESTS.value());
   }
 
-  /** Who is signed in; else the address. Never a name that a caller can make up. */
+  /** Returns the user or else the address, never a name that a caller can choose. */
   private static String caller(HttpServletRequest request) {
     String user = request.getRemoteUser();
     return user != null ? user : request.getRemoteAddr();

@@ -57,12 +57,12 @@ public final class StreamingModel {
       } finally {
         governor
             .blocking()
-            .settle(grant.reservation(), usage.tokens); // the rest is for the next in line
+            .settle(grant.reservation(), usage.tokens); // the rest returns to the budget
       }
     }
   }
 
-  /** Input and output together, at the most; waits in line, and says so if it is in vain. */
+  /** Reserves the most that input and output can use; waits if necessary. */
   private TokenDecision.Granted reserve(String tenant, long tokens) throws IOException {
     TokenDecision outcome =
         governor
@@ -122,7 +122,7 @@ public final class StreamingModel {
     return 1 + prompt.length() / 4L;
   }
 
-  /** What is known to be used, also when the stream breaks. */
+  /** The known usage, also when the stream breaks. */
   private static final class Usage {
     private long tokens;
 

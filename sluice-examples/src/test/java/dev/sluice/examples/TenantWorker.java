@@ -20,8 +20,8 @@ public final class TenantWorker {
           "outbox",
           QueueConfig.builder()
               .maxAttempts(5) // then a dead letter, in outbox.dlq
-              .maxDepthPerKey(100_000) // nobody fills the disk for all
-              .maxInFlightPerKey(4) // nor takes every worker
+              .maxDepthPerKey(100_000) // one tenant cannot fill the disk
+              .maxInFlightPerKey(4) // nor take every worker
               .build());
     }
     broker.setThrottle("provider:ses", 14, 14); // what the provider takes, for all tenants
@@ -53,7 +53,7 @@ public final class TenantWorker {
     }
   }
 
-  /** What the work is. */
+  /** Sends one mail; an exception is a failure. */
   public interface Mailer {
     void send(String tenant, String mail);
   }

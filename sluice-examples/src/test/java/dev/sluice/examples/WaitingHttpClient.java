@@ -42,7 +42,7 @@ public final class WaitingHttpClient {
             turn ->
                 open.get().isDone()
                     ? sendNow(request, body, left)
-                    : attempt(request, body, left)); // somebody was refused meanwhile
+                    : attempt(request, body, left)); // another call was refused meanwhile
   }
 
   private <T> CompletableFuture<HttpResponse<T>> sendNow(
