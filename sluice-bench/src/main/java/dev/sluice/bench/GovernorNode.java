@@ -16,7 +16,7 @@ final class GovernorNode {
     return RedisBudgets.builder()
         .url(url)
         .timeout(BudgetNode.PATIENCE)
-        .opener()
+        .build()
         .open(BudgetLoad.config(BudgetNode.LIFE, BudgetNode.PATIENCE), listener);
   }
 

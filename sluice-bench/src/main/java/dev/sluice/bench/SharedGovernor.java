@@ -28,8 +28,8 @@ final class SharedGovernor implements AutoCloseable {
             .url(url)
             .prefix(prefix)
             // What Redis does not answer is no grant of it.
-            .onOutage(OutageMode.CLOSED)
-            .opener()
+            .outageMode(OutageMode.CLOSED)
+            .build()
             .open(BudgetConfig.of(Map.of(MODEL, FAR)), listener);
   }
 

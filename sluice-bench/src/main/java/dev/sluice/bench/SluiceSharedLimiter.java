@@ -14,6 +14,9 @@ import java.util.concurrent.CompletionStage;
  * is refused, so that nothing is counted which was decided without it or a lease of it.
  */
 final class SluiceSharedLimiter implements SharedLimiter {
+  private static final SharedLimitOptions DENY_IN_OUTAGES =
+      SharedLimitOptions.defaults().withOutageMode(OutageMode.CLOSED);
+
   private final SharedLimits limits;
   private final SharedTokenBucket bucket;
   private final SharedTokenBucket.Blocking blocking;
@@ -21,33 +24,32 @@ final class SluiceSharedLimiter implements SharedLimiter {
 
   private SluiceSharedLimiter(
       String url, String prefix, long perSecond, SharedLimitOptions options) {
-    limits = SharedLimits.builder().url(url).prefix(prefix).onOutage(OutageMode.CLOSED).open();
+    limits = SharedLimits.builder().url(url).prefix(prefix).options(options).build();
     if (!limits.status().available()) {
       throw new IllegalStateException("Redis does not answer: " + limits.status());
     }
-    bucket = limits.bucket("hot-" + perSecond, Limit.perSecond(perSecond), options);
+    bucket = limits.bucket("hot-" + perSecond, Limit.perSecond(perSecond));
     blocking = bucket.blocking();
-    throttle = limits.throttle(options).blocking();
+    throttle = limits.throttle().blocking();
     throttle.setTemplate("user:*", (double) perSecond, (double) perSecond);
   }
 
   static SharedLimiter exact(String url, long perSecond) {
-    return new SluiceSharedLimiter(url, "exact:", perSecond, SharedLimitOptions.defaults());
+    return new SluiceSharedLimiter(url, "exact:", perSecond, DENY_IN_OUTAGES);
   }
 
   static SharedLimiter leased(String url, long perSecond) {
-    return new SluiceSharedLimiter(
-        url, "leased:", perSecond, SharedLimitOptions.defaults().leased());
+    return new SluiceSharedLimiter(url, "leased:", perSecond, DENY_IN_OUTAGES.withTokenBlocks());
   }
 
   @Override
   public boolean tryConsume() {
-    return blocking.tryConsume();
+    return blocking.tryAcquire();
   }
 
   @Override
   public CompletionStage<Boolean> tryConsumeAsync() {
-    return bucket.tryConsume();
+    return bucket.tryAcquire();
   }
 
   @Override
@@ -59,7 +61,7 @@ final class SluiceSharedLimiter implements SharedLimiter {
   public String notes() {
     SharedLimitsStatus status = limits.status();
     return "%,d decided in Redis, %,d by lease, %,d timed out, %,d outages"
-        .formatted(status.exact(), status.leased(), status.timeouts(), status.outages());
+        .formatted(status.fromRedis(), status.fromBlocks(), status.timeouts(), status.outages());
   }
 
   @Override

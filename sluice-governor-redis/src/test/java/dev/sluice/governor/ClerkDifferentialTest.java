@@ -84,7 +84,7 @@ class ClerkDifferentialTest {
             Duration.ofSeconds(60));
     redis.command("FLUSHALL");
     clerk = new BudgetEngine(MODEL, budget, rules, listener(), micros * 1_000);
-    run("rules", configuration());
+    run("configure", configuration());
     for (int step = 0; step < STEPS; step++) {
       micros += random.nextInt(10) == 0 ? random.nextInt(1_500_000) : random.nextInt(60_000);
       begin();
@@ -215,7 +215,7 @@ class ClerkDifferentialTest {
     note("ask %s %s as %s", what, request, id);
     List<?> result =
         run(
-            "ask",
+            "request",
             List.of(
                 id,
                 what,
@@ -295,7 +295,7 @@ class ClerkDifferentialTest {
     note("explain %s", request);
     List<?> result =
         run(
-            "look",
+            "poll",
             List.of(
                 "explain", request.tenant(), request.priority(), Long.toString(request.tokens())));
     TokenExplanation local = clerk.explain(request);
@@ -321,7 +321,7 @@ class ClerkDifferentialTest {
 
   private void line() {
     note("line");
-    List<?> result = run("look", List.of("line", "0", "100"));
+    List<?> result = run("poll", List.of("line", "0", "100"));
     WaitingListStatus local = clerk.queue(0, 100);
     assertThat(number(result, 0)).isEqualTo(local.total());
     List<?> classes = (List<?>) result.get(1);
@@ -361,7 +361,7 @@ class ClerkDifferentialTest {
         random.nextInt(3) == 0 ? Duration.ofMillis(random.nextInt(900)) : Duration.ZERO;
     note("adjust %s %s %s", factor, most, pause);
     run(
-        "rules",
+        "configure",
         List.of(
             "adjust",
             Double.toString(factor),
@@ -381,7 +381,7 @@ class ClerkDifferentialTest {
     budget =
         other.withClasses(other.classes(), before.minimumShares()).withTenants(before.tenants());
     note("reload %s", budget);
-    run("rules", configuration());
+    run("configure", configuration());
     clerk.reload(budget, rules);
   }
 
@@ -432,7 +432,7 @@ class ClerkDifferentialTest {
 
   private void compareStatus() {
     drainIfDue();
-    List<?> result = run("look", List.of("status"));
+    List<?> result = run("poll", List.of("status"));
     GovernorStatus.Model local = clerk.status();
     assertThat(number(result, 0)).isEqualTo(local.available());
     assertThat(number(result, 1)).isEqualTo(local.running());

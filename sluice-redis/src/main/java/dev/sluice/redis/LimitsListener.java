@@ -3,9 +3,9 @@ package dev.sluice.redis;
 import java.util.List;
 
 /**
- * Who is told what happens to shared limits.
+ * Receives the named limits of the fleet whenever they change.
  *
- * <p>Called on a thread of the library, in order; must not block. What it throws is logged.
+ * <p>Called in order on a library thread; must not block. Exceptions that it throws are logged.
  *
  * @since 0.1
  */
@@ -13,17 +13,10 @@ import java.util.List;
 public interface LimitsListener {
 
   /**
-   * Something happened.
+   * The named limits of the fleet have changed.
    *
-   * @param event what
+   * @param limits all of them
+   * @param version larger than at the call before
    */
-  void onEvent(LimitsEvent event);
-
-  /**
-   * The fleet's rates and templates changed.
-   *
-   * @param rules all of them
-   * @param version larger than before
-   */
-  default void onRules(List<Rule> rules, long version) {}
+  void limitsChanged(List<Rule> limits, long version);
 }

@@ -1,23 +1,23 @@
 package dev.sluice.redis;
 
 /**
- * What a limiter does while Redis does not answer.
+ * Decides while Redis does not answer.
  *
  * @since 0.1
  */
 public enum OutageMode {
-  /** Grants everything: the limit does not hold until Redis is back. */
+  /** Grants every request; no limit holds until Redis answers again. */
   OPEN,
 
-  /** Grants nothing. */
+  /** Denies every request. */
   CLOSED,
 
   /**
-   * Each node goes on with its share, the limit divided by the nodes last seen alive, from empty.
+   * Decides by this node's share: the limit divided by the live nodes, starting empty.
    *
-   * <p>While no node reaches Redis the limit holds. While p of N nodes are cut off and the others
-   * are not, the fleet may grant {@code limit · (1 + p/N)}. What was granted meanwhile is charged
-   * once, on return.
+   * <p>The limit holds while no node reaches Redis, and while Redis reserves the shares of nodes
+   * that it does not hear: for about 11.5 seconds. If p of N nodes stay cut off for longer, the
+   * fleet may grant up to {@code limit · (1 + p/N)}.
    */
   LOCAL
 }

@@ -1,44 +1,50 @@
 package dev.sluice.redis;
 
-import dev.sluice.redis.connection.ConnectionConfig;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Redis did not answer in time, and what was asked for has no answer of its own in an outage.
+ * Redis did not answer in time, and the operation has no outcome of its own in an outage.
  *
- * <p>Decisions never fail with it: those follow the {@link OutageMode}.
+ * <p>Decisions do not fail with it: they follow the {@link OutageMode}.
  *
  * @since 0.1
  */
 public final class RedisUnavailableException extends RuntimeException {
   private static final long serialVersionUID = 1;
 
+  private final boolean applicable;
+
+  /**
+   * Creates a failure of an operation that may have been applied.
+   *
+   * @param message what happened
+   * @param cause the failure of the connection; null if there is none
+   */
   public RedisUnavailableException(String message, @Nullable Throwable cause) {
     super(message, cause);
+    this.applicable = true;
   }
 
-  private RedisUnavailableException(
-      String message, @Nullable Throwable cause, boolean writableStackTrace) {
-    super(message, cause, false, writableStackTrace);
+  /**
+   * Creates a failure without a stack trace, for many calls that fail at once on a thread of the
+   * connection.
+   *
+   * @param message what happened
+   * @param cause the failure of the connection; null if there is none
+   * @param mayBeApplied false if the call was never sent
+   */
+  public RedisUnavailableException(
+      String message, @Nullable Throwable cause, boolean mayBeApplied) {
+    super(message, cause, false, false);
+    this.applicable = mayBeApplied;
   }
 
-  /** Has no stack trace: many calls fail at once, on a thread that has nothing to do with them. */
-  private static RedisUnavailableException ofMany(String message, @Nullable Throwable cause) {
-    return new RedisUnavailableException(message, cause, false);
-  }
-
-  /** What calls to Redis fail with. */
-  public static ConnectionConfig.Failures failures() {
-    return new ConnectionConfig.Failures() {
-      @Override
-      public RuntimeException notAsked() {
-        return ofMany("Redis does not answer; it is tried again", null);
-      }
-
-      @Override
-      public RuntimeException unanswered(String message, @Nullable Throwable cause) {
-        return ofMany(message, cause);
-      }
-    };
+  /**
+   * Returns whether Redis may have applied the operation.
+   *
+   * @return false if the call was never sent
+   */
+  public boolean mayBeApplied() {
+    return applicable;
   }
 }

@@ -1,24 +1,28 @@
 package dev.sluice.redis;
 
 import java.util.Objects;
-import org.jspecify.annotations.Nullable;
+import java.util.Optional;
 
 /**
- * How one limiter behaves.
+ * Options of a shared token bucket, or of the named limits of a node.
  *
- * @param outage what it does while Redis does not answer; null for what its {@link SharedLimits}
- *     says
- * @param lease how it takes tokens in advance; null if every decision is made in Redis
- * @param acrossSlots whether keys of different slots of a cluster are reserved one by one, and
- *     refunded if one refuses; without it such a request is an error
+ * @param outageMode decides while Redis does not answer
+ * @param tokenBlocks how tokens are borrowed in blocks; empty if every decision is made in Redis
+ * @param crossSlotRequests whether a request may name limits in different slots of a cluster
  * @since 0.1
  */
 public record SharedLimitOptions(
-    @Nullable OutageMode outage, @Nullable TokenBlockConfig lease, boolean acrossSlots) {
-  private static final SharedLimitOptions DEFAULTS = new SharedLimitOptions(null, null, false);
+    OutageMode outageMode, Optional<TokenBlockConfig> tokenBlocks, boolean crossSlotRequests) {
+  private static final SharedLimitOptions DEFAULTS =
+      new SharedLimitOptions(OutageMode.LOCAL, Optional.empty(), false);
+
+  public SharedLimitOptions {
+    Objects.requireNonNull(outageMode, "outageMode");
+    Objects.requireNonNull(tokenBlocks, "tokenBlocks");
+  }
 
   /**
-   * Exact, with the outage policy of its {@link SharedLimits}.
+   * Returns the defaults: outage mode {@code LOCAL}, every decision in Redis.
    *
    * @return the options
    */
@@ -27,45 +31,45 @@ public record SharedLimitOptions(
   }
 
   /**
-   * The same, with another policy.
+   * Returns these options with another outage mode.
    *
-   * @param policy what to do while Redis does not answer
+   * @param mode decides while Redis does not answer
    * @return the options
    */
-  public SharedLimitOptions onOutage(OutageMode policy) {
-    return new SharedLimitOptions(Objects.requireNonNull(policy, "policy"), lease, acrossSlots);
+  public SharedLimitOptions withOutageMode(OutageMode mode) {
+    return new SharedLimitOptions(mode, tokenBlocks, crossSlotRequests);
   }
 
   /**
-   * The same, with the usual leases.
+   * Returns these options with token blocks of the default configuration.
    *
    * @return the options
    */
-  public SharedLimitOptions leased() {
-    return leased(TokenBlockConfig.DEFAULTS);
+  public SharedLimitOptions withTokenBlocks() {
+    return withTokenBlocks(TokenBlockConfig.DEFAULTS);
   }
 
   /**
-   * The same, with leases.
+   * Returns these options with token blocks.
    *
-   * @param with how tokens are taken in advance
+   * @param config how tokens are borrowed
    * @return the options
    */
-  public SharedLimitOptions leased(TokenBlockConfig with) {
-    return new SharedLimitOptions(outage, Objects.requireNonNull(with, "with"), acrossSlots);
+  public SharedLimitOptions withTokenBlocks(TokenBlockConfig config) {
+    return new SharedLimitOptions(outageMode, Optional.of(config), crossSlotRequests);
   }
 
   /**
-   * The same, for keys of different slots of a cluster too.
+   * Returns these options with requests whose limits lie in different slots of a cluster.
    *
-   * <p>Such a request is not atomic: each slot is asked in turn, and if one refuses, what the
-   * others gave is refunded. Until then others may be denied tokens that come back; more than the
-   * limit is never granted, but a refund whose bucket has refilled meanwhile is not window-safe (as
-   * {@link dev.sluice.TokenBucket#refund} says).
+   * <p>Such a request is not atomic: the slots are charged one after the other, and if one denies,
+   * the tokens of the others are returned. Meanwhile other requests may be denied these tokens. The
+   * limits are never exceeded, except that a bucket which has refilled before its tokens are
+   * returned grants them again in the same window.
    *
    * @return the options
    */
-  public SharedLimitOptions reserveAcrossSlots() {
-    return new SharedLimitOptions(outage, lease, true);
+  public SharedLimitOptions withCrossSlotRequests() {
+    return new SharedLimitOptions(outageMode, tokenBlocks, true);
   }
 }

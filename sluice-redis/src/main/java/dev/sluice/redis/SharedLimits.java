@@ -24,7 +24,7 @@ import org.jspecify.annotations.Nullable;
  * <pre>{@code
  * try (SharedLimits limits = SharedLimits.connect("redis://localhost:6379")) {
  *   SharedTokenBucket mails = limits.bucket("mails", Limit.perMinute(600));
- *   if (mails.blocking().tryConsume()) {
+ *   if (mails.blocking().tryAcquire()) {
  *     send(mail);
  *   }
  * }
@@ -42,7 +42,7 @@ public interface SharedLimits extends AutoCloseable {
    * @throws IllegalArgumentException if the URL is malformed
    */
   static SharedLimits connect(String url) {
-    return builder().url(url).open();
+    return builder().url(url).build();
   }
 
   /**
@@ -51,7 +51,7 @@ public interface SharedLimits extends AutoCloseable {
    * @return the limits
    */
   static SharedLimits inMemory() {
-    return builder().open();
+    return builder().build();
   }
 
   /**
@@ -61,7 +61,7 @@ public interface SharedLimits extends AutoCloseable {
    * @throws IllegalArgumentException if the URL is malformed
    */
   static SharedLimits fromEnvironment() {
-    return builder().url(System.getenv("REDIS_URL")).open();
+    return builder().url(System.getenv("REDIS_URL")).build();
   }
 
   /**
@@ -74,16 +74,14 @@ public interface SharedLimits extends AutoCloseable {
   }
 
   /**
-   * The bucket of that name, exact and with the usual outage policy.
+   * Returns the token bucket of a name, with the options of the builder.
    *
-   * @param name what the fleet calls it, not empty
-   * @param limit what it allows; the tokens stay if it allowed something else before
+   * @param name the name in the fleet, not empty
+   * @param limit the limit; the tokens stay if the bucket had another one before
    * @return the bucket
-   * @throws IllegalArgumentException if no exact units fit the limit
+   * @throws IllegalArgumentException if the limit has no exact representation
    */
-  default SharedTokenBucket bucket(String name, Limit limit) {
-    return bucket(name, limit, SharedLimitOptions.defaults());
-  }
+  SharedTokenBucket bucket(String name, Limit limit);
 
   /**
    * The bucket of that name.
@@ -97,21 +95,11 @@ public interface SharedLimits extends AutoCloseable {
   SharedTokenBucket bucket(String name, Limit limit, SharedLimitOptions options);
 
   /**
-   * The fleet's throttle, exact and with the usual outage policy.
+   * Returns the named limits of the fleet, with the options of the builder.
    *
-   * @return the throttle
+   * @return the limits
    */
-  default SharedThrottle throttle() {
-    return throttle(SharedLimitOptions.defaults());
-  }
-
-  /**
-   * The fleet's throttle.
-   *
-   * @param options how this view of it behaves
-   * @return the throttle
-   */
-  SharedThrottle throttle(SharedLimitOptions options);
+  SharedThrottle throttle();
 
   /**
    * How things stand.
@@ -131,10 +119,11 @@ public interface SharedLimits extends AutoCloseable {
     private @Nullable String url;
     private String prefix = "sluice:";
     private Duration timeout = Duration.ofMillis(100);
-    private OutageMode outage = OutageMode.LOCAL;
+    private SharedLimitOptions options = SharedLimitOptions.defaults();
     private int expectedNodes = 1;
-    private LimitsListener listener = event -> {};
-    private CachedLimits remembered = CachedLimits.NONE;
+    private OutageListener outageListener = OutageListener.NONE;
+    private LimitsListener limitsListener = (limits, version) -> {};
+    private CachedLimits cached = CachedLimits.NONE;
     private @Nullable Path trust;
 
     Builder() {}
@@ -180,13 +169,14 @@ public interface SharedLimits extends AutoCloseable {
     }
 
     /**
-     * What limiters do while Redis does not answer. Default: {@link OutageMode#LOCAL}.
+     * Sets the options of named limits, and of buckets without options of their own. Default:
+     * {@link SharedLimitOptions#defaults}.
      *
-     * @param policy for limiters whose options say nothing else
+     * @param options the options
      * @return this
      */
-    public Builder onOutage(OutageMode policy) {
-      this.outage = Objects.requireNonNull(policy, "policy");
+    public Builder options(SharedLimitOptions options) {
+      this.options = Objects.requireNonNull(options, "options");
       return this;
     }
 
@@ -203,26 +193,37 @@ public interface SharedLimits extends AutoCloseable {
     }
 
     /**
-     * Who is told of outages. Default: nobody.
+     * Sets the listener of outages. Default: none.
      *
-     * @param listener called on a thread of the library; must not block
+     * @param listener called on a library thread; must not block
      * @return this
      */
-    public Builder listener(LimitsListener listener) {
-      this.listener = Objects.requireNonNull(listener, "listener");
+    public Builder outageListener(OutageListener listener) {
+      this.outageListener = Objects.requireNonNull(listener, "listener");
       return this;
     }
 
     /**
-     * The rates and templates that hold until Redis has told its own, for a start while it is down.
-     * If Redis has lost what it knew it is told these.
+     * Sets the listener of changes of named limits. Default: none.
      *
-     * @param rules as {@link SharedThrottle#rules} had them
-     * @param version as {@link LimitsListener#onRules} had it
+     * @param listener called on a library thread; must not block
      * @return this
      */
-    public Builder rememberedRules(List<Rule> rules, long version) {
-      this.remembered = new CachedLimits(List.copyOf(rules), version);
+    public Builder limitsListener(LimitsListener listener) {
+      this.limitsListener = Objects.requireNonNull(listener, "listener");
+      return this;
+    }
+
+    /**
+     * Sets the named limits that hold until Redis has answered, for a start during an outage. They
+     * are restored in Redis if it has lost its limits.
+     *
+     * @param limits the limits that {@link LimitsListener#limitsChanged} received last
+     * @param version the version that it received with them
+     * @return this
+     */
+    public Builder cachedLimits(List<Rule> limits, long version) {
+      this.cached = new CachedLimits(List.copyOf(limits), version);
       return this;
     }
 
@@ -244,13 +245,20 @@ public interface SharedLimits extends AutoCloseable {
      *
      * @return the limits
      */
-    public SharedLimits open() {
+    public SharedLimits build() {
       return url == null
-          ? new InMemoryLimits(remembered, NanoClock.system())
+          ? new InMemoryLimits(cached, NanoClock.system())
           : RedisLimits.open(
               RedisAddress.parse(url),
               new SharedLimitsConfig(
-                  prefix, timeout, outage, expectedNodes, listener, remembered, trust));
+                  prefix,
+                  timeout,
+                  options,
+                  expectedNodes,
+                  outageListener,
+                  limitsListener,
+                  cached,
+                  trust));
     }
   }
 }

@@ -1,24 +1,24 @@
 package dev.sluice.redis;
 
 /**
- * How shared limits stand, and what has happened since they were opened.
+ * The state of shared limits, and counters since they were opened.
  *
- * @param available whether decisions are made in Redis (or in memory, where there is none)
- * @param nodes live nodes when last asked, this one included
- * @param exact decisions made in Redis
- * @param leased decisions made by this node from blocks it holds
- * @param open grants without looking, in an outage
- * @param closed denials without looking, in an outage
- * @param local decisions by this node's share, in an outage
+ * @param available whether Redis decides; always true for limits in memory
+ * @param nodes live nodes at the last heartbeat, this one included
+ * @param fromRedis decisions made in Redis
+ * @param fromBlocks decisions of this node from token blocks
+ * @param open grants by outage mode {@code OPEN}
+ * @param closed denials by outage mode {@code CLOSED}, or of limits that are not known
+ * @param local decisions of this node by its share
  * @param timeouts calls that Redis did not answer in time
- * @param outages how often it was lost
+ * @param outages outages of Redis
  * @since 0.1
  */
 public record SharedLimitsStatus(
     boolean available,
     int nodes,
-    long exact,
-    long leased,
+    long fromRedis,
+    long fromBlocks,
     long open,
     long closed,
     long local,

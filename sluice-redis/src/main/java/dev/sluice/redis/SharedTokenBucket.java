@@ -16,7 +16,7 @@ import java.util.concurrent.CompletableFuture;
  * Unix epoch of that time. A bucket whose key is lost, by a restart without data or a failover,
  * starts full: each such loss grants at most one capacity more.
  *
- * <p>Thread-safe. But for {@link #consume}, no future takes longer than the time-out of its {@link
+ * <p>Thread-safe. But for {@link #acquire}, no future takes longer than the time-out of its {@link
  * SharedLimits}: if Redis does not answer, decisions follow the {@link OutageMode} and everything
  * else fails with {@link RedisUnavailableException}. Futures complete on a thread of the library;
  * dependents that block belong on an executor of their own.
@@ -44,8 +44,8 @@ public interface SharedTokenBucket {
    *
    * @return whether it was
    */
-  default CompletableFuture<Boolean> tryConsume() {
-    return tryConsume(1);
+  default CompletableFuture<Boolean> tryAcquire() {
+    return tryAcquire(1);
   }
 
   /**
@@ -55,7 +55,7 @@ public interface SharedTokenBucket {
    * @return whether they were there
    * @throws IllegalArgumentException if {@code tokens} is negative
    */
-  CompletableFuture<Boolean> tryConsume(long tokens);
+  CompletableFuture<Boolean> tryAcquire(long tokens);
 
   /**
    * Takes {@code tokens} if all are there and says what is left; else says when to come back, to
@@ -80,7 +80,7 @@ public interface SharedTokenBucket {
    * Takes {@code tokens} as soon as they are there, if that is before {@code maxWait} is over.
    *
    * <p>Those who wait for this object are served first come, first served, and ask Redis one at a
-   * time; between nodes there is no order, and {@code tryConsume} may overtake. Tokens that come
+   * time; between nodes there is no order, and {@code tryAcquire} may overtake. Tokens that come
    * through this object are noticed at once, those that come through another within about a second.
    * Cancelling the future leaves the line. If it is cancelled, or its time is over, just as the
    * tokens are granted, they are refunded.
@@ -94,7 +94,7 @@ public interface SharedTokenBucket {
    *     {@link java.util.concurrent.RejectedExecutionException} if 10,000 wait already in Redis
    * @throws IllegalArgumentException if an argument is negative
    */
-  CompletableFuture<Boolean> consume(long tokens, Duration maxWait);
+  CompletableFuture<Boolean> acquire(long tokens, Duration maxWait);
 
   /**
    * Whole tokens there now; those out on lease are not.
@@ -118,18 +118,6 @@ public interface SharedTokenBucket {
    * @throws IllegalArgumentException if {@code tokens} is negative
    */
   CompletableFuture<Void> replenish(long tokens);
-
-  /**
-   * Returns tokens that were consumed and not used; not window-safe, see {@link
-   * TokenBucket#refund}.
-   *
-   * @param tokens how many, not negative; what exceeds the capacity is lost
-   * @return completes when they are there
-   * @throws IllegalArgumentException if {@code tokens} is negative
-   */
-  default CompletableFuture<Void> refund(long tokens) {
-    return replenish(tokens);
-  }
 
   /**
    * Fills the bucket, but for what is out on lease.
@@ -169,22 +157,22 @@ public interface SharedTokenBucket {
     }
 
     /**
-     * {@link SharedTokenBucket#tryConsume()}.
+     * {@link SharedTokenBucket#tryAcquire()}.
      *
      * @return whether the token was there
      */
-    public boolean tryConsume() {
-      return tryConsume(1);
+    public boolean tryAcquire() {
+      return tryAcquire(1);
     }
 
     /**
-     * {@link SharedTokenBucket#tryConsume(long)}.
+     * {@link SharedTokenBucket#tryAcquire(long)}.
      *
      * @param tokens how many
      * @return whether they were there
      */
-    public boolean tryConsume(long tokens) {
-      return Futures.await(bucket.tryConsume(tokens));
+    public boolean tryAcquire(long tokens) {
+      return Futures.await(bucket.tryAcquire(tokens));
     }
 
     /**
@@ -208,15 +196,15 @@ public interface SharedTokenBucket {
     }
 
     /**
-     * {@link SharedTokenBucket#consume}.
+     * {@link SharedTokenBucket#acquire}.
      *
      * @param tokens how many
      * @param maxWait the longest wait, not negative
      * @return whether they were taken in time; if not, nothing was
      * @throws InterruptedException if interrupted while waiting; nothing is taken then
      */
-    public boolean consume(long tokens, Duration maxWait) throws InterruptedException {
-      return Futures.awaitInterruptibly(bucket.consume(tokens, maxWait));
+    public boolean acquire(long tokens, Duration maxWait) throws InterruptedException {
+      return Futures.awaitInterruptibly(bucket.acquire(tokens, maxWait));
     }
 
     /**
@@ -247,16 +235,6 @@ public interface SharedTokenBucket {
      */
     public void replenish(long tokens) {
       Futures.done(bucket.replenish(tokens));
-    }
-
-    /**
-     * {@link SharedTokenBucket#refund}.
-     *
-     * @param tokens how many
-     * @throws RedisUnavailableException if Redis does not answer
-     */
-    public void refund(long tokens) {
-      Futures.done(bucket.refund(tokens));
     }
 
     /**

@@ -35,7 +35,9 @@ final class AccessTest {
       Waiting.until(
           "the loss",
           PATIENCE,
-          () -> node.events().stream().anyMatch(LimitsEvent.Lost.class::isInstance));
+          () ->
+              node.events().stream()
+                  .anyMatch(event -> event.kind() == RecordedOutages.Kind.STARTED));
       // On a busy machine the start may give up before the refusal is heard.
       Waiting.until("the cause", PATIENCE, () -> node.events().toString().contains(cause));
       assertThat(node.events().toString()).doesNotContain("secret");

@@ -40,7 +40,7 @@ class BatchesTest {
    * held to be lost, also at the start.
    */
   private static SharedLimits patient(String url, Duration timeout) {
-    SharedLimits limits = SharedLimits.builder().url(url).timeout(timeout).open();
+    SharedLimits limits = SharedLimits.builder().url(url).timeout(timeout).build();
     await().atMost(Duration.ofSeconds(60)).until(() -> limits.status().available());
     return limits;
   }
@@ -67,7 +67,7 @@ class BatchesTest {
     TokenBucket core = null;
     for (int round = 0; round < 100; round++) {
       List<String> words =
-          new ArrayList<>(List.of("EVAL", LimitScript.MANY.body(), "1", "many:" + kind));
+          new ArrayList<>(List.of("EVAL", LimitScript.DECIDE_BATCH.body(), "1", "many:" + kind));
       words.addAll(List.of("0", params));
       List<Long> tokens = random.longs(1 + random.nextInt(20), 1, 12).boxed().toList();
       tokens.forEach(count -> words.add(Long.toString(count)));
@@ -116,7 +116,7 @@ class BatchesTest {
       for (int round = 0; round < 10; round++) {
         List<CompletableFuture<Boolean>> now = new ArrayList<>();
         for (int i = 0; i < 1_000; i++) {
-          now.add(bucket.tryConsume());
+          now.add(bucket.tryAcquire());
         }
         CompletableFuture.allOf(now.toArray(CompletableFuture[]::new)).join();
         all.addAll(now);
@@ -161,13 +161,16 @@ class BatchesTest {
     int calls = 20_000;
     try (TcpProxy proxy = TcpProxy.to(redis);
         SharedLimits limits =
-            SharedLimits.builder().url(proxy.uri()).onOutage(OutageMode.CLOSED).open()) {
+            SharedLimits.builder()
+                .url(proxy.uri())
+                .options(SharedLimitOptions.defaults().withOutageMode(OutageMode.CLOSED))
+                .build()) {
       List<SharedTokenBucket> buckets = new ArrayList<>();
       for (int i = 0; i < limitsOnOneName; i++) {
         buckets.add(limits.bucket("silent" + limitsOnOneName, Limit.perSecond(1_000_000 + i)));
       }
       for (int i = 0; i < WARM_UP; i++) {
-        buckets.get(i % limitsOnOneName).blocking().tryConsume();
+        buckets.get(i % limitsOnOneName).blocking().tryAcquire();
       }
       proxy.blackHole();
       AtomicLong slowest = new AtomicLong();
@@ -177,7 +180,7 @@ class BatchesTest {
         var unused =
             buckets
                 .get(i % limitsOnOneName)
-                .tryConsume()
+                .tryAcquire()
                 .thenAccept(
                     granted -> {
                       slowest.accumulateAndGet(System.nanoTime() - start, Math::max);
@@ -192,7 +195,7 @@ class BatchesTest {
       assertThat(slowest.get()).isLessThan(TimeUnit.SECONDS.toNanos(30));
       long start = System.nanoTime();
       proxy.heal();
-      while (!buckets.get(0).blocking().tryConsume()) {
+      while (!buckets.get(0).blocking().tryAcquire()) {
         assertThat(System.nanoTime() - start).isLessThan(TimeUnit.SECONDS.toNanos(30));
       }
     }
@@ -204,14 +207,14 @@ class BatchesTest {
         SharedLimits limits = patient(proxy.uri(), Duration.ofSeconds(2))) {
       SharedTokenBucket bucket = limits.bucket("far", Limit.perSecond(1_000_000));
       for (int i = 0; i < WARM_UP; i++) {
-        bucket.blocking().tryConsume();
+        bucket.blocking().tryAcquire();
       }
       // One batch after the other would take longer than the time-out: 24 times there and back.
       proxy.delay(Duration.ofMillis(100), Duration.ofMillis(100));
       for (int round = 0; round < 3; round++) {
         List<CompletableFuture<Boolean>> all = new ArrayList<>();
         for (int i = 0; i < 3_000; i++) {
-          all.add(bucket.tryConsume());
+          all.add(bucket.tryAcquire());
         }
         CompletableFuture.allOf(all.toArray(CompletableFuture[]::new)).join();
       }
@@ -225,11 +228,11 @@ class BatchesTest {
         SharedLimits near = patient(redis.uri());
         SharedLimits limits = patient(proxy.uri())) {
       SharedTokenBucket bucket = limits.bucket("full", new Limit.Manual(10_000));
-      bucket.blocking().tryConsume();
+      bucket.blocking().tryAcquire();
       proxy.delay(Duration.ZERO, Duration.ofSeconds(5));
       List<CompletableFuture<Boolean>> all = new ArrayList<>();
       for (int i = 0; i < 3_000; i++) {
-        all.add(bucket.tryConsume());
+        all.add(bucket.tryAcquire());
       }
       SharedTokenBucket.Blocking seen = near.bucket("full", new Limit.Manual(10_000)).blocking();
       await().atMost(Duration.ofSeconds(60)).until(() -> seen.available() < 10_000 - 23 * 128);
@@ -245,7 +248,7 @@ class BatchesTest {
         SharedLimits limits = patient(proxy.uri())) {
       SharedTokenBucket bucket = limits.bucket("changing", new Limit.Manual(10));
       for (int i = 0; i < 10; i++) {
-        bucket.blocking().tryConsume();
+        bucket.blocking().tryAcquire();
       }
       proxy.delay(Duration.ofMillis(5), Duration.ofMillis(5));
       List<CompletableFuture<Decision>> all = new ArrayList<>();

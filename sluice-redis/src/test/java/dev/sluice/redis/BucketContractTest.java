@@ -73,7 +73,7 @@ final class BucketContractTest {
   private record AnyShared(SharedTokenBucket bucket) implements BucketContract.Bucket {
     @Override
     public boolean tryConsume(long tokens) {
-      return bucket.blocking().tryConsume(tokens);
+      return bucket.blocking().tryAcquire(tokens);
     }
 
     @Override
@@ -103,7 +103,7 @@ final class BucketContractTest {
 
     @Override
     public void refund(long tokens) {
-      bucket.blocking().refund(tokens);
+      bucket.blocking().replenish(tokens);
     }
 
     @Override

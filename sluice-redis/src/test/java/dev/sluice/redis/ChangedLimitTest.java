@@ -28,8 +28,8 @@ final class ChangedLimitTest {
             .url(server.uri())
             .prefix(prefix)
             .timeout(PATIENCE)
-            .onOutage(OutageMode.CLOSED)
-            .open());
+            .options(SharedLimitOptions.defaults().withOutageMode(OutageMode.CLOSED))
+            .build());
   }
 
   /** Every try is a denial until the new rate has brought a token. */
@@ -55,10 +55,10 @@ final class ChangedLimitTest {
   void bucket_fromDaysToSeconds_refillsWhenEmpty() {
     try (SharedLimits limits = open()) {
       Limit daily = new Limit.Balanced(5, 5, Duration.ofDays(1));
-      assertThat(limits.bucket("x", daily).blocking().tryConsume(5)).isTrue();
-      assertThat(limits.bucket("x", daily).blocking().tryConsume()).isFalse();
+      assertThat(limits.bucket("x", daily).blocking().tryAcquire(5)).isTrue();
+      assertThat(limits.bucket("x", daily).blocking().tryAcquire()).isFalse();
       SharedTokenBucket.Blocking quick = limits.bucket("x", Limit.perSecond(5)).blocking();
-      assertRefills(quick::tryConsume);
+      assertRefills(quick::tryAcquire);
     }
   }
 

@@ -29,8 +29,14 @@ final class ClusterLimitsTest {
   @BeforeAll
   void start() {
     cluster = RedisCluster.start();
-    limits = SharedLimits.builder().url(url()).timeout(Duration.ofSeconds(20)).open();
-    Waiting.until("the cluster", Duration.ofSeconds(20), () -> limits.status().available());
+    limits = open(SharedLimitOptions.defaults());
+  }
+
+  private SharedLimits open(SharedLimitOptions options) {
+    SharedLimits node =
+        SharedLimits.builder().url(url()).timeout(Duration.ofSeconds(20)).options(options).build();
+    Waiting.until("the cluster", Duration.ofSeconds(20), () -> node.status().available());
+    return node;
   }
 
   private String url() {
@@ -91,14 +97,15 @@ final class ClusterLimitsTest {
         .isInstanceOf(IllegalArgumentException.class)
         .hasMessageContaining("hash tag")
         .hasMessageContaining("many")
-        .hasMessageContaining("reserveAcrossSlots");
+        .hasMessageContaining("withCrossSlotRequests");
     assertThat(left("many")).isEqualTo(5);
 
-    SharedThrottle.Blocking across =
-        limits.throttle(SharedLimitOptions.defaults().reserveAcrossSlots()).blocking();
-    assertThat(across.tryConsume(both)).isTrue();
-    assertThat(across.tryConsume(both)).isTrue();
-    assertThat(across.consume(both)).isEqualTo(ThrottleDecision.depleted("few"));
+    try (SharedLimits node = open(SharedLimitOptions.defaults().withCrossSlotRequests())) {
+      SharedThrottle.Blocking across = node.throttle().blocking();
+      assertThat(across.tryConsume(both)).isTrue();
+      assertThat(across.tryConsume(both)).isTrue();
+      assertThat(across.consume(both)).isEqualTo(ThrottleDecision.depleted("few"));
+    }
     assertThat(left("many")).isEqualTo(3);
     assertThat(left("few")).isZero();
   }
@@ -112,7 +119,7 @@ final class ClusterLimitsTest {
     // Long enough for a busy machine: an answer that comes too late is decided by the share.
     Duration timeout = Duration.ofSeconds(2);
     try (SharedLimits node =
-        SharedLimits.builder().url(url()).prefix("part:").timeout(timeout).open()) {
+        SharedLimits.builder().url(url()).prefix("part:").timeout(timeout).build()) {
       SharedThrottle.Blocking throttle = node.throttle().blocking();
       throttle.setTemplate("key:*", 1_000, 1_000);
       String dead = keyWhere(port -> port != fleetPort);

@@ -10,7 +10,6 @@ import dev.sluice.redis.limits.ScriptLimit;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
-import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.TimeUnit;
 
 /** A node of a fleet under test: takes tokens of one bucket, and knows who decided and when. */
@@ -23,7 +22,7 @@ final class FleetNode implements AutoCloseable {
   private final SharedLimits limits;
   private final ScriptLimit quota;
   private final OutageMode policy;
-  private final List<LimitsEvent> events = new CopyOnWriteArrayList<>();
+  private final RecordedOutages outages = new RecordedOutages();
   private final RedisDecider decider;
   private final String place;
 
@@ -45,7 +44,11 @@ final class FleetNode implements AutoCloseable {
   record Answer(boolean granted, Judge judge, long earliest, long latest) {}
 
   FleetNode(SharedLimits.Builder settings, Limit limit, OutageMode policy) {
-    this.limits = settings.listener(events::add).onOutage(policy).open();
+    this.limits =
+        settings
+            .outageListener(outages)
+            .options(SharedLimitOptions.defaults().withOutageMode(policy))
+            .build();
     this.quota = ScriptLimit.of(limit);
     this.policy = policy;
     LimitsFleetMember fleet = ((RedisLimits) limits).fleet();
@@ -73,8 +76,8 @@ final class FleetNode implements AutoCloseable {
     return limits.status();
   }
 
-  List<LimitsEvent> events() {
-    return events;
+  List<RecordedOutages.Event> events() {
+    return outages.events();
   }
 
   ScriptLimit quota() {
@@ -83,9 +86,7 @@ final class FleetNode implements AutoCloseable {
 
   /** What its share granted in outages, as it told. */
   long grantedByShare() {
-    return events.stream()
-        .mapToLong(event -> event instanceof LimitsEvent.Returned back ? back.tokens() : 0)
-        .sum();
+    return outages.grantedTokens();
   }
 
   /** Where the bucket is in Redis. */

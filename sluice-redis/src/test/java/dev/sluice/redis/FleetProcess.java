@@ -99,10 +99,15 @@ final class FleetProcess {
       return node::take;
     }
     SharedTokenBucket.Blocking bucket =
-        node.limits().bucket("leased", LIMIT, SharedLimitOptions.defaults().leased()).blocking();
+        node.limits()
+            .bucket(
+                "leased",
+                LIMIT,
+                SharedLimitOptions.defaults().withOutageMode(OutageMode.CLOSED).withTokenBlocks())
+            .blocking();
     return () -> {
       long before = FleetNode.micros();
-      boolean granted = bucket.tryConsume();
+      boolean granted = bucket.tryAcquire();
       return new FleetNode.Answer(granted, FleetNode.Judge.SHARE, before, FleetNode.micros());
     };
   }

@@ -44,8 +44,8 @@ final class FleetRulesTest {
             .url(server.uri())
             .prefix(prefix)
             .timeout(PATIENCE)
-            .onOutage(OutageMode.CLOSED)
-            .open();
+            .options(SharedLimitOptions.defaults().withOutageMode(OutageMode.CLOSED))
+            .build();
     opened.add(limits);
     return StandingRedis.awaitConnected(limits);
   }
@@ -82,7 +82,7 @@ final class FleetRulesTest {
   void reconfigure_atOneNode_holdsAtAnother() {
     SharedTokenBucket one = node().bucket("mails", new Limit.Manual(10));
     SharedTokenBucket other = node().bucket("mails", new Limit.Manual(10));
-    assertThat(other.blocking().tryConsume(4)).isTrue();
+    assertThat(other.blocking().tryAcquire(4)).isTrue();
     one.blocking().reconfigure(new Limit.Manual(100));
     assertThat(other.blocking().available()).as("the newer counts at once").isEqualTo(6);
     await()
@@ -90,7 +90,7 @@ final class FleetRulesTest {
         .untilAsserted(() -> assertThat(other.limit()).isEqualTo(new Limit.Manual(100)));
     SharedTokenBucket late = node().bucket("mails", new Limit.Manual(10));
     assertThat(late.limit()).as("outlasts the code").isEqualTo(new Limit.Manual(100));
-    assertThat(late.blocking().tryConsume(6)).isTrue();
+    assertThat(late.blocking().tryAcquire(6)).isTrue();
     assertThat(one.blocking().available()).isZero();
   }
 
@@ -156,8 +156,8 @@ final class FleetRulesTest {
   void restore_byWhoKnowsMore_comesAfterWhoKnowsLess() {
     Rule old = new Rule("key", 1, 1);
     Rule recent = new Rule("key", 2, 2);
-    SharedLimits.Builder less = SharedLimits.builder().rememberedRules(List.of(old), 4);
-    SharedLimits.Builder more = SharedLimits.builder().rememberedRules(List.of(recent), 6);
+    SharedLimits.Builder less = SharedLimits.builder().cachedLimits(List.of(old), 4);
+    SharedLimits.Builder more = SharedLimits.builder().cachedLimits(List.of(recent), 6);
     SharedLimits one = node(less);
     awaitRules(one, old);
     SharedLimits other = node(more);
@@ -230,7 +230,7 @@ final class FleetRulesTest {
       most.add(new Rule("key-" + i, 1, 1));
     }
     SharedThrottle.Blocking throttle =
-        node(SharedLimits.builder().rememberedRules(most, 7)).throttle().blocking();
+        node(SharedLimits.builder().cachedLimits(most, 7)).throttle().blocking();
     assertThatThrownBy(() -> throttle.setRate("one-more", 1, 1))
         .isInstanceOf(IllegalStateException.class)
         .hasMessageContaining("at most 10000 rules")

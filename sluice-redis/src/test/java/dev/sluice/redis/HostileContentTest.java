@@ -13,8 +13,6 @@ import dev.sluice.testkit.RedisServer;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
-import java.util.Queue;
-import java.util.concurrent.ConcurrentLinkedQueue;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Tag;
@@ -27,7 +25,7 @@ final class HostileContentTest {
   private static final Limit FIVE = new Limit.Manual(5);
 
   private static RedisServer server;
-  private static final Queue<LimitsEvent> EVENTS = new ConcurrentLinkedQueue<>();
+  private static final RecordedOutages OUTAGES = new RecordedOutages();
   private static SharedLimits limits;
 
   @BeforeAll
@@ -48,19 +46,21 @@ final class HostileContentTest {
             .url(server.uri())
             .prefix(prefix)
             .timeout(PATIENCE)
-            .listener(EVENTS::add)
-            .open());
+            .outageListener(OUTAGES)
+            .build());
   }
 
   private static SharedTokenBucket.Blocking bucket(String name, OutageMode policy) {
-    return limits.bucket(name, FIVE, SharedLimitOptions.defaults().onOutage(policy)).blocking();
+    return limits
+        .bucket(name, FIVE, SharedLimitOptions.defaults().withOutageMode(policy))
+        .blocking();
   }
 
   private static void assertRefused(String name, String message) {
-    EVENTS.clear();
+    OUTAGES.events().clear();
     assertThat(bucket(name, OutageMode.OPEN).decide(5)).isEqualTo(OutageDecisions.GRANTED);
     assertThat(bucket(name, OutageMode.CLOSED).decide(5)).isEqualTo(OutageDecisions.DENIED);
-    assertThat(bucket(name, OutageMode.LOCAL).tryConsume()).isFalse();
+    assertThat(bucket(name, OutageMode.LOCAL).tryAcquire()).isFalse();
     assertThatThrownBy(() -> bucket(name, OutageMode.OPEN).available())
         .isInstanceOf(RedisUnavailableException.class)
         .hasMessageContaining(message);
@@ -70,11 +70,11 @@ final class HostileContentTest {
         .untilAsserted(
             () -> {
               bucket(name, OutageMode.CLOSED).peek(1);
-              assertThat(EVENTS)
-                  .anySatisfy(event -> assertThat(event.toString()).contains("Refused", message));
+              assertThat(OUTAGES.events())
+                  .anySatisfy(event -> assertThat(event.toString()).contains("ERROR", message));
             });
     assertThat(limits.status().available()).as("not taken for an outage").isTrue();
-    assertThat(bucket("other " + name, OutageMode.CLOSED).tryConsume()).isTrue();
+    assertThat(bucket("other " + name, OutageMode.CLOSED).tryAcquire()).isTrue();
   }
 
   @Test
@@ -177,7 +177,7 @@ final class HostileContentTest {
       }
       assertThat(bucket.decide(1)).isEqualTo(Decision.granted(999 - i));
     }
-    assertThat(bucket.tryConsume()).isFalse();
+    assertThat(bucket.tryAcquire()).isFalse();
     assertThat(limits.status().available()).isTrue();
   }
 
@@ -187,11 +187,11 @@ final class HostileContentTest {
 
   @Test
   void keys_liveUntilTheyAreFull() {
-    limits.bucket("hour", new Limit.Balanced(10, 10, Duration.ofHours(1))).blocking().tryConsume(5);
+    limits.bucket("hour", new Limit.Balanced(10, 10, Duration.ofHours(1))).blocking().tryAcquire(5);
     assertThat(ttl("sluice:2:b:hour")).isBetween(1_700_000L, 1_800_001L);
-    limits.bucket("day", new Limit.Strict(10, Duration.ofDays(365))).blocking().tryConsume(5);
+    limits.bucket("day", new Limit.Strict(10, Duration.ofDays(365))).blocking().tryAcquire(5);
     assertThat(ttl("sluice:2:b:day")).isBetween(1L, Duration.ofDays(365).toMillis() + 1);
-    limits.bucket("hand", FIVE).blocking().tryConsume(5);
+    limits.bucket("hand", FIVE).blocking().tryAcquire(5);
     assertThat(ttl("sluice:2:b:hand")).as("none").isEqualTo(-1);
     limits.bucket("hand", FIVE).blocking().reset();
     assertThat(ttl("sluice:2:b:hand")).as("no key is a full bucket").isEqualTo(-2);

@@ -23,7 +23,7 @@ final class LeaseOutageTest {
 
   private boolean take(SharedTokenBucket.Blocking bucket) {
     long from = FleetNode.micros();
-    boolean granted = bucket.tryConsume();
+    boolean granted = bucket.tryAcquire();
     if (granted) {
       grants.record(from, FleetNode.micros(), 1);
     }
@@ -42,10 +42,10 @@ final class LeaseOutageTest {
         TcpProxy proxy = TcpProxy.to(server);
         SharedLimits node = SharedLimits.connect(proxy.uri())) {
       SharedTokenBucket.Blocking bucket =
-          node.bucket("b", LIMIT, SharedLimitOptions.defaults().leased(WHOLE)).blocking();
+          node.bucket("b", LIMIT, SharedLimitOptions.defaults().withTokenBlocks(WHOLE)).blocking();
       assertThat(take(bucket)).isTrue();
       assertThat(take(bucket)).isTrue();
-      assertThat(node.status().leased()).as("from a block").isPositive();
+      assertThat(node.status().fromBlocks()).as("from a block").isPositive();
       proxy.refuse();
       proxy.cut();
       Waiting.until("the loss", PATIENCE, () -> !node.status().available());

@@ -64,7 +64,7 @@ class LeaseScriptTest {
     String large = ScriptLimit.of(new Limit.Manual(1_000)).params();
     String small = ScriptLimit.of(new Limit.Manual(100)).params();
     run(LimitScript.DECIDE, "take", "5", "1", small);
-    assertThat(run(LimitScript.LEASE, "", "0", "1", "50", "0", "1000000", "n.1", "4", large))
+    assertThat(run(LimitScript.TOKEN_BLOCK, "", "0", "1", "50", "0", "1000000", "n.1", "4", large))
         .startsWith(1L, 98L)
         .endsWith(5L);
   }
@@ -73,9 +73,9 @@ class LeaseScriptTest {
   void close_afterItsTime_changesNothing() {
     // The block lasts one microsecond: it is over before the next command.
     String params = ScriptLimit.of(new Limit.Manual(100)).params();
-    assertThat(run(LimitScript.LEASE, "", "0", "0", "50", "0", "1", "n.1", "0", params))
+    assertThat(run(LimitScript.TOKEN_BLOCK, "", "0", "0", "50", "0", "1", "n.1", "0", params))
         .startsWith(4L);
-    assertThat(run(LimitScript.LEASE, "n.1", "50", "0", "0", "0", "0", "", "0", params))
+    assertThat(run(LimitScript.TOKEN_BLOCK, "n.1", "50", "0", "0", "0", "0", "", "0", params))
         .startsWith(1L, 50L);
   }
 
@@ -160,7 +160,7 @@ class LeaseScriptTest {
       String id = "n." + ids.size();
       List<Long> reply =
           eval(
-              LimitScript.LEASE,
+              LimitScript.TOKEN_BLOCK,
               closing,
               Long.toString(unused),
               Long.toString(asked),

@@ -28,11 +28,12 @@ import org.junit.jupiter.api.Test;
 @Tag("any-jdk")
 class LeasedLimitsTest {
   private static final SharedLimitOptions LEASED =
-      SharedLimitOptions.defaults().onOutage(OutageMode.CLOSED).leased();
+      SharedLimitOptions.defaults().withOutageMode(OutageMode.CLOSED).withTokenBlocks();
 
   /** Blocks that nobody returns while a test looks at them. */
   private static final SharedLimitOptions LONG_LEASED =
-      LEASED.leased(new TokenBlockConfig(Duration.ofMinutes(1), 0.05, Duration.ofMillis(100), 0.2));
+      LEASED.withTokenBlocks(
+          new TokenBlockConfig(Duration.ofMinutes(1), 0.05, Duration.ofMillis(100), 0.2));
 
   /** A block in the value of a bucket. */
   private static final Pattern ENTRY = Pattern.compile(" \\w+\\.\\d+:\\d+:\\d+");
@@ -64,11 +65,11 @@ class LeasedLimitsTest {
    * leases.
    */
   private static SharedLimits open(String uri) {
-    return SharedLimits.builder()
-        .url(uri)
-        .onOutage(OutageMode.CLOSED)
-        .timeout(Duration.ofSeconds(2))
-        .open();
+    return open(uri, SharedLimitOptions.defaults().withOutageMode(OutageMode.CLOSED));
+  }
+
+  private static SharedLimits open(String uri, SharedLimitOptions options) {
+    return SharedLimits.builder().url(uri).options(options).timeout(Duration.ofSeconds(2)).build();
   }
 
   private SharedTokenBucket.Blocking at(SharedLimits node, Limit limit) {
@@ -153,14 +154,14 @@ class LeasedLimitsTest {
   @Test
   void decide_afterTheFirst_isMadeHere() {
     SharedTokenBucket.Blocking bucket = longAt(one, new Limit.Manual(1_000));
-    long exact = one.status().exact();
-    long leased = one.status().leased();
+    long exact = one.status().fromRedis();
+    long leased = one.status().fromBlocks();
     assertThat(bucket.decide(1)).isEqualTo(Decision.granted(49));
     assertThat(bucket.decide(2)).isEqualTo(Decision.granted(47));
-    assertThat(bucket.tryConsume()).isTrue();
-    assertThat(bucket.tryConsume(0)).isTrue();
-    assertThat(one.status().leased() - leased).isEqualTo(2);
-    assertThat(one.status().exact() - exact).isEqualTo(1);
+    assertThat(bucket.tryAcquire()).isTrue();
+    assertThat(bucket.tryAcquire(0)).isTrue();
+    assertThat(one.status().fromBlocks() - leased).isEqualTo(2);
+    assertThat(one.status().fromRedis() - exact).isEqualTo(1);
     assertThat(bucket.available()).isEqualTo(950);
     assertThat(bucket.peek(950).isGranted()).isTrue();
     assertThat(bucket.peek(951)).isInstanceOf(Decision.Depleted.class);
@@ -170,15 +171,15 @@ class LeasedLimitsTest {
   @Test
   void consume_byManyThreads_rarelyAsksRedis() throws InterruptedException {
     SharedTokenBucket.Blocking bucket = at(one, Limit.perSecond(10_000_000));
-    long exact = one.status().exact();
-    long leased = one.status().leased();
+    long exact = one.status().fromRedis();
+    long leased = one.status().fromBlocks();
     List<Thread> threads = new ArrayList<>();
     for (int i = 0; i < 16; i++) {
       Thread thread =
           new Thread(
               () -> {
                 for (int call = 0; call < 5_000; call++) {
-                  bucket.tryConsume();
+                  bucket.tryAcquire();
                 }
               });
       thread.start();
@@ -187,8 +188,8 @@ class LeasedLimitsTest {
     for (Thread thread : threads) {
       thread.join();
     }
-    assertThat(one.status().exact() - exact).isLessThan(2_000);
-    assertThat(one.status().leased() - leased).isGreaterThan(78_000);
+    assertThat(one.status().fromRedis() - exact).isLessThan(2_000);
+    assertThat(one.status().fromBlocks() - leased).isGreaterThan(78_000);
   }
 
   @Test
@@ -198,13 +199,13 @@ class LeasedLimitsTest {
     SureGrants grants = new SureGrants();
     SharedTokenBucket.Blocking here = at(one, limit);
     SharedTokenBucket.Blocking there = at(other, limit);
-    long leased = one.status().leased();
-    Runnable[] work = {logging(grants, here::tryConsume), logging(grants, there::tryConsume)};
+    long leased = one.status().fromBlocks();
+    Runnable[] work = {logging(grants, here::tryAcquire), logging(grants, there::tryAcquire)};
     long enough = (long) (0.9 * 500 * length.toSeconds());
     long most = grantsOfARound(grants, enough, () -> hammer(2, length, work));
     assertThat(grants.maxExcess(500, 500 / 1e6)).isLessThanOrEqualTo(0);
     assertThat(most).isGreaterThanOrEqualTo(enough);
-    assertThat(one.status().leased()).isGreaterThan(leased);
+    assertThat(one.status().fromBlocks()).isGreaterThan(leased);
   }
 
   @Test
@@ -214,11 +215,11 @@ class LeasedLimitsTest {
         new TokenBlockConfig(Duration.ofSeconds(5), 0.3, Duration.ofSeconds(1), 0.1);
     SureGrants grants = new SureGrants();
     SharedTokenBucket.Blocking here =
-        one.bucket(name, limit, SharedLimitOptions.defaults().leased(large)).blocking();
+        one.bucket(name, limit, LEASED.withTokenBlocks(large)).blocking();
     SharedTokenBucket.Blocking there =
-        other.bucket(name, limit, SharedLimitOptions.defaults().leased(large)).blocking();
-    Runnable useHere = logging(grants, here::tryConsume);
-    Runnable useThere = logging(grants, there::tryConsume);
+        other.bucket(name, limit, LEASED.withTokenBlocks(large)).blocking();
+    Runnable useHere = logging(grants, here::tryAcquire);
+    Runnable useThere = logging(grants, there::tryAcquire);
     for (int round = 0; round < 2; round++) {
       // Both hold a block and touch it now and then, for longer than the rest takes to fill.
       long start = System.nanoTime();
@@ -242,12 +243,12 @@ class LeasedLimitsTest {
     SureGrants grants = new SureGrants();
     SharedTokenBucket.Blocking here = at(one, limit);
     SharedTokenBucket.Blocking there = at(other, limit);
-    long leased = one.status().leased() + other.status().leased();
-    Runnable[] work = {logging(grants, here::tryConsume), logging(grants, there::tryConsume)};
+    long leased = one.status().fromBlocks() + other.status().fromBlocks();
+    Runnable[] work = {logging(grants, here::tryAcquire), logging(grants, there::tryAcquire)};
     long most = grantsOfARound(grants, 600, () -> hammer(1, Duration.ofMillis(1_500), work));
     assertThat(grants.mostInPeriod(200_000)).isLessThanOrEqualTo(100);
     assertThat(most).isBetween(600L, 900L);
-    assertThat(one.status().leased() + other.status().leased()).isGreaterThan(leased);
+    assertThat(one.status().fromBlocks() + other.status().fromBlocks()).isGreaterThan(leased);
   }
 
   @Test
@@ -256,26 +257,26 @@ class LeasedLimitsTest {
     TokenBlockConfig half =
         new TokenBlockConfig(Duration.ofSeconds(2), 0.2, Duration.ofSeconds(1), 0.5);
     SharedTokenBucket.Blocking bucket =
-        one.bucket(name, limit, SharedLimitOptions.defaults().leased(half)).blocking();
-    long leased = one.status().leased();
+        one.bucket(name, limit, LEASED.withTokenBlocks(half)).blocking();
+    long leased = one.status().fromBlocks();
     for (int i = 0; i < 100; i++) {
-      assertThat(bucket.tryConsume()).isTrue();
+      assertThat(bucket.tryAcquire()).isTrue();
     }
     assertThat(bucket.decide(1)).isEqualTo(Decision.depleted(1));
-    assertThat(one.status().leased() - leased).isBetween(30L, 50L);
+    assertThat(one.status().fromBlocks() - leased).isBetween(30L, 50L);
     await().untilAsserted(() -> assertThat(blocks()).isZero());
     bucket.replenish(10);
     for (int i = 0; i < 10; i++) {
-      assertThat(bucket.tryConsume()).isTrue();
+      assertThat(bucket.tryAcquire()).isTrue();
     }
-    assertThat(bucket.tryConsume()).isFalse();
+    assertThat(bucket.tryAcquire()).isFalse();
     assertThat(blocks()).isZero();
   }
 
   @Test
   void idleBlock_goesBack() {
     SharedTokenBucket.Blocking bucket = at(one, new Limit.Manual(1_000));
-    assertThat(bucket.tryConsume()).isTrue();
+    assertThat(bucket.tryAcquire()).isTrue();
     assertThat(bucket.available()).isEqualTo(950);
     await().untilAsserted(() -> assertThat(bucket.available()).isEqualTo(999));
   }
@@ -285,7 +286,7 @@ class LeasedLimitsTest {
     Limit limit = new Limit.Manual(1_000);
     SharedTokenBucket.Blocking watching = at(other, limit);
     try (SharedLimits third = open(redis.uri())) {
-      assertThat(longAt(third, limit).tryConsume()).isTrue();
+      assertThat(longAt(third, limit).tryAcquire()).isTrue();
       assertThat(watching.available()).isEqualTo(950);
     }
     assertThat(watching.available()).isEqualTo(999);
@@ -298,14 +299,14 @@ class LeasedLimitsTest {
     try (TcpProxy proxy = TcpProxy.to(redis);
         SharedLimits dead = open(proxy.uri())) {
       long sent = System.nanoTime();
-      assertThat(at(dead, limit).tryConsume()).isTrue();
+      assertThat(at(dead, limit).tryAcquire()).isTrue();
       proxy.refuse();
       proxy.cut();
       await()
           .pollInterval(Duration.ofMillis(10))
           .untilAsserted(() -> assertThat(watching.available()).isGreaterThan(950));
       assertThat(System.nanoTime() - sent)
-          .isGreaterThanOrEqualTo(nanos(TokenBlockConfig.DEFAULTS.ttl()));
+          .isGreaterThanOrEqualTo(nanos(TokenBlockConfig.DEFAULTS.lifetime()));
       await().untilAsserted(() -> assertThat(watching.available()).isEqualTo(1_000));
     }
   }
@@ -318,17 +319,17 @@ class LeasedLimitsTest {
         SharedLimits deaf =
             SharedLimits.builder()
                 .url(proxy.uri())
-                .onOutage(OutageMode.CLOSED)
+                .options(SharedLimitOptions.defaults().withOutageMode(OutageMode.CLOSED))
                 .timeout(Duration.ofMillis(100))
-                .open()) {
+                .build()) {
       long sent = System.nanoTime();
       proxy.delay(Duration.ZERO, Duration.ofSeconds(20));
-      assertThat(at(deaf, limit).tryConsume()).isFalse();
+      assertThat(at(deaf, limit).tryAcquire()).isFalse();
       assertThat(watching.available()).isEqualTo(950);
-      assertThat(deaf.status().leased()).isZero();
+      assertThat(deaf.status().fromBlocks()).isZero();
       await().untilAsserted(() -> assertThat(watching.available()).isEqualTo(1_000));
       assertThat(System.nanoTime() - sent)
-          .isGreaterThanOrEqualTo(nanos(TokenBlockConfig.DEFAULTS.ttl()));
+          .isGreaterThanOrEqualTo(nanos(TokenBlockConfig.DEFAULTS.lifetime()));
     }
   }
 
@@ -338,14 +339,14 @@ class LeasedLimitsTest {
     try (TcpProxy proxy = TcpProxy.to(redis);
         SharedLimits node = open(proxy.uri())) {
       SharedTokenBucket.Blocking bucket = node.bucket(name, limit, LEASED).blocking();
-      assertThat(bucket.tryConsume()).isTrue();
-      assertThat(bucket.tryConsume()).isTrue();
-      long leased = node.status().leased();
+      assertThat(bucket.tryAcquire()).isTrue();
+      assertThat(bucket.tryAcquire()).isTrue();
+      long leased = node.status().fromBlocks();
       proxy.refuse();
       proxy.cut();
       await().until(() -> !node.status().available());
-      assertThat(bucket.tryConsume()).isFalse();
-      assertThat(node.status().leased()).isEqualTo(leased);
+      assertThat(bucket.tryAcquire()).isFalse();
+      assertThat(node.status().fromBlocks()).isEqualTo(leased);
       assertThat(node.status().closed()).isPositive();
     }
   }
@@ -354,8 +355,8 @@ class LeasedLimitsTest {
   void reconfigure_withBlocksOut_keepsTheNewLimit() {
     SharedTokenBucket.Blocking here = at(one, new Limit.Manual(1_000));
     SharedTokenBucket.Blocking there = at(other, new Limit.Manual(1_000));
-    assertThat(here.tryConsume()).isTrue();
-    assertThat(there.tryConsume()).isTrue();
+    assertThat(here.tryAcquire()).isTrue();
+    assertThat(there.tryAcquire()).isTrue();
     assertThat(here.available()).isEqualTo(900);
     here.reconfigure(new Limit.Manual(100));
     assertThat(here.available()).as("all of it is out").isZero();
@@ -364,7 +365,7 @@ class LeasedLimitsTest {
     // What was used under the old limit counts if the new one was met before blocks came back.
     assertThat(here.available()).isBetween(98L, 100L);
     int granted = 0;
-    while (here.tryConsume() || there.tryConsume()) {
+    while (here.tryAcquire() || there.tryAcquire()) {
       granted++;
     }
     assertThat(granted).isBetween(90, 100);
@@ -373,7 +374,7 @@ class LeasedLimitsTest {
   @Test
   void reconfigure_nextCall_returnsTheBlockOfTheOldLimit() {
     SharedTokenBucket.Blocking bucket = longAt(one, new Limit.Manual(1_000));
-    assertThat(bucket.tryConsume()).isTrue();
+    assertThat(bucket.tryAcquire()).isTrue();
     bucket.reconfigure(new Limit.Manual(2_000));
     // Blocks are of 100 now; of the one before 49 tokens came back with the request.
     assertThat(bucket.decide(1)).isEqualTo(Decision.granted(99));
@@ -382,32 +383,34 @@ class LeasedLimitsTest {
 
   @Test
   void throttle_oneKey_isLeased_severalAreNot() {
-    SharedThrottle.Blocking throttle = one.throttle(LONG_LEASED).blocking();
-    throttle.setRate(name, 0, 1_000);
-    throttle.setRate(name + "b", 0, 1_000);
-    long leased = one.status().leased();
-    assertThat(throttle.tryConsume(name)).isTrue();
-    for (int i = 0; i < 20; i++) {
+    try (SharedLimits node = open(redis.uri(), LONG_LEASED)) {
+      SharedThrottle.Blocking throttle = node.throttle().blocking();
+      throttle.setRate(name, 0, 1_000);
+      throttle.setRate(name + "b", 0, 1_000);
+      long leased = node.status().fromBlocks();
       assertThat(throttle.tryConsume(name)).isTrue();
-      assertThat(throttle.consume(name).isGranted()).isTrue();
+      for (int i = 0; i < 20; i++) {
+        assertThat(throttle.tryConsume(name)).isTrue();
+        assertThat(throttle.consume(name).isGranted()).isTrue();
+      }
+      assertThat(node.status().fromBlocks() - leased).isEqualTo(40);
+      assertThat(throttle.tryConsume(List.of(name, name + "b"))).isTrue();
+      assertThat(node.status().fromBlocks() - leased).isEqualTo(40);
+      assertThat(throttle.tryConsume("unknown")).isTrue();
+      throttle.removeRate(name);
+      assertThat(throttle.tryConsume(name)).isTrue();
+      assertThat(node.status().fromBlocks() - leased).isEqualTo(40);
     }
-    assertThat(one.status().leased() - leased).isEqualTo(40);
-    assertThat(throttle.tryConsume(List.of(name, name + "b"))).isTrue();
-    assertThat(one.status().leased() - leased).isEqualTo(40);
-    assertThat(throttle.tryConsume("unknown")).isTrue();
-    throttle.removeRate(name);
-    assertThat(throttle.tryConsume(name)).isTrue();
-    assertThat(one.status().leased() - leased).isEqualTo(40);
   }
 
   @Test
   void blocksOfTheFleet_areListedInRedis() {
-    at(one, new Limit.Manual(1_000)).tryConsume();
-    at(other, new Limit.Manual(1_000)).tryConsume();
+    at(one, new Limit.Manual(1_000)).tryAcquire();
+    at(other, new Limit.Manual(1_000)).tryAcquire();
     assertThat(blocks()).isEqualTo(2);
     assertThat(Objects.requireNonNull(redis.command("PTTL", "sluice:2:b:" + name))).isEqualTo(-1L);
     await()
-        .atMost(TokenBlockConfig.DEFAULTS.ttl().toMillis(), TimeUnit.MILLISECONDS)
+        .atMost(TokenBlockConfig.DEFAULTS.lifetime().toMillis(), TimeUnit.MILLISECONDS)
         .untilAsserted(() -> assertThat(blocks()).isZero());
   }
 }

@@ -40,7 +40,7 @@ final class LifecycleTest {
   }
 
   private static SharedLimits open(RedisServer server) {
-    return SharedLimits.builder().url(server.uri()).timeout(TIMEOUT).open();
+    return SharedLimits.builder().url(server.uri()).timeout(TIMEOUT).build();
   }
 
   /** Without waiting for answers. */
@@ -58,14 +58,14 @@ final class LifecycleTest {
       SharedTokenBucket.Blocking exact = limits.bucket("b", LIMIT).blocking();
       SharedTokenBucket.Blocking open =
           limits
-              .bucket("b", LIMIT, SharedLimitOptions.defaults().onOutage(OutageMode.OPEN))
+              .bucket("b", LIMIT, SharedLimitOptions.defaults().withOutageMode(OutageMode.OPEN))
               .blocking();
-      assertThat(exact.tryConsume()).isTrue();
+      assertThat(exact.tryAcquire()).isTrue();
       assertClosesQuickly(limits);
       limits.close();
       assertGone(before);
       assertThat(exact.decide(1)).isInstanceOf(Decision.Denied.class);
-      assertThat(open.tryConsume()).isTrue();
+      assertThat(open.tryAcquire()).isTrue();
       assertThatThrownBy(exact::available).isInstanceOf(RedisUnavailableException.class);
       assertThat(limits.status().available()).isFalse();
       assertThat(limits.status().outages()).isZero();
@@ -82,7 +82,7 @@ final class LifecycleTest {
           "the loss",
           PATIENCE,
           () -> {
-            limits.bucket("b", LIMIT).blocking().tryConsume();
+            limits.bucket("b", LIMIT).blocking().tryAcquire();
             return !limits.status().available();
           });
       assertClosesQuickly(limits);
@@ -96,11 +96,11 @@ final class LifecycleTest {
     try (RedisServer server = RedisServer.start()) {
       SharedLimits limits = open(server);
       SharedTokenBucket bucket = limits.bucket("b", LIMIT);
-      assertThat(bucket.blocking().tryConsume()).isTrue();
+      assertThat(bucket.blocking().tryAcquire()).isTrue();
       server.pause();
       List<CompletableFuture<?>> calls = new ArrayList<>();
       for (int i = 0; i < 100; i++) {
-        calls.add(bucket.tryConsume());
+        calls.add(bucket.tryAcquire());
       }
       CompletableFuture<Long> level = bucket.available();
       assertClosesQuickly(limits);
@@ -124,14 +124,14 @@ final class LifecycleTest {
       }
       Waiting.until("events", PATIENCE, () -> node.events().size() == 6);
       for (int i = 0; i < 6; i++) {
-        assertThat(node.events().get(i))
-            .isInstanceOf(i % 2 == 0 ? LimitsEvent.Lost.class : LimitsEvent.Returned.class);
+        assertThat(node.events().get(i).kind())
+            .isEqualTo(i % 2 == 0 ? RecordedOutages.Kind.STARTED : RecordedOutages.Kind.ENDED);
       }
       SharedLimitsStatus status = node.status();
       assertThat(status.outages()).isEqualTo(3);
       // Before the node grants by itself, calls that Redis misses are denied.
-      assertThat(status.exact() + status.local() + status.closed()).isEqualTo(calls);
-      assertThat(status.open() + status.leased()).isZero();
+      assertThat(status.fromRedis() + status.local() + status.closed()).isEqualTo(calls);
+      assertThat(status.open() + status.fromBlocks()).isZero();
       assertThat(node.grantedByShare()).isPositive();
     }
   }
@@ -163,8 +163,8 @@ final class LifecycleTest {
             assertThat(node.take().granted()).isFalse();
             return !node.events().isEmpty();
           });
-      assertThat(node.events().get(0)).isInstanceOf(LimitsEvent.Refused.class);
-      assertThat(node.events().get(0).toString()).contains("WRONGTYPE");
+      assertThat(node.events().get(0).kind()).isEqualTo(RecordedOutages.Kind.ERROR);
+      assertThat(node.events().get(0).text()).contains("WRONGTYPE");
       server.command("DEL", node.place());
       takeUntil(node, FleetNode.Judge.REDIS);
       assertThat(node.status().outages()).isZero();

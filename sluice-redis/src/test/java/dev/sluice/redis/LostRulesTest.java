@@ -26,7 +26,7 @@ final class LostRulesTest {
 
   private SharedLimits node() {
     SharedLimits limits =
-        SharedLimits.builder().url(server.uri()).prefix(prefix).timeout(PATIENCE).open();
+        SharedLimits.builder().url(server.uri()).prefix(prefix).timeout(PATIENCE).build();
     return StandingRedis.awaitConnected(limits);
   }
 
@@ -213,7 +213,7 @@ final class LostRulesTest {
         .url(server.uri())
         .prefix(prefix)
         .timeout(PATIENCE)
-        .rememberedRules(List.of(new Rule("tenant:*", 0, 3)), version)
-        .open();
+        .cachedLimits(List.of(new Rule("tenant:*", 0, 3)), version)
+        .build();
   }
 }

@@ -5,7 +5,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.sluice.testkit.RedisServer;
 import java.time.Duration;
 import java.util.List;
-import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -17,13 +16,14 @@ import org.junit.jupiter.api.Timeout;
 final class ManyKeysOutageTest {
   private static final Duration PATIENCE = Duration.ofSeconds(60);
 
-  private final List<LimitsEvent> events = new CopyOnWriteArrayList<>();
+  private final RecordedOutages outages = new RecordedOutages();
 
   @Test
   void returned_whileManyKeysAreAskedFor_doesNotWaitForThemToEnd() {
     List<String> keys = IntStream.range(0, 50_000).mapToObj(i -> "t:" + i).toList();
     try (RedisServer server = RedisServer.start();
-        SharedLimits node = SharedLimits.builder().url(server.uri()).listener(events::add).open()) {
+        SharedLimits node =
+            SharedLimits.builder().url(server.uri()).outageListener(outages).build()) {
       SharedThrottle throttle = node.throttle();
       throttle.blocking().setTemplate("t:*", 100_000, 100_000);
       server.kill();
@@ -32,10 +32,11 @@ final class ManyKeysOutageTest {
         Waiting.until("all keys", PATIENCE, () -> load.rounds() > 1);
         server.restart();
         Waiting.until("the return", PATIENCE, () -> node.status().available());
-        long exact = node.status().exact();
-        Waiting.until("decisions in Redis", PATIENCE, () -> node.status().exact() > exact + 1_000);
+        long exact = node.status().fromRedis();
+        Waiting.until(
+            "decisions in Redis", PATIENCE, () -> node.status().fromRedis() > exact + 1_000);
       }
-      assertThat(node.status().outages()).as(events::toString).isEqualTo(1);
+      assertThat(node.status().outages()).as(outages::toString).isEqualTo(1);
     }
   }
 }

@@ -6,8 +6,6 @@ import dev.sluice.redis.limits.RedisKeys;
 import dev.sluice.testkit.RedisCluster;
 import dev.sluice.testkit.RedisServer;
 import java.time.Duration;
-import java.util.List;
-import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.function.IntPredicate;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.AfterAll;
@@ -24,7 +22,7 @@ final class PartOutageTest {
 
   private static RedisCluster cluster;
 
-  private final List<LimitsEvent> events = new CopyOnWriteArrayList<>();
+  private final RecordedOutages outages = new RecordedOutages();
 
   @BeforeAll
   static void start() {
@@ -74,23 +72,23 @@ final class PartOutageTest {
     RedisServer victim = cluster.nodeOf(new RedisKeys(prefix).key(dead));
     String alive = key(prefix, port -> port != victim.port());
     try (SharedLimits node =
-        SharedLimits.builder().url(url()).prefix(prefix).listener(events::add).open()) {
+        SharedLimits.builder().url(url()).prefix(prefix).outageListener(outages).build()) {
       SharedThrottle.Blocking throttle = node.throttle().blocking();
       throttle.setTemplate("key:*", 1_000, 1_000);
       assertThat(throttle.tryConsume(dead)).isTrue();
       victim.pause();
       try {
         long end = System.nanoTime() + Duration.ofSeconds(4).toNanos();
-        long exact = node.status().exact();
+        long exact = node.status().fromRedis();
         int calls = 0;
         while (System.nanoTime() - end < 0) {
-          assertThat(throttle.tryConsume(dead)).as(() -> node.status() + " " + events).isFalse();
+          assertThat(throttle.tryConsume(dead)).as(() -> node.status() + " " + outages).isFalse();
           throttle.tryConsume(alive);
           calls++;
         }
         // A busy machine may keep some answers waiting.
-        assertThat(node.status().exact() - exact).as("in Redis").isGreaterThan(calls / 2);
-        assertThat(events).isEmpty();
+        assertThat(node.status().fromRedis() - exact).as("in Redis").isGreaterThan(calls / 2);
+        assertThat(outages.events()).isEmpty();
       } finally {
         victim.resume();
       }

@@ -21,7 +21,7 @@ class RedisReadmeTest {
       try (SharedLimits limits = SharedLimits.connect(url)) { // redis://localhost:6379
         SharedTokenBucket mails =
             limits.bucket("mails", Limit.perMinute(600)); // for all nodes together
-        if (mails.blocking().tryConsume()) { // or tryConsume(), a future
+        if (mails.blocking().tryAcquire()) { // or tryAcquire(), a future
           send(mail);
         }
         SharedThrottle.Blocking throttle = limits.throttle().blocking();
@@ -39,8 +39,9 @@ class RedisReadmeTest {
     try (RedisServer redis = RedisServer.start();
         SharedLimits limits = SharedLimits.connect(redis.uri())) {
       SharedTokenBucket calls =
-          limits.bucket("calls", Limit.perSecond(100_000), SharedLimitOptions.defaults().leased());
-      assertThat(calls.blocking().tryConsume()).isTrue();
+          limits.bucket(
+              "calls", Limit.perSecond(100_000), SharedLimitOptions.defaults().withTokenBlocks());
+      assertThat(calls.blocking().tryAcquire()).isTrue();
     }
   }
 

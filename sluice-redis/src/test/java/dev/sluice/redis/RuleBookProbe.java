@@ -33,11 +33,7 @@ final class RuleBookProbe implements AutoCloseable, FleetConnection.Member {
         new FleetConnection(
             RedisAddress.parse(server.uri()),
             new ConnectionConfig(
-                Duration.ofMillis(MILLIS),
-                null,
-                List.of(LimitScript.values()),
-                "sluice-redis",
-                RedisUnavailableException.failures()),
+                Duration.ofMillis(MILLIS), null, List.of(LimitScript.values()), "sluice-redis"),
             new MembershipConfig(
                 "probe",
                 List.of(space.members()),
@@ -58,7 +54,8 @@ final class RuleBookProbe implements AutoCloseable, FleetConnection.Member {
   /** Does what a heartbeat does. */
   void sync() {
     connection
-        .probe(LimitScript.RULES, new String[] {space.rules(), space.told()}, new String[] {"read"})
+        .probe(
+            LimitScript.LIMITS, new String[] {space.rules(), space.told()}, new String[] {"read"})
         .thenCompose(
             answer -> book.sync(ScriptCall.number(answer, 0), ScriptCall.number(answer, 3)))
         .orTimeout(MILLIS, TimeUnit.MILLISECONDS)

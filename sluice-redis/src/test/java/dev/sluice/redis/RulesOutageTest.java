@@ -6,15 +6,15 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import dev.sluice.Limit;
 import dev.sluice.redis.connection.FleetConnection;
 import dev.sluice.redis.connection.MembershipConfig;
+import dev.sluice.redis.limits.RedisKeyedLimits;
 import dev.sluice.redis.limits.RedisKeys;
 import dev.sluice.redis.limits.RedisLimits;
 import dev.sluice.testkit.RedisServer;
 import java.time.Duration;
-import java.util.List;
+import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.CopyOnWriteArrayList;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -26,36 +26,26 @@ final class RulesOutageTest {
   private static final Duration PATIENCE = Duration.ofSeconds(10);
   private static final String RULES = new RedisKeys("sluice:").rules();
 
-  /** What a listener is told. */
-  private static final class Told implements LimitsListener {
-    private final List<LimitsEvent> events = new CopyOnWriteArrayList<>();
-    private final Set<Rule> rules = ConcurrentHashMap.newKeySet();
-
-    @Override
-    public void onEvent(LimitsEvent event) {
-      events.add(event);
-    }
-
-    @Override
-    public void onRules(List<Rule> all, long version) {
-      rules.addAll(all);
-    }
-  }
-
-  private final Told told = new Told();
+  private final RecordedOutages outages = new RecordedOutages();
+  private final Set<Rule> received = ConcurrentHashMap.newKeySet();
 
   private SharedLimits open(RedisServer server) {
-    return SharedLimits.builder().url(server.uri()).listener(told).open();
+    return SharedLimits.builder()
+        .url(server.uri())
+        .outageListener(outages)
+        .limitsListener((limits, version) -> received.addAll(limits))
+        .build();
   }
 
   /** A node that a busy machine does not keep from connecting. */
   private static SharedLimits patient(RedisServer server) {
-    return SharedLimits.builder().url(server.uri()).timeout(Duration.ofSeconds(20)).open();
+    return SharedLimits.builder().url(server.uri()).timeout(Duration.ofSeconds(20)).build();
   }
 
   private static boolean passes(SharedLimits node, OutageMode policy) {
-    SharedLimitOptions options = SharedLimitOptions.defaults().onOutage(policy);
-    return node.throttle(options).blocking().tryConsume("unknown");
+    return new RedisKeyedLimits(((RedisLimits) node).fleet(), policy, false, null)
+        .tryConsume(Map.of("unknown", 1L))
+        .join();
   }
 
   private static void awaitStored(RedisServer server, String field, String text) {
@@ -100,18 +90,18 @@ final class RulesOutageTest {
             // On a busy machine the time-out may come first.
             .withMessageMatching("(?s).*(OOM|in time).*");
       }
-      Waiting.until("the event", PATIENCE, () -> !told.events.isEmpty());
-      assertThat(told.events.get(0)).isInstanceOf(LimitsEvent.Lost.class);
-      assertThat(told.events.get(0).toString()).contains("OOM");
+      Waiting.until("the event", PATIENCE, () -> !outages.events().isEmpty());
+      assertThat(outages.events().get(0).kind()).isEqualTo(RecordedOutages.Kind.STARTED);
+      assertThat(outages.events().get(0).text()).contains("OOM");
       Waiting.until("a grant by share", PATIENCE, () -> throttle.blocking().tryConsume("before"));
       assertThat(node.status().local()).isPositive();
       assertThat(node.status().available()).isFalse();
       assertThat(throttle.rules()).as("holds here").contains(change);
-      assertThat(told.rules).containsExactly(before);
+      assertThat(received).containsExactly(before);
       server.command("CONFIG", "SET", "maxmemory", "0");
       awaitStored(server, "kchange", "rate 1.0 1.0");
       Waiting.until("the return", PATIENCE, () -> node.status().available());
-      Waiting.until("the message", PATIENCE, () -> told.rules.contains(change));
+      Waiting.until("the message", PATIENCE, () -> received.contains(change));
     }
   }
 
@@ -127,10 +117,10 @@ final class RulesOutageTest {
           .withCauseInstanceOf(RedisUnavailableException.class);
       assertThat(node.throttle().rules()).as("holds here").containsExactly(change);
       Waiting.during(Duration.ofMillis(50));
-      assertThat(told.rules).isEmpty();
+      assertThat(received).isEmpty();
       server.resume();
       awaitStored(server, "kchange", "rate 1.0 1.0");
-      Waiting.until("the message", PATIENCE, () -> told.rules.contains(change));
+      Waiting.until("the message", PATIENCE, () -> received.contains(change));
     }
   }
 

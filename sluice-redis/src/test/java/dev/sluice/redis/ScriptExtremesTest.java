@@ -88,7 +88,7 @@ final class ScriptExtremesTest {
     ScriptLimit quota = ScriptLimit.of(new Limit.Balanced(10, 10, Duration.ofSeconds(1)));
     String key = StandingRedis.newName();
     String[] lend = {"", "0", "0", "5", "0", "60000000", "dead.1", "1", quota.params()};
-    assertThat(scripts.run(LimitScript.LEASE, key, lend)).startsWith(4L, 5L);
+    assertThat(scripts.run(LimitScript.TOKEN_BLOCK, key, lend)).startsWith(4L, 5L);
     scripts.advance(-HOUR_MICROS);
     assertThat(take(key, 5, quota)).startsWith(1L, 0L);
     scripts.advance(1_000_000);

@@ -39,9 +39,10 @@ public final class SimulatedLimits {
         new SharedLimitsConfig(
             "",
             timeout,
-            OutageMode.LOCAL,
+            SharedLimitOptions.defaults(),
             expectedNodes,
-            event -> {},
+            OutageListener.NONE,
+            (limits, version) -> {},
             new CachedLimits(rules, 1),
             null);
     this.fleet =

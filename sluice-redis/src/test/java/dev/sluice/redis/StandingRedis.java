@@ -40,8 +40,8 @@ final class StandingRedis implements AutoCloseable, ContractClock {
             .url(server.uri())
             .prefix(newName())
             .timeout(PATIENCE)
-            .onOutage(OutageMode.CLOSED)
-            .open());
+            .options(SharedLimitOptions.defaults().withOutageMode(OutageMode.CLOSED))
+            .build());
   }
 
   static SharedLimits awaitConnected(SharedLimits limits) {

@@ -50,7 +50,7 @@ class WaitingRoomTest {
 
   /** With time enough for a busy machine, and for a server that is paused for a while. */
   private static SharedLimits patient(RedisServer server) {
-    return SharedLimits.builder().url(server.uri()).timeout(LONG).open();
+    return SharedLimits.builder().url(server.uri()).timeout(LONG).build();
   }
 
   private static SharedTokenBucket slow(SharedLimits limits) {
@@ -60,7 +60,7 @@ class WaitingRoomTest {
   private static List<CompletableFuture<Boolean>> enter(SharedTokenBucket bucket, int count) {
     List<CompletableFuture<Boolean>> turns = new ArrayList<>(count);
     for (int i = 0; i < count; i++) {
-      turns.add(bucket.consume(1, LONG));
+      turns.add(bucket.acquire(1, LONG));
     }
     return turns;
   }
@@ -74,10 +74,10 @@ class WaitingRoomTest {
   /** Waits until the first in line has been denied; what it asks in memory is answered at once. */
   private static CompletableFuture<Boolean> denied(
       SharedLimits limits, SharedTokenBucket bucket, long tokens, Duration maxWait) {
-    long before = limits.status().exact();
-    CompletableFuture<Boolean> turn = bucket.consume(tokens, maxWait);
+    long before = limits.status().fromRedis();
+    CompletableFuture<Boolean> turn = bucket.acquire(tokens, maxWait);
     if (bucket instanceof RedisTokenBucket) {
-      Waiting.until("the denial", LONG, () -> limits.status().exact() > before);
+      Waiting.until("the denial", LONG, () -> limits.status().fromRedis() > before);
     }
     assertThat(turn).isNotDone();
     return turn;
@@ -88,7 +88,7 @@ class WaitingRoomTest {
     Duration fastest = LONG;
     for (int i = 0; i < 3 && fastest.compareTo(AT_ONCE) >= 0; i++) {
       SharedTokenBucket bucket = slow(limits);
-      bucket.blocking().tryConsume(5);
+      bucket.blocking().tryAcquire(5);
       long start = System.nanoTime();
       scene.accept(bucket);
       Duration took = Duration.ofNanos(System.nanoTime() - start);
@@ -103,13 +103,15 @@ class WaitingRoomTest {
         SharedLimits limits = patient(server)) {
       SharedTokenBucket bucket =
           limits.bucket(
-              "leased", new Limit.Rate(20_000, 100_000), SharedLimitOptions.defaults().leased());
+              "leased",
+              new Limit.Rate(20_000, 100_000),
+              SharedLimitOptions.defaults().withTokenBlocks());
       server.pause();
       List<CompletableFuture<Boolean>> turns = enter(bucket, 9_000);
       assertThat(((RedisTokenBucket) bucket).waiting()).isEqualTo(9_000);
       server.resume();
       assertAllServed(turns);
-      assertThat(limits.status().leased()).isPositive();
+      assertThat(limits.status().fromBlocks()).isPositive();
       assertThat(((RedisTokenBucket) bucket).waiting()).isZero();
     }
   }
@@ -119,8 +121,9 @@ class WaitingRoomTest {
     try (RedisServer server = RedisServer.start();
         SharedLimits limits = patient(server)) {
       SharedTokenBucket bucket =
-          limits.bucket("open", TEN_SLOW, SharedLimitOptions.defaults().onOutage(OutageMode.OPEN));
-      assertThat(bucket.blocking().tryConsume(10)).isTrue();
+          limits.bucket(
+              "open", TEN_SLOW, SharedLimitOptions.defaults().withOutageMode(OutageMode.OPEN));
+      assertThat(bucket.blocking().tryAcquire(10)).isTrue();
       CompletableFuture<Boolean> head = denied(limits, bucket, 1, LONG);
       List<CompletableFuture<Boolean>> turns = enter(bucket, 5_000);
       assertThat(turns).noneMatch(CompletableFuture::isDone);
@@ -133,14 +136,12 @@ class WaitingRoomTest {
   /** How tokens come otherwise than by time. */
   private enum Source {
     REPLENISH,
-    REFUND,
     RESET,
     RECONFIGURE;
 
     void give(SharedTokenBucket.Blocking bucket) {
       switch (this) {
         case REPLENISH -> bucket.replenish(3);
-        case REFUND -> bucket.refund(3);
         case RESET -> bucket.reset();
         case RECONFIGURE ->
             bucket.reconfigure(new Limit.Balanced(100, 1_000_000, Duration.ofSeconds(1)));
@@ -171,7 +172,7 @@ class WaitingRoomTest {
           limits,
           bucket -> {
             for (int i = 0; i < 20; i++) {
-              CompletableFuture<Boolean> first = bucket.consume(8, FOREVER);
+              CompletableFuture<Boolean> first = bucket.acquire(8, FOREVER);
               CompletableFuture<Void> given = bucket.replenish(3);
               assertThat(first).succeedsWithin(LONG).isEqualTo(true);
               given.join();
@@ -186,7 +187,7 @@ class WaitingRoomTest {
     try (SharedLimits limits = open(true);
         SharedLimits other = open(true)) {
       SharedTokenBucket bucket = slow(limits);
-      bucket.blocking().tryConsume(10);
+      bucket.blocking().tryAcquire(10);
       CompletableFuture<Boolean> first = denied(limits, bucket, 1, LONG);
       other.bucket(bucket.name(), TEN_SLOW).blocking().replenish(1);
       assertThat(first).succeedsWithin(Duration.ofSeconds(10)).isEqualTo(true);
@@ -201,7 +202,7 @@ class WaitingRoomTest {
           limits,
           bucket -> {
             CompletableFuture<Boolean> first = denied(limits, bucket, 8, FOREVER);
-            CompletableFuture<Boolean> next = bucket.consume(5, FOREVER);
+            CompletableFuture<Boolean> next = bucket.acquire(5, FOREVER);
             assertThat(first.cancel(true)).isTrue();
             assertThat(next).succeedsWithin(LONG).isEqualTo(true);
           });
@@ -215,7 +216,7 @@ class WaitingRoomTest {
           limits,
           bucket -> {
             CompletableFuture<Boolean> first = denied(limits, bucket, 8, Duration.ofMillis(100));
-            CompletableFuture<Boolean> next = bucket.consume(5, FOREVER);
+            CompletableFuture<Boolean> next = bucket.acquire(5, FOREVER);
             assertThat(first).succeedsWithin(LONG).isEqualTo(false);
             assertThat(next).succeedsWithin(LONG).isEqualTo(true);
           });
@@ -226,23 +227,23 @@ class WaitingRoomTest {
   void cancelledWaiters_areForgotten() {
     try (SharedLimits limits = open(true)) {
       RedisTokenBucket bucket = (RedisTokenBucket) slow(limits);
-      bucket.blocking().tryConsume(10);
+      bucket.blocking().tryAcquire(10);
       CompletableFuture<Boolean> first = denied(limits, bucket, 1, FOREVER);
-      long asked = limits.status().exact();
+      long asked = limits.status().fromRedis();
       for (int i = 0; i < 200_000; i++) {
-        bucket.consume(1, FOREVER).cancel(true);
+        bucket.acquire(1, FOREVER).cancel(true);
       }
       assertThat(bucket.waiting()).isEqualTo(1);
-      assertThat(limits.status().exact()).isLessThan(asked + 100);
+      assertThat(limits.status().fromRedis()).isLessThan(asked + 100);
       List<CompletableFuture<Boolean>> turns = enter(bucket, MOST - 1);
       assertThat(turns).noneMatch(CompletableFuture::isDone);
-      assertThat(bucket.consume(1, LONG))
+      assertThat(bucket.acquire(1, LONG))
           .failsWithin(LONG)
           .withThrowableThat()
           .withCauseInstanceOf(RejectedExecutionException.class);
       // Who leaves may come back at once.
       CompletableFuture<Boolean> back =
-          turns.get(7).exceptionallyCompose(left -> bucket.consume(1, LONG));
+          turns.get(7).exceptionallyCompose(left -> bucket.acquire(1, LONG));
       turns.get(7).cancel(true);
       assertThat(back).isNotDone();
       assertThat(bucket.waiting()).isEqualTo(MOST);
@@ -257,7 +258,7 @@ class WaitingRoomTest {
     try (SharedLimits limits = open(inRedis)) {
       SharedTokenBucket bucket = limits.bucket("forever", TWO_FAST);
       for (int i = 0; i < 5; i++) {
-        assertThat(bucket.blocking().consume(1, FOREVER)).isTrue();
+        assertThat(bucket.blocking().acquire(1, FOREVER)).isTrue();
       }
     }
   }
@@ -269,12 +270,12 @@ class WaitingRoomTest {
       SharedTokenBucket bucket = limits.bucket("left", new Limit.Manual(5));
       assertThat(bucket.blocking().available()).isEqualTo(5);
       server.pause();
-      CompletableFuture<Boolean> gone = bucket.consume(3, LONG);
-      CompletableFuture<Boolean> late = bucket.consume(3, Duration.ofMillis(20));
+      CompletableFuture<Boolean> gone = bucket.acquire(3, LONG);
+      CompletableFuture<Boolean> late = bucket.acquire(3, Duration.ofMillis(20));
       assertThat(late.get(LONG.toSeconds(), TimeUnit.SECONDS)).isFalse();
       assertThat(gone.cancel(true)).isTrue();
       server.resume();
-      Waiting.until("the refund", LONG, () -> limits.status().exact() == 1);
+      Waiting.until("the refund", LONG, () -> limits.status().fromRedis() == 1);
       Waiting.until("all tokens", LONG, () -> bucket.blocking().available() == 5);
     }
   }
@@ -296,13 +297,13 @@ class WaitingRoomTest {
   void consume_ofWhatTimeDoesNotBring_isRefusedAtOnce() {
     try (SharedLimits limits = open(true)) {
       SharedTokenBucket bucket = slow(limits);
-      bucket.blocking().tryConsume(10);
+      bucket.blocking().tryAcquire(10);
       CompletableFuture<Boolean> first = denied(limits, bucket, 1, FOREVER);
-      assertThat(bucket.consume(11, FOREVER)).isCompletedWithValue(false);
+      assertThat(bucket.acquire(11, FOREVER)).isCompletedWithValue(false);
       assertThat(first).isNotDone();
       SharedTokenBucket manual = limits.bucket("manual", new Limit.Manual(2));
-      assertThat(manual.consume(2, FOREVER)).succeedsWithin(LONG).isEqualTo(true);
-      assertThat(manual.consume(1, FOREVER)).succeedsWithin(LONG).isEqualTo(false);
+      assertThat(manual.acquire(2, FOREVER)).succeedsWithin(LONG).isEqualTo(true);
+      assertThat(manual.acquire(1, FOREVER)).succeedsWithin(LONG).isEqualTo(false);
     }
   }
 
@@ -311,11 +312,11 @@ class WaitingRoomTest {
     try (SharedLimits limits = open(true)) {
       RedisTokenBucket bucket = (RedisTokenBucket) slow(limits);
       for (int i = 0; i < 100; i++) {
-        assertThatIllegalArgumentException().isThrownBy(() -> bucket.consume(-1, LONG));
-        assertThatIllegalArgumentException().isThrownBy(() -> bucket.consume(1, FOREVER.negated()));
+        assertThatIllegalArgumentException().isThrownBy(() -> bucket.acquire(-1, LONG));
+        assertThatIllegalArgumentException().isThrownBy(() -> bucket.acquire(1, FOREVER.negated()));
       }
       assertThat(bucket.waiting()).isZero();
-      assertThat(bucket.consume(1, LONG)).succeedsWithin(LONG).isEqualTo(true);
+      assertThat(bucket.acquire(1, LONG)).succeedsWithin(LONG).isEqualTo(true);
     }
   }
 
@@ -330,7 +331,7 @@ class WaitingRoomTest {
         int number = i;
         all.add(
             bucket
-                .consume(1, LONG)
+                .acquire(1, LONG)
                 .thenAccept(
                     taken -> {
                       assertThat(taken).isTrue();
@@ -347,10 +348,10 @@ class WaitingRoomTest {
   void consume_tooLate_takesNothing(boolean inRedis) throws InterruptedException {
     try (SharedLimits limits = open(inRedis)) {
       SharedTokenBucket bucket = limits.bucket("late", Limit.per(1, Duration.ofHours(1)));
-      assertThat(bucket.blocking().consume(1, Duration.ZERO.plusMillis(500))).isTrue();
-      assertThat(bucket.blocking().consume(1, Duration.ofMillis(20))).isFalse();
-      assertThat(bucket.blocking().consume(2, LONG)).isFalse();
-      assertThat(bucket.consume(0, Duration.ZERO).join()).isTrue();
+      assertThat(bucket.blocking().acquire(1, Duration.ZERO.plusMillis(500))).isTrue();
+      assertThat(bucket.blocking().acquire(1, Duration.ofMillis(20))).isFalse();
+      assertThat(bucket.blocking().acquire(2, LONG)).isFalse();
+      assertThat(bucket.acquire(0, Duration.ZERO).join()).isTrue();
     }
   }
 
@@ -359,9 +360,9 @@ class WaitingRoomTest {
   void cancelledWaiter_letsTheNextGo(boolean inRedis) {
     try (SharedLimits limits = open(inRedis)) {
       SharedTokenBucket bucket = limits.bucket("cancel", TWO_FAST);
-      CompletableFuture<Boolean> both = bucket.consume(2, LONG);
-      CompletableFuture<Boolean> gone = bucket.consume(2, LONG);
-      CompletableFuture<Boolean> next = bucket.consume(2, LONG);
+      CompletableFuture<Boolean> both = bucket.acquire(2, LONG);
+      CompletableFuture<Boolean> gone = bucket.acquire(2, LONG);
+      CompletableFuture<Boolean> next = bucket.acquire(2, LONG);
       gone.cancel(true);
       assertThat(both.join()).isTrue();
       assertThat(next.join()).isTrue();
@@ -374,9 +375,9 @@ class WaitingRoomTest {
   void interruptedWaiter_takesNothing(boolean inRedis) {
     try (SharedLimits limits = open(inRedis)) {
       SharedTokenBucket bucket = limits.bucket("interrupt", Limit.per(1, Duration.ofSeconds(20)));
-      assertThat(bucket.blocking().tryConsume()).isTrue();
+      assertThat(bucket.blocking().tryAcquire()).isTrue();
       Thread.currentThread().interrupt();
-      assertThatThrownBy(() -> bucket.blocking().consume(1, LONG))
+      assertThatThrownBy(() -> bucket.blocking().acquire(1, LONG))
           .isInstanceOf(InterruptedException.class);
     }
   }
@@ -386,9 +387,9 @@ class WaitingRoomTest {
   void negativeArguments_areRefused(boolean inRedis) {
     try (SharedLimits limits = open(inRedis)) {
       SharedTokenBucket bucket = limits.bucket("negative", TWO_FAST);
-      assertThatIllegalArgumentException().isThrownBy(() -> bucket.consume(-1, LONG));
+      assertThatIllegalArgumentException().isThrownBy(() -> bucket.acquire(-1, LONG));
       assertThatIllegalArgumentException()
-          .isThrownBy(() -> bucket.consume(1, Duration.ofMillis(-1)));
+          .isThrownBy(() -> bucket.acquire(1, Duration.ofMillis(-1)));
     }
   }
 
@@ -396,8 +397,8 @@ class WaitingRoomTest {
   void close_endsThoseWhoWait() {
     SharedLimits limits = open(true);
     SharedTokenBucket bucket = limits.bucket("closing", Limit.per(1, Duration.ofHours(1)));
-    assertThat(bucket.blocking().tryConsume()).isTrue();
-    CompletableFuture<Boolean> waiter = bucket.consume(1, ChronoUnit.FOREVER.getDuration());
+    assertThat(bucket.blocking().tryAcquire()).isTrue();
+    CompletableFuture<Boolean> waiter = bucket.acquire(1, ChronoUnit.FOREVER.getDuration());
     limits.close();
     assertThat(waiter)
         .failsWithin(LONG)

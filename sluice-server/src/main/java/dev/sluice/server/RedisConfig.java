@@ -1,9 +1,9 @@
 package dev.sluice.server;
 
 import dev.sluice.governor.BudgetStore;
-import dev.sluice.governor.redis.OutageListener;
 import dev.sluice.governor.redis.RedisBudgets;
 import dev.sluice.redis.LimitsListener;
+import dev.sluice.redis.OutageListener;
 import dev.sluice.redis.OutageMode;
 import dev.sluice.redis.Rule;
 import dev.sluice.redis.SharedLimitOptions;
@@ -137,22 +137,25 @@ public record RedisConfig(
     return url.isBlank() || url.equals("${REDIS_URL}");
   }
 
-  public SharedLimitOptions options() {
-    SharedLimitOptions exact = SharedLimitOptions.defaults();
-    return leased ? exact.leased() : exact;
+  private SharedLimitOptions options() {
+    SharedLimitOptions exact = SharedLimitOptions.defaults().withOutageMode(outage);
+    return leased ? exact.withTokenBlocks() : exact;
   }
 
-  public SharedLimits open(LimitsListener listener, List<Rule> remembered, long version) {
+  /** Opens the shared limits; {@code cached} hold until Redis has answered. */
+  public SharedLimits open(
+      OutageListener outages, LimitsListener changes, List<Rule> cached, long version) {
     SharedLimits.Builder limits =
         SharedLimits.builder()
             .url(url)
             .prefix(prefix)
             .timeout(timeout)
-            .onOutage(outage)
+            .options(options())
             .expectedNodes(nodes)
-            .listener(listener)
-            .rememberedRules(remembered, version);
-    return (authorities == null ? limits : limits.trust(authorities)).open();
+            .outageListener(outages)
+            .limitsListener(changes)
+            .cachedLimits(cached, version);
+    return (authorities == null ? limits : limits.trust(authorities)).build();
   }
 
   /** Where the governor has its budgets. */
@@ -163,9 +166,9 @@ public record RedisConfig(
             .prefix(prefix.equals(PREFIX) ? GOVERNOR_PREFIX : prefix + GOVERNOR_PREFIX)
             .timeout(timeout)
             .expectedNodes(nodes)
-            .onOutage(outage)
-            .listener(listener);
-    return (authorities == null ? budgets : budgets.trust(authorities)).opener();
+            .outageMode(outage)
+            .outageListener(listener);
+    return (authorities == null ? budgets : budgets.trust(authorities)).build();
   }
 
   /** Without the URL. */

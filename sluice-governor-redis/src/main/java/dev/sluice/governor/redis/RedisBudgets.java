@@ -4,7 +4,9 @@ import dev.sluice.governor.BudgetStore;
 import dev.sluice.governor.redis.store.RedisBudgetStore;
 import dev.sluice.governor.redis.store.RedisBudgetsConfig;
 import dev.sluice.governor.spi.StoreTimer;
+import dev.sluice.redis.OutageListener;
 import dev.sluice.redis.OutageMode;
+import dev.sluice.redis.RedisUnavailableException;
 import dev.sluice.redis.connection.ConnectionConfig;
 import dev.sluice.redis.connection.RedisAddress;
 import java.nio.file.Path;
@@ -19,7 +21,7 @@ import org.jspecify.annotations.Nullable;
  * Budgets and lines that all governors of a fleet share through Redis or Valkey.
  *
  * <pre>{@code
- * try (Governor governor = Governor.over(config, RedisBudgets.at("redis://localhost:6379"))) {
+ * try (Governor governor = Governor.over(config, RedisBudgets.connect("redis://localhost:6379"))) {
  *   Outcome outcome = governor.request("sonnet", 4_000, "P1_user");
  * }
  * }</pre>
@@ -33,7 +35,7 @@ import org.jspecify.annotations.Nullable;
  * waiting. On return the node reports what is open; nothing is charged. Settlements of what Redis
  * granted are kept and sent on return. A request that Redis did not answer before the outage was
  * declared is refused as {@link dev.sluice.governor.TokenDecision.Reason#UNAVAILABLE}. What nobody
- * can say without Redis fails with {@link BudgetUnavailableException}.
+ * can say without Redis fails with {@link RedisUnavailableException}.
  *
  * <p>Futures may complete on a thread of the connection, where nobody must block, except for those
  * who wait for a ticket.
@@ -52,8 +54,8 @@ public final class RedisBudgets {
    * @return opens stores there
    * @throws IllegalArgumentException if the URL is malformed
    */
-  public static BudgetStore.Factory at(String url) {
-    return builder().url(url).opener();
+  public static BudgetStore.Factory connect(String url) {
+    return builder().url(url).build();
   }
 
   /**
@@ -72,7 +74,7 @@ public final class RedisBudgets {
     private Duration timeout = Duration.ofMillis(100);
     private int expectedNodes = 1;
     private OutageMode policy = OutageMode.LOCAL;
-    private OutageListener listener = OutageListener.NONE;
+    private OutageListener outageListener = OutageListener.NONE;
     private @Nullable Path trust;
     private Supplier<StoreTimer> timers = StoreTimer::system;
     private LongSupplier spreadNanos = () -> ThreadLocalRandom.current().nextLong(SPREAD_NANOS);
@@ -133,7 +135,7 @@ public final class RedisBudgets {
      * @param policy for all models
      * @return this
      */
-    public Builder onOutage(OutageMode policy) {
+    public Builder outageMode(OutageMode policy) {
       this.policy = Objects.requireNonNull(policy, "policy");
       return this;
     }
@@ -144,8 +146,8 @@ public final class RedisBudgets {
      * @param listener called on a thread of the library; must not block
      * @return this
      */
-    public Builder listener(OutageListener listener) {
-      this.listener = Objects.requireNonNull(listener, "listener");
+    public Builder outageListener(OutageListener listener) {
+      this.outageListener = Objects.requireNonNull(listener, "listener");
       return this;
     }
 
@@ -176,13 +178,13 @@ public final class RedisBudgets {
      * @return for {@link dev.sluice.governor.Governor#over}
      * @throws IllegalStateException if there is no URL
      */
-    public BudgetStore.Factory opener() {
+    public BudgetStore.Factory build() {
       if (address == null) {
         throw new IllegalStateException("url must be set");
       }
       RedisBudgetsConfig fleet =
           new RedisBudgetsConfig(
-              address, prefix, timeout, trust, expectedNodes, policy, listener, spreadNanos);
+              address, prefix, timeout, trust, expectedNodes, policy, outageListener, spreadNanos);
       Supplier<StoreTimer> clock = timers;
       return (config, told) -> RedisBudgetStore.open(fleet, clock.get(), config, told);
     }

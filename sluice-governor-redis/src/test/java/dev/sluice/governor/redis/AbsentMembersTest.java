@@ -31,7 +31,7 @@ final class AbsentMembersTest {
 
   private void configure(ModelBudget budget) {
     scripts.run(
-        "rules", START, TimedScripts.configuration("m", budget, WaitingListConfig.DEFAULTS));
+        "configure", START, TimedScripts.configuration("m", budget, WaitingListConfig.DEFAULTS));
   }
 
   private static String absent(double share, long from) {
@@ -42,7 +42,7 @@ final class AbsentMembersTest {
     String text = Long.toString(tokens);
     List<String> words =
         List.of("id" + asked++, "now", tenant, OutageRig.P1, text, text, "0", "", "quick");
-    return scripts.runWith(absences, "ask", micros, words).get(0).equals("g");
+    return scripts.runWith(absences, "request", micros, words).get(0).equals("g");
   }
 
   private boolean isGranted(String absences, long micros, long tokens) {
@@ -51,7 +51,7 @@ final class AbsentMembersTest {
 
   /** How many tokens there are. */
   private long available(String absences, long micros) {
-    return (Long) scripts.runWith(absences, "look", micros, List.of("status")).get(0);
+    return (Long) scripts.runWith(absences, "poll", micros, List.of("status")).get(0);
   }
 
   /** Settles a grant, and returns how many tokens came back. */
@@ -61,7 +61,7 @@ final class AbsentMembersTest {
   }
 
   private long excess(long micros) {
-    return (Long) scripts.run("look", micros, List.of("status")).get(12);
+    return (Long) scripts.run("poll", micros, List.of("status")).get(12);
   }
 
   @Test
@@ -165,7 +165,7 @@ final class AbsentMembersTest {
     String half = absent(0.5, START + 2 * SECOND);
     List<String> words =
         List.of("waits", "queue", "", OutageRig.P1, "600", "600", "0", "", "quick");
-    assertThat(scripts.runWith(half, "ask", START + 5 * SECOND, words).get(0)).isEqualTo("q");
+    assertThat(scripts.runWith(half, "request", START + 5 * SECOND, words).get(0)).isEqualTo("q");
     assertThat(settle(half, START + 5 * SECOND, 0, 0)).isZero();
     List<?> after =
         scripts.runWith(half, "ticket", START + 5 * SECOND, List.of("poll", "waits", ""));
@@ -232,7 +232,7 @@ final class AbsentMembersTest {
     String half = absent(0.5, START + SECOND);
     assertThat(isGranted(half, START + 2 * SECOND, 1)).isTrue();
     List<String> words = List.of("waits", "queue", "", OutageRig.P1, "1", "1", "0", "", "quick");
-    List<?> queued = scripts.runWith(half, "ask", START + 2 * SECOND, words);
+    List<?> queued = scripts.runWith(half, "request", START + 2 * SECOND, words);
     assertThat(queued.get(0)).isEqualTo("q");
     assertThat(queued.get(8)).isEqualTo("CONCURRENCY");
     String returned = half + " " + (START + 3 * SECOND) + ":0";
@@ -256,7 +256,7 @@ final class AbsentMembersTest {
     assertThat(excess(START + 20 * SECOND)).isZero();
     // A smaller limit makes no excess of what was granted before.
     scripts.run(
-        "rules",
+        "configure",
         START + 20 * SECOND,
         TimedScripts.configuration(
             "m", ModelBudget.of(60, 10, Allocation.OFF), WaitingListConfig.DEFAULTS));

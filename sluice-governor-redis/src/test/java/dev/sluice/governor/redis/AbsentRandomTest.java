@@ -118,7 +118,7 @@ final class AbsentRandomTest {
     Day(Random random) {
       this.random = random;
       ModelBudget budget = ModelBudget.of(60 * PER_SECOND, BURST, Allocation.OFF);
-      run("rules", TimedScripts.configuration("m", budget, WaitingListConfig.DEFAULTS));
+      run("configure", TimedScripts.configuration("m", budget, WaitingListConfig.DEFAULTS));
     }
 
     private List<?> run(String script, List<String> words) {
@@ -143,7 +143,7 @@ final class AbsentRandomTest {
     }
 
     private void askForAll() {
-      long left = (Long) run("look", List.of("status")).get(0);
+      long left = (Long) run("poll", List.of("status")).get(0);
       if (left > 0) {
         ask(left);
       }
@@ -153,7 +153,7 @@ final class AbsentRandomTest {
       String id = "id" + ids++;
       String text = Long.toString(tokens);
       List<String> words = List.of(id, "now", "", OutageRig.P1, text, text, "0", "", "quick");
-      if (run("ask", words).get(0).equals("g")) {
+      if (run("request", words).get(0).equals("g")) {
         Grant grant = new Grant(id, now, tokens);
         all.add(grant);
         open.add(grant);
@@ -215,7 +215,7 @@ final class AbsentRandomTest {
     }
 
     long audited() {
-      return (Long) run("look", List.of("status")).get(12);
+      return (Long) run("poll", List.of("status")).get(12);
     }
   }
 }

@@ -9,6 +9,7 @@ import dev.sluice.governor.ModelBudget;
 import dev.sluice.governor.TokenDecision;
 import dev.sluice.governor.TokenRequest;
 import dev.sluice.governor.WaitingListConfig;
+import dev.sluice.redis.OutageListener;
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.InputStreamReader;
@@ -48,8 +49,8 @@ final class BudgetCaller {
         RedisBudgets.builder()
             .url(url)
             .timeout(PATIENCE)
-            .listener(redis)
-            .opener()
+            .outageListener(redis)
+            .build()
             .open(config, BudgetListener.NONE);
     // On a busy machine a store may open before Redis has answered, and then grants by its share.
     Awaitility.await().atMost(PATIENCE).until(() -> redis.available);
@@ -64,12 +65,12 @@ final class BudgetCaller {
     private volatile boolean available = true;
 
     @Override
-    public void lost(String cause, double share) {
+    public void outageStarted(String cause, double share) {
       available = false;
     }
 
     @Override
-    public void returned(Duration away, long tokens) {
+    public void outageEnded(Duration away, long tokens) {
       available = true;
     }
   }

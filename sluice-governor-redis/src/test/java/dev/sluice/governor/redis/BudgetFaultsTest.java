@@ -61,7 +61,7 @@ final class BudgetFaultsTest {
             .url(url)
             .timeout(Duration.ofMillis(500))
             .expectedNodes(NODES)
-            .opener()
+            .build()
             .open(CONFIG, listener);
     opened.push(store);
     awaitRedis(store);
@@ -166,7 +166,7 @@ final class BudgetFaultsTest {
       assertThat((double) excess).isLessThanOrEqualTo(more);
     }
     assertThat(record.failures().keySet())
-        .allMatch(failure -> failure.endsWith(" BudgetUnavailableException"));
+        .allMatch(failure -> failure.endsWith(" RedisUnavailableException"));
   }
 
   private void assertNothingIsHeld(BudgetStore store) {

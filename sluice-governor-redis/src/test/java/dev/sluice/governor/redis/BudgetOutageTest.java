@@ -18,6 +18,7 @@ import dev.sluice.governor.TokenRequest;
 import dev.sluice.governor.TokenSettlement;
 import dev.sluice.governor.spi.BudgetStoreSupport;
 import dev.sluice.redis.OutageMode;
+import dev.sluice.redis.RedisUnavailableException;
 import dev.sluice.testkit.RedisServer;
 import java.time.Duration;
 import java.util.Optional;
@@ -74,7 +75,7 @@ final class BudgetOutageTest {
 
   private static void assertAway(CompletableFuture<?> answer) {
     assertThatThrownBy(() -> get(answer))
-        .isInstanceOf(BudgetUnavailableException.class)
+        .isInstanceOf(RedisUnavailableException.class)
         .hasMessageContaining("Redis");
   }
 
@@ -274,8 +275,8 @@ final class BudgetOutageTest {
       assertThat(settled.refundedTokens()).isZero();
       assertThat(get(rig.store.settle(first.reservation(), 1))).isEmpty();
       assertThatThrownBy(() -> get(rig.store.settle(elsewhere.reservation(), 40)))
-          .isInstanceOf(BudgetUnavailableException.class)
-          .hasMessageContaining("kept");
+          .isInstanceOf(RedisUnavailableException.class)
+          .hasMessageContaining("stored here and sent later");
       assertThat(get(rig.store.extend(second.reservation()))).isTrue();
       assertAway(
           rig.store.extend("r" + BudgetStoreSupport.tagOf("sonnet") + "-" + "ab".repeat(16)));

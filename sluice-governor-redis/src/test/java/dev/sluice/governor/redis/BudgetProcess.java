@@ -19,7 +19,7 @@ final class BudgetProcess {
         .url(url)
         .timeout(BudgetNode.PATIENCE)
         .expectedNodes(NODES)
-        .opener()
+        .build()
         .open(BudgetLoad.config(BudgetNode.LIFE, BudgetNode.PATIENCE), listener);
   }
 

@@ -50,7 +50,7 @@ final class ClusterBudgetsTest {
         RedisBudgets.builder()
             .url(url)
             .timeout(Duration.ofSeconds(5))
-            .opener()
+            .build()
             .open(config(), BudgetListener.NONE);
     await()
         .atMost(Duration.ofSeconds(20))

@@ -2,6 +2,7 @@ package dev.sluice.governor.redis;
 
 import dev.sluice.governor.BudgetListener;
 import dev.sluice.governor.BudgetStore;
+import dev.sluice.redis.OutageListener;
 import dev.sluice.testkit.BudgetLoad;
 import dev.sluice.testkit.BudgetLog;
 import dev.sluice.testkit.BudgetNode;
@@ -26,9 +27,9 @@ final class FaultProcess {
   private static BudgetStore open(String url, BudgetListener listener, OutageListener outages) {
     return RedisBudgets.builder()
         .url(url)
-        .listener(outages)
+        .outageListener(outages)
         .expectedNodes(NODES + 1)
-        .opener()
+        .build()
         .open(BudgetLoad.config(LIFE, PATIENCE), listener);
   }
 
@@ -36,12 +37,12 @@ final class FaultProcess {
     OutageListener outages =
         new OutageListener() {
           @Override
-          public void lost(String cause, double share) {
+          public void outageStarted(String cause, double share) {
             log.outageDeclared(cause);
           }
 
           @Override
-          public void returned(Duration away, long granted) {
+          public void outageEnded(Duration away, long granted) {
             log.outageEnded();
           }
         };

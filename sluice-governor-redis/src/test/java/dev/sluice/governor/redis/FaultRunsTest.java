@@ -8,6 +8,7 @@ import dev.sluice.governor.BudgetStore;
 import dev.sluice.governor.GovernorStatus;
 import dev.sluice.governor.TokenDecision;
 import dev.sluice.governor.TokenRequest;
+import dev.sluice.redis.RedisUnavailableException;
 import dev.sluice.testkit.BudgetFleet;
 import dev.sluice.testkit.BudgetLoad;
 import dev.sluice.testkit.BudgetRecord;
@@ -196,7 +197,7 @@ final class FaultRunsTest {
         .as("seed %d", seed)
         .isEmpty();
     assertThat(record.failures().keySet())
-        .allMatch(failure -> failure.endsWith(" BudgetUnavailableException"));
+        .allMatch(failure -> failure.endsWith(" RedisUnavailableException"));
     if (seed % 2 == 0) {
       // Bursts below the limit rarely wait, so their median says nothing. Half as much again is for
       // machines with other work: at load 50, P0 once waited 360 ms and P1 318 ms.
@@ -233,7 +234,7 @@ final class FaultRunsTest {
         return call.get().join();
       } catch (CompletionException failure) {
         if (System.nanoTime() - end > 0
-            || !(failure.getCause() instanceof BudgetUnavailableException)) {
+            || !(failure.getCause() instanceof RedisUnavailableException)) {
           throw failure;
         }
         LockSupport.parkNanos(PAUSE.toNanos());

@@ -43,7 +43,7 @@ class FleetReadmeTest {
   private void callOnce() throws IOException {
     try (RedisServer redis = RedisServer.start()) {
       String url = redis.uri();
-      BudgetStore.Factory fleet = RedisBudgets.at(url); // redis://localhost:6379
+      BudgetStore.Factory fleet = RedisBudgets.connect(url); // redis://localhost:6379
       try (Governor governor =
           Governor.over(BudgetConfigReader.read(file), fleet)) { // alike at every node
         TokenRequest request =
@@ -88,7 +88,7 @@ class FleetReadmeTest {
       assertThat(redis.command(words.toArray(String[]::new))).isEqualTo("OK");
       String url = "redis://governor:PASSWORD@127.0.0.1:" + redis.port();
       BudgetStore.Factory fleet =
-          RedisBudgets.builder().url(url).timeout(Duration.ofSeconds(20)).opener();
+          RedisBudgets.builder().url(url).timeout(Duration.ofSeconds(20)).build();
       try (Governor here = Governor.over(BudgetConfigReader.read(file), fleet);
           Governor there = Governor.over(BudgetConfigReader.read(file), fleet)) {
         TokenRequest most = TokenRequest.of(MODEL, 200_000, "P1_user").withTenant("a");

@@ -40,7 +40,7 @@ final class FleetRulesTest {
     return RedisBudgets.builder()
         .url(redis.uri())
         .timeout(Duration.ofSeconds(20))
-        .opener()
+        .build()
         .open(config, BudgetListener.NONE);
   }
 

@@ -24,13 +24,13 @@ final class FreshProcess {
     boolean late;
     try (SharedLimits limits = SharedLimits.connect(args[0])) {
       late = !limits.status().available();
-      token = limits.bucket(args[1], Limit.perMinute(10)).blocking().tryConsume();
+      token = limits.bucket(args[1], Limit.perMinute(10)).blocking().tryAcquire();
     }
     TokenDecision outcome;
     try (BudgetStore store =
         RedisBudgets.builder()
             .url(args[0])
-            .opener()
+            .build()
             .open(
                 RedisBudgetStoreTest.config(ModelBudget.of(60_000_000, 1_000_000, Allocation.OFF)),
                 BudgetListener.NONE)) {

@@ -61,7 +61,7 @@ final class GovernorOutageTest {
   @Test
   void watchFeedbackAndRoutes_goOn_andTheLogStaysQuiet() {
     try (RedisServer redis = RedisServer.builder().data().start();
-        Governor governor = Governor.over(CONFIG, RedisBudgets.at(redis.uri()))) {
+        Governor governor = Governor.over(CONFIG, RedisBudgets.connect(redis.uri()))) {
       assertThat(governor.blocking().request(TokenRequest.of("any", 1_000, "P1_user")))
           .isInstanceOf(TokenDecision.Granted.class);
       redis.kill();

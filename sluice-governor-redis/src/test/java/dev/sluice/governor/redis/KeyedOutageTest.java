@@ -116,10 +116,10 @@ final class KeyedOutageTest {
   void keyOfAReport_isNotTakenFromAnotherNode() {
     TimedScripts scripts = new TimedScripts(redis);
     scripts.run(
-        "rules", 1, TimedScripts.configuration("sonnet", BUDGET, WaitingListConfig.DEFAULTS));
-    scripts.run(ONE, "ask", 2, ask("a", "k"));
+        "configure", 1, TimedScripts.configuration("sonnet", BUDGET, WaitingListConfig.DEFAULTS));
+    scripts.run(ONE, "request", 2, ask("a", "k"));
     // Another node has asked for it, too, and was told of it.
-    scripts.run(OTHER, "ask", 3, ask("b", "k"));
+    scripts.run(OTHER, "request", 3, ask("b", "k"));
     scripts.run(ONE, "report", 4, granted("1", "c", "k"));
     assertThat(scripts.run(ONE, "settle", 5, List.of("settle", "a", "1"))).isNotEmpty();
     assertThat(scripts.run(ONE, "settle", 6, List.of("settle", "c", "1"))).isNotEmpty();
@@ -129,11 +129,11 @@ final class KeyedOutageTest {
   void unansweredUnderTheKeyOfAReport_isGivenBack_once() {
     TimedScripts scripts = new TimedScripts(redis);
     scripts.run(
-        "rules", 1, TimedScripts.configuration("sonnet", BUDGET, WaitingListConfig.DEFAULTS));
-    scripts.run(ONE, "ask", 2, ask("a", "k"));
+        "configure", 1, TimedScripts.configuration("sonnet", BUDGET, WaitingListConfig.DEFAULTS));
+    scripts.run(ONE, "request", 2, ask("a", "k"));
     assertThat(scripts.run(ONE, "report", 3, granted("1", "c", "k"))).isEqualTo(List.of(1L));
     assertThat(scripts.run(ONE, "settle", 4, List.of("settle", "a", "1"))).isEmpty();
-    assertThat(scripts.run(ONE, "ask", 5, ask("d", "k")).get(1)).isEqualTo("c");
+    assertThat(scripts.run(ONE, "request", 5, ask("d", "k")).get(1)).isEqualTo("c");
     assertThat(scripts.run(ONE, "settle", 6, List.of("settle", "c", "1"))).isNotEmpty();
     assertThat(scripts.run(ONE, "report", 7, granted("1", "c", "k"))).isEqualTo(List.of(0L));
     assertThat(scripts.run(ONE, "settle", 8, List.of("settle", "c", "1"))).isEmpty();

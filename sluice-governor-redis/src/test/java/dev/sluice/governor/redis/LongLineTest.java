@@ -65,7 +65,7 @@ class LongLineTest {
     return RedisBudgets.builder()
         .url(redis.uri())
         .timeout(TIMEOUT)
-        .opener()
+        .build()
         .open(config, BudgetListener.NONE);
   }
 
@@ -92,7 +92,7 @@ class LongLineTest {
               @Override
               public void close() {}
             })
-        .opener()
+        .build()
         .open(config, BudgetListener.NONE);
   }
 
@@ -153,17 +153,17 @@ class LongLineTest {
     long now = 1_000_000_000_000L;
     try (RedisServer redis = RedisServer.start()) {
       TimedScripts scripts = new TimedScripts(redis);
-      scripts.run("rules", now, rules(1_000));
+      scripts.run("configure", now, rules(1_000));
       assertThat(ask(scripts, now, "spent", "queue", 1_000)).isEqualTo("g");
       for (int i = 0; i < MANY; i++) {
         assertThat(ask(scripts, now, "t" + i, "queue", i % 2 == 0 ? 900 : 800)).isEqualTo("q");
       }
-      scripts.run("rules", now, rules(500));
+      scripts.run("configure", now, rules(500));
       assertThat(redis.command("ZCARD", TIMED_LINE)).isEqualTo(MANY - 100L);
       assertThat(ask(scripts, now, "small", "now", 1)).isEqualTo("n");
       for (long left = MANY - 200; left > 0; left -= 100) {
         assertThat(redis.command("ZCARD", TIMED_LINE)).isEqualTo(left);
-        scripts.run("look", now, List.of("status"));
+        scripts.run("poll", now, List.of("status"));
       }
       assertThat(redis.command("ZCARD", TIMED_LINE)).isEqualTo(0L);
     }
@@ -177,7 +177,9 @@ class LongLineTest {
   private static Object ask(
       TimedScripts scripts, long micros, String id, String what, long tokens) {
     String text = Long.toString(tokens);
-    return scripts.run("ask", micros, List.of(id, what, "", P1, text, text, "0", "", "")).get(0);
+    return scripts
+        .run("request", micros, List.of(id, what, "", P1, text, text, "0", "", ""))
+        .get(0);
   }
 
   @Test
@@ -237,29 +239,29 @@ class LongLineTest {
           ModelBudget.of(6_000_000, 100_000, Allocation.OFF)
               .withTenants(Map.of("*", new ModelBudget.TenantBudget(60, 10, 1)));
       scripts.run(
-          "rules", now, TimedScripts.configuration(MODEL, budget, WaitingListConfig.DEFAULTS));
+          "configure", now, TimedScripts.configuration(MODEL, budget, WaitingListConfig.DEFAULTS));
       for (int i = 0; i < many; i++) {
         assertThat(ask(scripts, now, "spent" + i, "t" + i)).isEqualTo("g");
       }
-      scripts.run("rules", now, List.of("adjust", "1", "", "1000000", "1"));
+      scripts.run("configure", now, List.of("adjust", "1", "", "1000000", "1"));
       assertThat(ask(scripts, now, "first", "other")).isEqualTo("q");
       for (int i = 0; i < many; i++) {
         assertThat(ask(scripts, now, "behind" + i, "t" + i)).isEqualTo("q");
       }
       now += 1_000_000;
-      scripts.run("look", now, List.of("status"));
+      scripts.run("poll", now, List.of("status"));
       redis.command("CONFIG", "RESETSTAT");
-      scripts.run("look", now, List.of("status"));
+      scripts.run("poll", now, List.of("status"));
       assertThat(redis.info("commandstats", "cmdstat_publish")).contains("calls=1,");
       // All have been looked at.
-      scripts.run("look", now, List.of("status"));
+      scripts.run("poll", now, List.of("status"));
       assertThat(redis.info("commandstats", "cmdstat_publish")).contains("calls=1,");
     }
   }
 
   private static Object ask(TimedScripts scripts, long micros, String id, String tenant) {
     return scripts
-        .run("ask", micros, List.of(id, "queue", tenant, P1, "10", "10", "0", "", ""))
+        .run("request", micros, List.of(id, "queue", tenant, P1, "10", "10", "0", "", ""))
         .get(0);
   }
 

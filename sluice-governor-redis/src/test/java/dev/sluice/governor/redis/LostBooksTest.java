@@ -471,7 +471,7 @@ final class LostBooksTest {
     long life = WaitingListConfig.DEFAULTS.reservationLife().toNanos() / 1_000;
     long now = 1_000_000_000_000L;
     scripts.run(
-        "rules",
+        "configure",
         now,
         TimedScripts.configuration("sonnet", FAST.withConcurrency(1), WaitingListConfig.DEFAULTS));
     assertThat(ask(scripts, now, "running")).isEqualTo("g");
@@ -490,7 +490,7 @@ final class LostBooksTest {
 
   private static Object ask(TimedScripts scripts, long micros, String id) {
     return scripts
-        .run("ask", micros, List.of(id, "queue", "", OutageRig.P1, "10", "10", "0", "", ""))
+        .run("request", micros, List.of(id, "queue", "", OutageRig.P1, "10", "10", "0", "", ""))
         .get(0);
   }
 }

@@ -41,7 +41,7 @@ final class NewsTest {
         .url(redis.uri())
         .prefix(prefix)
         .timeout(Duration.ofSeconds(20))
-        .opener()
+        .build()
         .open(ONE_AT_A_TIME, listener);
   }
 

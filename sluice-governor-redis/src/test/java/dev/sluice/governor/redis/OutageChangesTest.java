@@ -14,6 +14,7 @@ import dev.sluice.governor.ModelBudget;
 import dev.sluice.governor.ProviderAdjustment;
 import dev.sluice.governor.TokenDecision;
 import dev.sluice.governor.TokenDecision.Denied;
+import dev.sluice.redis.OutageListener;
 import dev.sluice.testkit.RedisServer;
 import dev.sluice.testkit.TcpProxy;
 import java.time.Duration;
@@ -119,12 +120,12 @@ final class OutageChangesTest {
     OutageListener listener =
         new OutageListener() {
           @Override
-          public void lost(String cause, double share) {
+          public void outageStarted(String cause, double share) {
             losses.incrementAndGet();
           }
 
           @Override
-          public void returned(Duration away, long granted) {
+          public void outageEnded(Duration away, long granted) {
             returns.incrementAndGet();
           }
         };
@@ -134,8 +135,8 @@ final class OutageChangesTest {
             RedisBudgets.builder()
                 .url(redis.uri())
                 .timeout(OutageRig.PATIENCE)
-                .listener(listener)
-                .opener())) {
+                .outageListener(listener)
+                .build())) {
       assertThat(governor.blocking().request(request(1))).isInstanceOf(TokenDecision.Granted.class);
       redis.kill();
       governor.blocking().reload(small);
@@ -192,7 +193,7 @@ final class OutageChangesTest {
     OutageListener listener =
         new OutageListener() {
           @Override
-          public void refused(String error) {
+          public void redisError(String error) {
             refusals.incrementAndGet();
           }
         };
@@ -200,8 +201,8 @@ final class OutageChangesTest {
         RedisBudgets.builder()
             .url(redis.uri())
             .timeout(OutageRig.PATIENCE)
-            .listener(listener)
-            .opener()
+            .outageListener(listener)
+            .build()
             .open(config(SONNET), BudgetListener.NONE)) {
       TokenDecision.Granted granted = (TokenDecision.Granted) get(store.request(request(100)));
       redis.command("ACL", "SETUSER", "default", "-hset");

@@ -8,6 +8,7 @@ import dev.sluice.governor.BudgetListener;
 import dev.sluice.governor.BudgetStore;
 import dev.sluice.governor.TokenDecision;
 import dev.sluice.governor.TokenRequest;
+import dev.sluice.redis.OutageListener;
 import dev.sluice.redis.OutageMode;
 import java.time.Duration;
 import java.util.List;
@@ -31,13 +32,13 @@ final class OutageRig implements OutageListener, AutoCloseable {
   volatile double share;
 
   private OutageRig(RedisBudgets.Builder budgets, BudgetConfig config, BudgetListener listener) {
-    store = budgets.listener(this).opener().open(config, listener);
+    store = budgets.outageListener(this).build().open(config, listener);
   }
 
   private OutageRig(
       String uri, OutageMode policy, int nodes, BudgetConfig config, BudgetListener listener) {
     this(
-        RedisBudgets.builder().url(uri).onOutage(policy).expectedNodes(nodes).timeout(TIMEOUT),
+        RedisBudgets.builder().url(uri).outageMode(policy).expectedNodes(nodes).timeout(TIMEOUT),
         config,
         listener);
   }
@@ -63,13 +64,13 @@ final class OutageRig implements OutageListener, AutoCloseable {
   }
 
   @Override
-  public void lost(String cause, double part) {
+  public void outageStarted(String cause, double part) {
     share = part;
     told.add("lost");
   }
 
   @Override
-  public void returned(Duration away, long tokens) {
+  public void outageEnded(Duration away, long tokens) {
     granted.addAndGet(tokens);
     told.add("returned");
   }

@@ -90,7 +90,7 @@ final class RedisBudgetStoreTest {
             .url(redis.uri())
             .prefix(prefix)
             .timeout(Duration.ofSeconds(20))
-            .opener()
+            .build()
             .open(config, listener);
     opened.push(store);
     return (RedisBudgetStore) store;
@@ -399,7 +399,7 @@ final class RedisBudgetStoreTest {
                 .url(redis.uri())
                 .prefix(prefix)
                 .timeout(Duration.ofSeconds(20))
-                .opener())) {
+                .build())) {
       TokenDecision.Granted granted =
           (TokenDecision.Granted) governor.blocking().request(TokenRequest.of(MODEL, 1_000, P1));
       assertThat(governor.blocking().request(TokenRequest.of(MODEL, 10, P1)))

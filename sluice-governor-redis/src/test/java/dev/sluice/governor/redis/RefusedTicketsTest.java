@@ -32,7 +32,7 @@ final class RefusedTicketsTest {
     return RedisBudgets.builder()
         .url(redis.uri())
         .timeout(Duration.ofSeconds(20))
-        .opener()
+        .build()
         .open(config(ModelBudget.of(60, 1_000, Allocation.OFF)), BudgetListener.NONE);
   }
 

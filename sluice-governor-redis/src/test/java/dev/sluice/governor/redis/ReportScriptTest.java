@@ -30,7 +30,7 @@ final class ReportScriptTest {
 
   @BeforeEach
   void configure() {
-    scripts.run("rules", 1, TimedScripts.configuration("sonnet", BUDGET, RULES));
+    scripts.run("configure", 1, TimedScripts.configuration("sonnet", BUDGET, RULES));
   }
 
   @AfterEach
@@ -52,15 +52,15 @@ final class ReportScriptTest {
 
   /** Has Redis grant T to ONE, which awaits it and does not hear the answer. */
   private void grantUnheard() {
-    scripts.run(ONE, "ask", 2, ask("g"));
-    scripts.run(ONE, "ask", 3, ask("t"));
+    scripts.run(ONE, "request", 2, ask("g"));
+    scripts.run(ONE, "request", 3, ask("t"));
     scripts.run(ONE, "ticket", 4, List.of("await", "t"));
     scripts.run(ONE, "settle", 5, List.of("settle", "g", "5"));
     assertThat(running(6)).isEqualTo(1);
   }
 
   private long running(long micros) {
-    return (Long) scripts.run(ONE, "look", micros, List.of("status")).get(1);
+    return (Long) scripts.run(ONE, "poll", micros, List.of("status")).get(1);
   }
 
   @Test
@@ -90,9 +90,9 @@ final class ReportScriptTest {
   @Test
   void settledReservation_isNotHeldAgain_byWhatWasOnItsWay() {
     List<String> held = List.of("t", "5", "5", OutageRig.P1, "", "k");
-    scripts.run(ONE, "hold", 2, held);
+    scripts.run(ONE, "keep_grants", 2, held);
     assertThat(scripts.run(ONE, "settle", 3, List.of("settle", "t", "5"))).isNotEmpty();
-    scripts.run(ONE, "hold", 4, held);
+    scripts.run(ONE, "keep_grants", 4, held);
     scripts.run(ONE, "report", 5, open("1", held));
     assertThat(running(6)).isZero();
   }
@@ -100,7 +100,7 @@ final class ReportScriptTest {
   @Test
   void cancelledReservation_isNotHeldAgain_byWhatWasOnItsWay() {
     List<String> held = List.of("t", "5", "5", OutageRig.P1, "", "k");
-    scripts.run(ONE, "hold", 2, held);
+    scripts.run(ONE, "keep_grants", 2, held);
     assertThat(scripts.run(ONE, "ticket", 3, List.of("cancel", "t"))).isEqualTo(List.of(1L));
     scripts.run(ONE, "report", 5, open("1", held));
     assertThat(running(6)).isZero();
@@ -116,7 +116,7 @@ final class ReportScriptTest {
 
   @Test
   void ticketsOfReports_areBounded_andBeyondThatRefused() {
-    scripts.run(ONE, "ask", 2, ask("g"));
+    scripts.run(ONE, "request", 2, ask("g"));
     scripts.run(ONE, "report", 3, waiting("1", "a", "b", "c"));
     scripts.run(OTHER, "report", 4, waiting("1", "d", "e", "f"));
     assertThat(scripts.run(ONE, "ticket", 5, List.of("poll", "d")).get(0)).isEqualTo("q");

@@ -14,6 +14,7 @@ import dev.sluice.governor.TokenDecision;
 import dev.sluice.governor.TokenDecision.Denied;
 import dev.sluice.governor.TokenRequest;
 import dev.sluice.governor.redis.store.ModelKeys;
+import dev.sluice.redis.RedisUnavailableException;
 import dev.sluice.testkit.RedisServer;
 import dev.sluice.testkit.TcpProxy;
 import java.time.Duration;
@@ -150,8 +151,8 @@ final class ReturnTest {
     other.cutOff();
     TokenDecision.Granted granted = other.rig().grantedSoon(10);
     assertThatThrownBy(() -> get(one.rig().store.settle(granted.reservation(), 10)))
-        .isInstanceOf(BudgetUnavailableException.class)
-        .hasMessageContaining("it is kept");
+        .isInstanceOf(RedisUnavailableException.class)
+        .hasMessageContaining("stored here and sent later");
     one.comeBack();
     other.comeBack();
     awaitNothingRuns(one.rig());

@@ -42,7 +42,7 @@ final class SharedTicketTest {
     return RedisBudgets.builder()
         .url(redis.uri())
         .timeout(Duration.ofSeconds(20))
-        .opener()
+        .build()
         .open(CONFIG, BudgetListener.NONE);
   }
 

@@ -8,6 +8,7 @@ import dev.sluice.governor.redis.store.ModelKeys;
 import dev.sluice.governor.redis.store.RedisBudgetStore;
 import dev.sluice.governor.redis.store.RedisBudgetsConfig;
 import dev.sluice.governor.spi.StoreTimer;
+import dev.sluice.redis.OutageListener;
 import dev.sluice.redis.OutageMode;
 import dev.sluice.redis.connection.FleetConnection;
 import dev.sluice.redis.connection.RedisAddress;

@@ -54,8 +54,8 @@ final class StandingBudgets implements BudgetFixture, AutoCloseable {
                 .timeout(PATIENCE)
                 .timer(timer)
                 // No share is reserved for it, so a jump of the clock makes nobody absent.
-                .onOutage(OutageMode.CLOSED)
-                .opener()
+                .outageMode(OutageMode.CLOSED)
+                .build()
                 .open(config, listener);
     prefixes.put(store, prefix);
     return store;

@@ -73,7 +73,7 @@ final class TicketDeadlineTest {
         .url(redis.uri())
         .timeout(Duration.ofSeconds(20))
         .timer(clock)
-        .opener()
+        .build()
         .open(CONFIG, BudgetListener.NONE);
   }
 

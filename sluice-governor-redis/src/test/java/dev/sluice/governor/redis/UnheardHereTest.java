@@ -38,7 +38,7 @@ final class UnheardHereTest {
       RedisBudgets.builder()
           .url(redis.uri())
           .timer(timer)
-          .opener()
+          .build()
           .open(
               config(ModelBudget.of(60_000, 1_000, Allocation.OFF).withConcurrency(1), PATIENCE),
               BudgetListener.NONE);

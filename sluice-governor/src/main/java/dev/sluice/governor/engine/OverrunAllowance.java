@@ -19,7 +19,7 @@ public final class OverrunAllowance {
    *    seconds at most `most` + (burst + rate * w) / 4 tokens are charged beyond twice the
    *    reservations, by all tenants together.
    *
-   * The function `chargeable` of meters.lua is the same rule for budgets in Redis.
+   * The function `chargeable` of buckets.lua is the same rule for budgets in Redis.
    */
   private static final int WITHOUT_ALLOWANCE = 2;
   private static final int COST = 4;

@@ -13,34 +13,16 @@ import org.jspecify.annotations.Nullable;
  * @param trust a file of certificates in PEM; null for those that the JVM trusts
  * @param scripts those that Redis is to know before it is asked
  * @param threads what the names of its threads begin with
- * @param failures what calls fail with
  * @since 0.1
  */
 public record ConnectionConfig(
-    Duration timeout,
-    @Nullable Path trust,
-    List<LuaScript> scripts,
-    String threads,
-    Failures failures) {
+    Duration timeout, @Nullable Path trust, List<LuaScript> scripts, String threads) {
   private static final Duration MIN_TIMEOUT = Duration.ofMillis(1);
   private static final Duration MAX_TIMEOUT = Duration.ofMinutes(1);
 
   /** Copies the list. */
   public ConnectionConfig {
     scripts = List.copyOf(scripts);
-  }
-
-  /**
-   * The exceptions that calls without an answer fail with.
-   *
-   * @since 0.1
-   */
-  public interface Failures {
-    /** Redis is known to be away and was not asked; many calls fail with it. */
-    RuntimeException notAsked();
-
-    /** Redis was asked, and may have done what it was asked for. */
-    RuntimeException unanswered(String message, @Nullable Throwable cause);
   }
 
   /**

@@ -36,7 +36,6 @@ final class ConnectionLifecycle implements ScriptSender.Owner, Transport.Owner {
   /** How long a start waits for Redis, unless the time-out is longer. */
   private static final long OPEN_MILLIS = 3_000;
 
-  private final ConnectionConfig.Failures failures;
   private final MembershipConfig membership;
   private final FleetConnection.Member member;
   final Transport transport;
@@ -87,7 +86,6 @@ final class ConnectionLifecycle implements ScriptSender.Owner, Transport.Owner {
       boolean cluster,
       Function<Transport.Owner, Transport> transport,
       Function<Consumer<ScriptCall>, FleetScheduler> time) {
-    this.failures = terms.failures();
     this.membership = membership;
     this.member = member;
     this.cluster = cluster;
@@ -308,7 +306,7 @@ final class ConnectionLifecycle implements ScriptSender.Owner, Transport.Owner {
   @SuppressWarnings("FutureReturnValueIgnored") // it ends the future
   private void stay(CompletableFuture<Void> done) {
     if (!state.asksRedis()) {
-      done.completeExceptionally(failures.notAsked());
+      done.completeExceptionally(CallFailures.notSent());
       return;
     }
     int breaks = silence.breaks();
@@ -321,7 +319,7 @@ final class ConnectionLifecycle implements ScriptSender.Owner, Transport.Owner {
               } else if (heard.isAbsent() || returning) {
                 // Redis may have admitted a return whose answer was lost: it is completed first.
                 on(Event.ABSENT);
-                done.completeExceptionally(failures.notAsked());
+                done.completeExceptionally(CallFailures.notSent());
               } else {
                 take(heard, breaks);
                 on(Event.ANSWERED);
@@ -455,7 +453,7 @@ final class ConnectionLifecycle implements ScriptSender.Owner, Transport.Owner {
                 silence.broke();
                 on(Event.FAILED);
                 failed(failure);
-                waiting.completeExceptionally(failures.notAsked());
+                waiting.completeExceptionally(CallFailures.notSent());
               }
             },
             time::execute);

@@ -12,7 +12,6 @@ final class ReconnectSteps {
 
   private final Transport transport;
   private final FleetScheduler time;
-  private final ConnectionConfig.Failures failures;
   private final List<LuaScript> scripts;
   private final Heartbeats heartbeats;
   private final MemberState record;
@@ -27,7 +26,6 @@ final class ReconnectSteps {
       FleetConnection.Member member) {
     this.transport = transport;
     this.time = time;
-    this.failures = terms.failures();
     this.scripts = new ArrayList<>(terms.scripts());
     scripts.add(Heartbeats.HEARTBEAT);
     scripts.add(Heartbeats.SCHEMA);
@@ -51,7 +49,7 @@ final class ReconnectSteps {
   /** Returns the view under which Redis has admitted this node. */
   MembersView admittedView(Heartbeats.HeartbeatReply heard) {
     if (!heard.isOk()) {
-      throw failures.unanswered("the heartbeat came to Redis too late", null);
+      throw CallFailures.unanswered("the heartbeat came to Redis too late", null);
     }
     return heard.view();
   }
@@ -69,7 +67,7 @@ final class ReconnectSteps {
         nanos,
         () ->
             bounded.completeExceptionally(
-                failures.unanswered("a step of the return took too long", null)));
+                CallFailures.unanswered("a step of the return took too long", null)));
     return bounded;
   }
 }

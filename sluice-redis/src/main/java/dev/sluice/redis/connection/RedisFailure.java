@@ -1,5 +1,6 @@
 package dev.sluice.redis.connection;
 
+import dev.sluice.redis.RedisUnavailableException;
 import io.lettuce.core.RedisCommandExecutionException;
 import io.lettuce.core.RedisCommandTimeoutException;
 import io.netty.channel.ConnectTimeoutException;
@@ -45,6 +46,22 @@ public enum RedisFailure {
     }
     // Servers before 7 put an error of a script behind words of their own.
     return CANNOT_SERVE.stream().anyMatch(text::contains) ? AWAY : REFUSED;
+  }
+
+  /** Returns whether the failure, or its direct cause, is that Redis is unavailable. */
+  public static boolean isUnavailable(Throwable failure) {
+    return unavailable(failure) != null;
+  }
+
+  /** Returns whether the call failed because Redis is unavailable, and was never sent. */
+  public static boolean isUnsent(Throwable failure) {
+    RedisUnavailableException unavailable = unavailable(failure);
+    return unavailable != null && !unavailable.mayBeApplied();
+  }
+
+  private static @Nullable RedisUnavailableException unavailable(Throwable failure) {
+    Throwable cause = failure instanceof RedisUnavailableException ? failure : failure.getCause();
+    return cause instanceof RedisUnavailableException unavailable ? unavailable : null;
   }
 
   /** Returns whether waiting does not help, unlike with a time-out on a busy machine. */

@@ -25,7 +25,6 @@ public final class ScriptSender {
   private final Transport transport;
   private final FleetScheduler time;
   private final RedisClock server;
-  private final ConnectionConfig.Failures failures;
   private final long timeoutNanos;
   private final Owner owner;
   private final LongAdder timeouts = new LongAdder();
@@ -101,7 +100,6 @@ public final class ScriptSender {
     this.transport = transport;
     this.time = time;
     this.server = server;
-    this.failures = terms.failures();
     this.timeoutNanos = terms.timeout().toNanos();
     this.owner = owner;
   }
@@ -118,7 +116,7 @@ public final class ScriptSender {
   /** Asks Redis under the present view. */
   public CompletableFuture<List<Object>> call(LuaScript script, String[] keys, String[] arguments) {
     if (owner.state() == ConnectionState.OUT || !transport.isConnected()) {
-      return CompletableFuture.failedFuture(failures.notAsked());
+      return CompletableFuture.failedFuture(CallFailures.notSent());
     }
     ScriptCall call = ScriptCall.unsent(time.nanoTime() + timeoutNanos);
     time.watch(call);
@@ -129,7 +127,7 @@ public final class ScriptSender {
   /** {@link #call} with more time than callers have; also of a report. */
   CompletableFuture<List<Object>> tell(LuaScript script, String[] keys, String[] arguments) {
     if (owner.state() == ConnectionState.OUT || !transport.isConnected()) {
-      return CompletableFuture.failedFuture(failures.notAsked());
+      return CompletableFuture.failedFuture(CallFailures.notSent());
     }
     ScriptCall call = patient(Math.max(timeoutNanos, TELL_NANOS));
     send(new Request(call, script, keys, arguments, true));
@@ -189,7 +187,7 @@ public final class ScriptSender {
     if (now == ConnectionState.RETURNING && !request.ofReport) {
       sendAfter(owner.returned(), request);
     } else if (now == ConnectionState.OUT || under == null) {
-      request.call.completeExceptionally(failures.notAsked());
+      request.call.completeExceptionally(CallFailures.notSent());
     } else if (owner.isBroken()) {
       // Another server may answer now, or one that has lost its data.
       sendAgain(request, "the connection to Redis broke");
@@ -218,7 +216,7 @@ public final class ScriptSender {
     if (request.attempt < ATTEMPTS) {
       sendAfter(owner.renew(), request.again());
     } else {
-      request.call.completeExceptionally(failures.unanswered(failure, null));
+      request.call.completeExceptionally(CallFailures.unanswered(failure, null));
     }
   }
 
@@ -273,15 +271,15 @@ public final class ScriptSender {
       case AWAY -> owner.broke();
     }
     call.completeExceptionally(
-        failures.unanswered("Redis: " + RedisFailure.messageOf(failure), failure));
+        CallFailures.unanswered("Redis: " + RedisFailure.messageOf(failure), failure));
   }
 
   /** The deadline of a call has passed. Redis has not done what it was never sent. */
   void late(ScriptCall call) {
     RuntimeException failure =
         call.giveUpUnsent()
-            ? failures.notAsked()
-            : failures.unanswered("Redis did not answer in time", null);
+            ? CallFailures.notSent()
+            : CallFailures.unanswered("Redis did not answer in time", null);
     if (call.completeExceptionally(failure)) {
       timeouts.increment();
     }

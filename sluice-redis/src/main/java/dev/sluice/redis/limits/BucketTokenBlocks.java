@@ -64,7 +64,7 @@ public final class BucketTokenBlocks {
 
   public BucketTokenBlocks(
       TokenBlockConfig lease, TokenBlockSize terms, LongSupplier clock, Supplier<String> ids) {
-    this.ttlNanos = lease.ttl().toNanos();
+    this.ttlNanos = lease.lifetime().toNanos();
     this.terms = terms;
     this.clock = clock;
     this.ids = ids;

@@ -120,7 +120,7 @@ final class DecisionBatcher {
       for (List<Waiter> together = take(); !together.isEmpty(); together = take()) {
         List<Waiter> all = together;
         CompletableFuture<List<Object>> answer =
-            link.call(LimitScript.MANY, keys, arguments(together));
+            link.call(LimitScript.DECIDE_BATCH, keys, arguments(together));
         if (!answer.isDone()) {
           var unused =
               answer.whenComplete(

@@ -28,6 +28,11 @@ public final class InMemoryLimits implements SharedLimits {
   }
 
   @Override
+  public SharedTokenBucket bucket(String name, Limit limit) {
+    return bucket(name, limit, SharedLimitOptions.defaults());
+  }
+
+  @Override
   public SharedTokenBucket bucket(String name, Limit limit, SharedLimitOptions options) {
     CostChecks.requireKey(name);
     InMemoryTokenBucket bucket = buckets.computeIfAbsent(name, absent -> create(absent, limit));
@@ -40,7 +45,7 @@ public final class InMemoryLimits implements SharedLimits {
   }
 
   @Override
-  public SharedThrottle throttle(SharedLimitOptions options) {
+  public SharedThrottle throttle() {
     return throttle;
   }
 

@@ -39,7 +39,7 @@ public final class InMemoryTokenBucket implements SharedTokenBucket {
   }
 
   @Override
-  public CompletableFuture<Boolean> tryConsume(long tokens) {
+  public CompletableFuture<Boolean> tryAcquire(long tokens) {
     return Futures.now(bucket.tryConsume(tokens));
   }
 
@@ -55,7 +55,7 @@ public final class InMemoryTokenBucket implements SharedTokenBucket {
 
   @Override
   @SuppressWarnings("FutureReturnValueIgnored") // each ends the other
-  public CompletableFuture<Boolean> consume(long tokens, Duration maxWait) {
+  public CompletableFuture<Boolean> acquire(long tokens, Duration maxWait) {
     CostChecks.requireWait(maxWait);
     if (tokens > bucket.limit().capacity()) {
       return Futures.now(false);

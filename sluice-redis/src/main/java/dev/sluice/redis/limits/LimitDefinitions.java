@@ -122,7 +122,7 @@ public final class LimitDefinitions {
   private CompletableFuture<List<Object>> send(String field, @Nullable String text) {
     String known = Long.toString(life);
     return link.probe(
-        LimitScript.RULES,
+        LimitScript.LIMITS,
         keys,
         text == null
             ? new String[] {"remove", known, field}
@@ -204,7 +204,7 @@ public final class LimitDefinitions {
               arguments.add(field);
               arguments.add(text);
             });
-    return link.slow(LimitScript.RULES, keys, arguments.toArray(String[]::new))
+    return link.slow(LimitScript.LIMITS, keys, arguments.toArray(String[]::new))
         .thenAccept(answer -> life = ScriptCall.number(answer, LIFE_AT));
   }
 
@@ -219,7 +219,7 @@ public final class LimitDefinitions {
   }
 
   private CompletableFuture<Boolean> readAll() {
-    return link.slow(LimitScript.RULES, keys, new String[] {"read"}).thenApply(this::read);
+    return link.slow(LimitScript.LIMITS, keys, new String[] {"read"}).thenApply(this::read);
   }
 
   /** False if they are of a life that this node has not joined: they are not all there is then. */

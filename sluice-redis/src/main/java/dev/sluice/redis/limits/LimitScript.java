@@ -2,18 +2,18 @@ package dev.sluice.redis.limits;
 
 import dev.sluice.redis.connection.LuaScript;
 
-/** What runs inside Redis, each in one step. */
+/** The Lua scripts of limits. Each runs atomically in Redis. */
 public enum LimitScript implements LuaScript {
-  /** Takes tokens of several keys, or of none. */
-  DECIDE("quick", "bucket", "decide"),
+  /** Takes tokens of all buckets of a request, or of none. */
+  DECIDE("decide_fast", "bucket", "decide"),
   /** Decides several requests about one bucket. */
-  MANY("bucket", "many"),
-  /** Looks at a bucket, adds tokens or fills it. */
+  DECIDE_BATCH("bucket", "decide_batch"),
+  /** Reads a bucket, adds tokens, fills it, or changes its limit. */
   ADJUST("bucket", "adjust"),
-  /** Closes a block out on lease, and lends another one or takes tokens. */
-  LEASE("bucket", "lease"),
-  /** Reads or changes the rules of the fleet. */
-  RULES("rules");
+  /** Takes back a token block, and lends another one or takes tokens. */
+  TOKEN_BLOCK("bucket", "token_block"),
+  /** Reads or changes the named limits of the fleet. */
+  LIMITS("limits");
 
   private final String body;
   private final String digest;

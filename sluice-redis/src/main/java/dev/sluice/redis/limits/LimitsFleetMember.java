@@ -1,8 +1,6 @@
 package dev.sluice.redis.limits;
 
-import dev.sluice.redis.LimitsEvent;
 import dev.sluice.redis.OutageMode;
-import dev.sluice.redis.RedisUnavailableException;
 import dev.sluice.redis.SharedLimits;
 import dev.sluice.redis.SharedLimitsStatus;
 import dev.sluice.redis.connection.ConnectionConfig;
@@ -70,11 +68,7 @@ public final class LimitsFleetMember implements AutoCloseable, FleetConnection.M
     this.connection =
         opening.open(
             new ConnectionConfig(
-                config.timeout(),
-                config.trust(),
-                List.of(LimitScript.values()),
-                THREADS,
-                RedisUnavailableException.failures()),
+                config.timeout(), config.trust(), List.of(LimitScript.values()), THREADS),
             new MembershipConfig(
                 node,
                 List.of(space.members(), space.rules()),
@@ -86,7 +80,7 @@ public final class LimitsFleetMember implements AutoCloseable, FleetConnection.M
         new LimitDefinitions(
             connection, space, LimitTable.of(config.remembered()), this::rulesChanged);
     this.batches = new DecisionBatcher(connection);
-    use(config.outage());
+    use(config.options().outageMode());
   }
 
   /** A limiter follows that policy; for {@code LOCAL} Redis has to reserve a share. */
@@ -177,12 +171,7 @@ public final class LimitsFleetMember implements AutoCloseable, FleetConnection.M
   private void tellOfRules() {
     toldOfRules.set(true);
     LimitTable rules = book.confirmed();
-    config.listener().onRules(rules.list(), rules.version());
-  }
-
-  private void tell(LimitsEvent event) {
-    LOG.debug("shared limits: {}", event);
-    later(() -> config.listener().onEvent(event));
+    config.limitsListener().limitsChanged(rules.list(), rules.version());
   }
 
   private void later(Runnable message) {
@@ -206,7 +195,9 @@ public final class LimitsFleetMember implements AutoCloseable, FleetConnection.M
   @Override
   public void lost(String cause) {
     counts.outages.increment();
-    tell(new LimitsEvent.Lost(cause, connection.share() / (double) MembershipConfig.PARTS));
+    double share = connection.share() / (double) MembershipConfig.PARTS;
+    LOG.debug("shared limits: outage started, share {}: {}", share, cause);
+    later(() -> config.outageListener().outageStarted(cause, share));
   }
 
   /**
@@ -230,7 +221,15 @@ public final class LimitsFleetMember implements AutoCloseable, FleetConnection.M
     long granted = tokens;
     keys = 0;
     tokens = 0;
-    outage.ifPresent(away -> tell(new LimitsEvent.Returned(away, decided, granted)));
+    outage.ifPresent(
+        length -> {
+          LOG.debug(
+              "shared limits: outage ended after {}: {} tokens of {} limits granted by share",
+              length,
+              granted,
+              decided);
+          later(() -> config.outageListener().outageEnded(length, granted));
+        });
   }
 
   @Override
@@ -239,7 +238,8 @@ public final class LimitsFleetMember implements AutoCloseable, FleetConnection.M
         error,
         (text, leftOut) ->
             LOG.warn("shared limits: Redis refused: {} ({} left out before)", text, leftOut));
-    tell(new LimitsEvent.Refused(error));
+    LOG.debug("shared limits: error of Redis: {}", error);
+    later(() -> config.outageListener().redisError(error));
   }
 
   boolean isClosed() {

@@ -169,8 +169,8 @@ public final class RedisKeyedLimits implements SharedThrottle {
       List<BucketDemand> demands, List<List<BucketDemand>> groups, boolean take) {
     if (!acrossSlots) {
       throw new IllegalArgumentException(
-          "in a cluster the keys of one request must lie in one slot, which a common hash tag such"
-              + " as {acme} brings about, unless the options say reserveAcrossSlots: "
+          "in a cluster, the limits of one request must lie in one slot: use a common hash tag such"
+              + " as {acme}, or SharedLimitOptions.withCrossSlotRequests(): "
               + demands.stream().map(BucketDemand::key).toList());
     }
     return askFrom(groups, 0, take);

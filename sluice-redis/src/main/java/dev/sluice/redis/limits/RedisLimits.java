@@ -23,12 +23,12 @@ public final class RedisLimits implements SharedLimits {
 
   private final LimitsFleetMember fleet;
   private final TokenBlocks leases;
-  private final OutageMode outage;
+  private final SharedLimitOptions options;
 
-  private RedisLimits(LimitsFleetMember fleet, TokenBlocks leases, OutageMode outage) {
+  private RedisLimits(LimitsFleetMember fleet, TokenBlocks leases, SharedLimitOptions options) {
     this.fleet = fleet;
     this.leases = leases;
-    this.outage = outage;
+    this.options = options;
   }
 
   public static RedisLimits open(RedisAddress address, SharedLimitsConfig config) {
@@ -38,7 +38,7 @@ public final class RedisLimits implements SharedLimits {
     LOG.info("limits are shared through Redis at {}", address);
     LimitsFleetMember fleet = new LimitsFleetMember(address, config, node);
     fleet.start();
-    RedisLimits limits = new RedisLimits(fleet, new TokenBlocks(fleet, node), config.outage());
+    RedisLimits limits = new RedisLimits(fleet, new TokenBlocks(fleet, node), config.options());
     limits.warmUp(config.timeout());
     return limits;
   }
@@ -67,22 +67,23 @@ public final class RedisLimits implements SharedLimits {
   }
 
   @Override
-  public SharedTokenBucket bucket(String name, Limit limit, SharedLimitOptions options) {
-    CostChecks.requireKey(name);
-    ScriptLimit quota = ScriptLimit.of(limit);
-    return new RedisTokenBucket(fleet, name, quota, policy(options), leases.of(options.lease()));
-  }
-
-  private OutageMode policy(SharedLimitOptions options) {
-    OutageMode policy = options.outage() == null ? outage : options.outage();
-    fleet.use(policy);
-    return policy;
+  public SharedTokenBucket bucket(String name, Limit limit) {
+    return bucket(name, limit, options);
   }
 
   @Override
-  public SharedThrottle throttle(SharedLimitOptions options) {
+  public SharedTokenBucket bucket(String name, Limit limit, SharedLimitOptions options) {
+    CostChecks.requireKey(name);
+    ScriptLimit quota = ScriptLimit.of(limit);
+    fleet.use(options.outageMode());
+    return new RedisTokenBucket(
+        fleet, name, quota, options.outageMode(), leases.of(options.tokenBlocks()));
+  }
+
+  @Override
+  public SharedThrottle throttle() {
     return new RedisKeyedLimits(
-        fleet, policy(options), options.acrossSlots(), leases.of(options.lease()));
+        fleet, options.outageMode(), options.crossSlotRequests(), leases.of(options.tokenBlocks()));
   }
 
   @Override

@@ -69,7 +69,7 @@ public final class RedisTokenBucket implements SharedTokenBucket {
   }
 
   @Override
-  public CompletableFuture<Boolean> tryConsume(long tokens) {
+  public CompletableFuture<Boolean> tryAcquire(long tokens) {
     if (CostChecks.requireTokens(tokens) == 0) {
       return Futures.now(true);
     }
@@ -141,7 +141,7 @@ public final class RedisTokenBucket implements SharedTokenBucket {
   }
 
   @Override
-  public CompletableFuture<Boolean> consume(long tokens, Duration maxWait) {
+  public CompletableFuture<Boolean> acquire(long tokens, Duration maxWait) {
     CostChecks.requireWait(maxWait);
     if (CostChecks.requireTokens(tokens) == 0) {
       return Futures.now(true);
@@ -157,7 +157,7 @@ public final class RedisTokenBucket implements SharedTokenBucket {
   /** In an outage the tokens stay charged. */
   @SuppressWarnings("FutureReturnValueIgnored") // who took them has left
   private void takeBack(long tokens) {
-    refund(tokens);
+    replenish(tokens);
   }
 
   /** How many wait here. */

@@ -1,7 +1,8 @@
 package dev.sluice.redis.limits;
 
 import dev.sluice.redis.LimitsListener;
-import dev.sluice.redis.OutageMode;
+import dev.sluice.redis.OutageListener;
+import dev.sluice.redis.SharedLimitOptions;
 import java.nio.file.Path;
 import java.time.Duration;
 import org.jspecify.annotations.Nullable;
@@ -10,8 +11,9 @@ import org.jspecify.annotations.Nullable;
 public record SharedLimitsConfig(
     String prefix,
     Duration timeout,
-    OutageMode outage,
+    SharedLimitOptions options,
     int expectedNodes,
-    LimitsListener listener,
+    OutageListener outageListener,
+    LimitsListener limitsListener,
     CachedLimits remembered,
     @Nullable Path trust) {}

@@ -30,7 +30,7 @@ public final class TokenBlockDecider {
     this.fleet = fleet;
     this.decider = new RedisDecider(fleet);
     this.lease = lease;
-    this.ttlMicros = Long.toString(TimeUnit.NANOSECONDS.toMicros(lease.ttl().toNanos()));
+    this.ttlMicros = Long.toString(TimeUnit.NANOSECONDS.toMicros(lease.lifetime().toNanos()));
     this.ids = ids;
   }
 
@@ -128,7 +128,7 @@ public final class TokenBlockDecider {
     arguments[6] = request.id();
     fleet
         .connection()
-        .call(LimitScript.LEASE, new String[] {place}, arguments)
+        .call(LimitScript.TOKEN_BLOCK, new String[] {place}, arguments)
         .whenComplete(
             (reply, failure) -> {
               if (failure == null) {
@@ -165,7 +165,7 @@ public final class TokenBlockDecider {
       arguments[4] = "0";
       arguments[5] = "0";
       arguments[6] = "";
-      told.add(fleet.connection().call(LimitScript.LEASE, new String[] {place}, arguments));
+      told.add(fleet.connection().call(LimitScript.TOKEN_BLOCK, new String[] {place}, arguments));
     }
     return CompletableFuture.allOf(told.toArray(CompletableFuture[]::new))
         .exceptionally(lost -> null);

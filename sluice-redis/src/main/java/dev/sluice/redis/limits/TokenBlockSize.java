@@ -18,9 +18,9 @@ public record TokenBlockSize(
       TokenBlockConfig lease, Object under, long version, ScriptLimit quota) {
     double unit = quota.units().unitsPerToken();
     double capacity = quota.units().capacityUnits();
-    double tokens = capacity / unit * lease.share();
+    double tokens = capacity / unit * lease.maxShare();
     if (quota.units().refills()) {
-      double steps = TimeUnit.NANOSECONDS.toMicros(lease.worth().toNanos());
+      double steps = TimeUnit.NANOSECONDS.toMicros(lease.maxRefillTime().toNanos());
       steps /= quota.units().stepTicks();
       tokens = Math.min(tokens, steps * quota.units().unitsPerStep() / unit);
     }

@@ -3,6 +3,7 @@ package dev.sluice.redis.limits;
 import dev.sluice.redis.SharedLimits;
 import dev.sluice.redis.TokenBlockConfig;
 import java.util.Map;
+import java.util.Optional;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ScheduledThreadPoolExecutor;
 import java.util.concurrent.ThreadPoolExecutor;
@@ -39,15 +40,15 @@ public final class TokenBlocks implements AutoCloseable {
   }
 
   /** Those who hold blocks of that kind; null for none. */
-  @Nullable TokenBlockDecider of(@Nullable TokenBlockConfig lease) {
-    return lease == null ? null : kinds.computeIfAbsent(lease, this::begin);
+  @Nullable TokenBlockDecider of(Optional<TokenBlockConfig> config) {
+    return config.isEmpty() ? null : kinds.computeIfAbsent(config.get(), this::begin);
   }
 
   @SuppressWarnings("FutureReturnValueIgnored") // it goes on until the timer is shut down
   private TokenBlockDecider begin(TokenBlockConfig lease) {
     TokenBlockDecider holders =
         new TokenBlockDecider(fleet, lease, () -> node + '.' + numbers.incrementAndGet());
-    long nanos = lease.ttl().toNanos() / SWEEPS_PER_TTL;
+    long nanos = lease.lifetime().toNanos() / SWEEPS_PER_TTL;
     timer.scheduleWithFixedDelay(() -> sweep(holders), nanos, nanos, TimeUnit.NANOSECONDS);
     return holders;
   }

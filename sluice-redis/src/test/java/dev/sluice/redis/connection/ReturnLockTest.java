@@ -52,20 +52,8 @@ class ReturnLockTest {
   }
 
   private FleetConnection connection() {
-    ConnectionConfig.Failures failures =
-        new ConnectionConfig.Failures() {
-          @Override
-          public RuntimeException notAsked() {
-            return new IllegalStateException("not asked");
-          }
-
-          @Override
-          public RuntimeException unanswered(String message, Throwable cause) {
-            return new IllegalStateException(message, cause);
-          }
-        };
     return new FleetConnection(
-        new ConnectionConfig(Duration.ofSeconds(1), null, List.of(), "test", failures),
+        new ConnectionConfig(Duration.ofSeconds(1), null, List.of(), "test"),
         new MembershipConfig(
             "node",
             List.of("members"),

@@ -7,7 +7,6 @@ import java.util.concurrent.Callable;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CopyOnWriteArrayList;
 import org.awaitility.Awaitility;
-import org.jspecify.annotations.Nullable;
 
 /** A node with nothing but heartbeats, which writes down what it is told. */
 final class TestMember implements AutoCloseable, FleetConnection.Member {
@@ -30,7 +29,7 @@ final class TestMember implements AutoCloseable, FleetConnection.Member {
     connection =
         new FleetConnection(
             RedisAddress.parse(url),
-            new ConnectionConfig(timeout, null, List.of(), "test-" + node, new Failures()),
+            new ConnectionConfig(timeout, null, List.of(), "test-" + node),
             new MembershipConfig(
                 node,
                 List.of(MEMBERS),
@@ -40,23 +39,6 @@ final class TestMember implements AutoCloseable, FleetConnection.Member {
             this);
     connection.claimShare();
     connection.start();
-  }
-
-  /** A call failed while Redis was known to be away. */
-  static final class NotAskedException extends RuntimeException {
-    private static final long serialVersionUID = 1;
-  }
-
-  static final class Failures implements ConnectionConfig.Failures {
-    @Override
-    public RuntimeException notAsked() {
-      return new NotAskedException();
-    }
-
-    @Override
-    public RuntimeException unanswered(String message, @Nullable Throwable cause) {
-      return new IllegalStateException(message, cause);
-    }
   }
 
   FleetConnection connection() {

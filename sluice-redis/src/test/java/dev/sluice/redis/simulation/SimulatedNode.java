@@ -52,7 +52,7 @@ final class SimulatedNode extends SimulatedMember {
       }
     }
     SimulatedLink.begin(limits.connection());
-    sweepLater(settings.lease().ttl().toNanos() / SWEEPS_PER_TTL);
+    sweepLater(settings.lease().lifetime().toNanos() / SWEEPS_PER_TTL);
   }
 
   /** What all nodes have in common. */
@@ -83,7 +83,7 @@ final class SimulatedNode extends SimulatedMember {
     if (bucket == null) {
       throw new IllegalArgumentException("a key is asked for with the others: " + target.name());
     }
-    return bucket.tryConsume(tokens);
+    return bucket.tryAcquire(tokens);
   }
 
   CompletableFuture<Boolean> ask(Map<String, Long> costs) {

@@ -1,6 +1,6 @@
 package dev.sluice.server.operations;
 
-import dev.sluice.governor.redis.OutageListener;
+import dev.sluice.redis.OutageListener;
 import dev.sluice.redis.OutageMode;
 import dev.sluice.redis.connection.RedisErrorLog;
 import java.time.Duration;
@@ -37,7 +37,7 @@ public final class GovernorOutageMonitor implements OutageListener {
   }
 
   @Override
-  public void lost(String cause, double share) {
+  public void outageStarted(String cause, double share) {
     available = false;
     lost.incrementAndGet();
     LOG.atWarn()
@@ -48,7 +48,7 @@ public final class GovernorOutageMonitor implements OutageListener {
   }
 
   @Override
-  public void returned(Duration away, long granted) {
+  public void outageEnded(Duration away, long granted) {
     available = true;
     LOG.atInfo()
         .addKeyValue("away", away)
@@ -57,7 +57,7 @@ public final class GovernorOutageMonitor implements OutageListener {
   }
 
   @Override
-  public void refused(String error) {
+  public void redisError(String error) {
     refused.incrementAndGet();
     refusals.refused(
         error,

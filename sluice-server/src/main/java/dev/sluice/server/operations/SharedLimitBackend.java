@@ -46,7 +46,7 @@ public final class SharedLimitBackend implements LimitBackend {
 
   private SharedLimitBackend(SharedLimits fleet, SharedLimitsMonitor watch, RedisConfig redis) {
     this.fleet = fleet;
-    this.throttle = fleet.throttle(redis.options());
+    this.throttle = fleet.throttle();
     this.watch = watch;
     this.leased = redis.leased();
   }
@@ -59,7 +59,7 @@ public final class SharedLimitBackend implements LimitBackend {
   public static SharedLimitBackend open(Path directory, RedisConfig redis) throws IOException {
     SharedLimitsMonitor watch = SharedLimitsMonitor.open(directory, redis.outage());
     try {
-      SharedLimits fleet = redis.open(watch, watch.remembered(), watch.version());
+      SharedLimits fleet = redis.open(watch, watch, watch.remembered(), watch.version());
       SharedLimitBackend limits = new SharedLimitBackend(fleet, watch, redis);
       watch.begin(limits::refresh);
       return limits;

@@ -1,13 +1,14 @@
 package dev.sluice.server.operations;
 
-import dev.sluice.redis.LimitsEvent;
 import dev.sluice.redis.LimitsListener;
+import dev.sluice.redis.OutageListener;
 import dev.sluice.redis.OutageMode;
 import dev.sluice.redis.Rule;
 import dev.sluice.redis.connection.RedisErrorLog;
 import dev.sluice.server.support.JsonListFile;
 import java.io.IOException;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
@@ -21,7 +22,7 @@ import org.slf4j.LoggerFactory;
  * Logs what happens to shared limits, and keeps the rules that were last seen in a {@link
  * JsonListFile}, for a start while Redis is down.
  */
-public final class SharedLimitsMonitor implements LimitsListener {
+public final class SharedLimitsMonitor implements LimitsListener, OutageListener {
   public static final String FILE = "shared-limits.json";
   private static final Logger LOG = LoggerFactory.getLogger(SharedLimitsMonitor.class);
   private static final long LAST_WRITE_SECONDS = 5;
@@ -91,32 +92,35 @@ public final class SharedLimitsMonitor implements LimitsListener {
   }
 
   @Override
-  public void onEvent(LimitsEvent event) {
-    if (event instanceof LimitsEvent.Lost lost) {
-      LOG.atWarn()
-          .addKeyValue("cause", lost.cause())
-          .addKeyValue("share", lost.share())
-          .addKeyValue("policy", policy)
-          .log("Redis does not answer; limits follow the policy for outages");
-    } else if (event instanceof LimitsEvent.Returned returned) {
-      LOG.atInfo()
-          .addKeyValue("away", returned.away())
-          .addKeyValue("keys", returned.keys())
-          .addKeyValue("tokens", returned.tokens())
-          .log("Redis answers; limits are shared");
-    } else if (event instanceof LimitsEvent.Refused refused) {
-      refusals.refused(
-          refused.cause(),
-          (error, leftOut) ->
-              LOG.atError()
-                  .addKeyValue("cause", error)
-                  .addKeyValue("left_out", leftOut)
-                  .log("Redis refuses what limits ask of it; somebody must look"));
-    }
+  public void outageStarted(String cause, double share) {
+    LOG.atWarn()
+        .addKeyValue("cause", cause)
+        .addKeyValue("share", share)
+        .addKeyValue("policy", policy)
+        .log("Redis does not answer; limits follow the outage mode");
   }
 
   @Override
-  public void onRules(List<Rule> rules, long version) {
+  public void outageEnded(Duration length, long grantedTokens) {
+    LOG.atInfo()
+        .addKeyValue("away", length)
+        .addKeyValue("tokens", grantedTokens)
+        .log("Redis answers; limits are shared");
+  }
+
+  @Override
+  public void redisError(String message) {
+    refusals.refused(
+        message,
+        (error, leftOut) ->
+            LOG.atError()
+                .addKeyValue("cause", error)
+                .addKeyValue("left_out", leftOut)
+                .log("Redis returns an error for shared limits; check its permissions and keys"));
+  }
+
+  @Override
+  public void limitsChanged(List<Rule> rules, long version) {
     changed.run();
     latest.set(SharedLimitsMonitor.CachedDefinitions.of(rules, version));
     writer.execute(this::write);

@@ -2,7 +2,7 @@ package dev.sluice.server.telemetry;
 
 import dev.sluice.governor.Alert;
 import dev.sluice.governor.GovernorStatus;
-import dev.sluice.governor.redis.BudgetUnavailableException;
+import dev.sluice.redis.RedisUnavailableException;
 import io.micrometer.core.instrument.FunctionCounter;
 import io.micrometer.core.instrument.Meter;
 import io.micrometer.core.instrument.MeterRegistry;
@@ -95,7 +95,7 @@ final class GovernorMetrics {
     GovernorStatus now;
     try {
       now = status.get();
-    } catch (IllegalStateException | BudgetUnavailableException away) {
+    } catch (IllegalStateException | RedisUnavailableException away) {
       LOG.debug("how models stand is unknown", away);
       return;
     }

@@ -1,8 +1,8 @@
 package dev.sluice.governor.redis.store;
 
-import dev.sluice.governor.redis.BudgetUnavailableException;
 import dev.sluice.governor.redis.RedisBudgets;
 import dev.sluice.redis.OutageMode;
+import dev.sluice.redis.RedisUnavailableException;
 import dev.sluice.redis.connection.ConnectionConfig;
 import dev.sluice.redis.connection.ConnectionState;
 import dev.sluice.redis.connection.FleetConnection;
@@ -66,11 +66,7 @@ public final class GovernorFleetMember implements AutoCloseable, FleetConnection
     this.connection =
         opening.open(
             new ConnectionConfig(
-                config.timeout(),
-                config.trust(),
-                List.of(GovernorScript.values()),
-                THREADS,
-                BudgetUnavailableException.failures()),
+                config.timeout(), config.trust(), List.of(GovernorScript.values()), THREADS),
             new MembershipConfig(
                 node,
                 List.of(ModelKeys.members(config.prefix())),
@@ -148,6 +144,12 @@ public final class GovernorFleetMember implements AutoCloseable, FleetConnection
     }
   }
 
+  /** Returns the failure of an operation that is stored here and sent to Redis later. */
+  static RedisUnavailableException storedForLater(String operation) {
+    return new RedisUnavailableException(
+        "Redis does not answer; stored here and sent later: " + operation, null);
+  }
+
   // ---- what the connection tells
 
   /** Sends what Redis has not confirmed; nobody waits for it. */
@@ -165,7 +167,7 @@ public final class GovernorFleetMember implements AutoCloseable, FleetConnection
     double share =
         config.policy() == OutageMode.LOCAL ? new BudgetShare(connection.share()).fraction() : 0;
     LOG.warn("budgets: Redis is lost, this node has {} of every budget: {}", share, cause);
-    tell(() -> config.listener().lost(cause, share));
+    tell(() -> config.outageListener().outageStarted(cause, share));
   }
 
   @Override
@@ -196,7 +198,7 @@ public final class GovernorFleetMember implements AutoCloseable, FleetConnection
               "budgets: Redis is back after {} ms; {} tokens were granted here",
               away.toMillis(),
               granted);
-          tell(() -> config.listener().returned(away, granted));
+          tell(() -> config.outageListener().outageEnded(away, granted));
         });
     desks.get().forEach(RedisModelStore::look);
     var unused = all(RedisModelStore::sendAgain);
@@ -212,7 +214,7 @@ public final class GovernorFleetMember implements AutoCloseable, FleetConnection
     long last = refusedNanos.get();
     long now = System.nanoTime();
     if (now - last >= SECOND_NANOS && refusedNanos.compareAndSet(last, now)) {
-      tell(() -> config.listener().refused(error));
+      tell(() -> config.outageListener().redisError(error));
     }
   }
 

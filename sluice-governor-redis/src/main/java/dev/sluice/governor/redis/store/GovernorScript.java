@@ -4,33 +4,33 @@ import dev.sluice.redis.connection.LuaScript;
 import java.util.ArrayList;
 import java.util.List;
 
-/** What runs inside Redis, each in one step. */
+/** The Lua scripts of budgets. Each runs atomically in Redis. */
 public enum GovernorScript implements LuaScript {
-  /** Grants, puts in line or refuses. */
-  ASK("quick_ask", "ask"),
-  /** Looks at tickets, waits for them, cancels them. */
+  /** Grants, queues or denies a request. */
+  REQUEST("request_fast", "request"),
+  /** Polls, awaits or cancels tickets. */
   TICKET("", "ticket"),
-  /** Settles a reservation, or lets it live on. */
-  SETTLE("quick_settle", "settle"),
-  /** Says how a model stands, or what would become of a request. */
-  LOOK("", "look"),
-  /** Changes the rules of a model. */
-  RULES("", "rules"),
-  /** Takes in what a node has decided while Redis was away. */
+  /** Settles or extends a reservation. */
+  SETTLE("settle_fast", "settle"),
+  /** Returns the state of a model, or predicts the decision of a request. */
+  POLL("", "poll"),
+  /** Changes the configuration of a model. */
+  CONFIGURE("", "configure"),
+  /** Adopts what a node decided during an outage. */
   REPORT("", "report"),
-  /** Gives slots to grants that the books do not know, or know no more. */
-  HOLD("", "hold");
+  /** Restores reservations that the stored state does not have. */
+  KEEP_GRANTS("", "keep_grants");
 
   private final String body;
   private final String digest;
 
-  /** {@code quick} is tried before the rest is even set up; empty for none. */
-  GovernorScript(String quick, String last) {
+  /** Creates a script; {@code fast} runs before the other parts are set up, if it is not empty. */
+  GovernorScript(String fast, String last) {
     List<String> parts = new ArrayList<>(List.of("clock"));
-    if (!quick.isEmpty()) {
-      parts.add(quick);
+    if (!fast.isEmpty()) {
+      parts.add(fast);
     }
-    parts.addAll(List.of("books", "meters", "line", "forecast", "tickets", last));
+    parts.addAll(List.of("model_state", "buckets", "waiting_list", "forecast", "tickets", last));
     LuaScript text = LuaScript.guarded(GovernorScript.class, parts.toArray(String[]::new));
     body = text.body();
     digest = text.digest();

@@ -1,8 +1,8 @@
 package dev.sluice.governor.redis.store;
 
-import dev.sluice.governor.redis.BudgetUnavailableException;
 import dev.sluice.governor.redis.RedisBudgets;
 import dev.sluice.governor.spi.StoreTimer;
+import dev.sluice.redis.RedisUnavailableException;
 import dev.sluice.redis.connection.FleetConnection;
 import java.util.List;
 import java.util.Objects;
@@ -20,7 +20,7 @@ import org.slf4j.LoggerFactory;
  * The books of one model in Redis: every call about it goes through here. Where Redis has none, or
  * others than those that this node knows, it is told the rules, what this node holds and what the
  * provider told it, and asked once more: so no books that do not know of this node's slots answer
- * it. The life of the books is told in {@code books.lua}.
+ * it. The life of the books is told in {@code model_state.lua}.
  */
 public final class ModelScripts {
   private static final Logger LOG = LoggerFactory.getLogger(RedisBudgets.class);
@@ -31,7 +31,7 @@ public final class ModelScripts {
   /** How long Redis may take for what it is told in books that it has lost; no caller waits. */
   private static final long TIMEOUTS_TO_JOIN = 3;
 
-  /** Until this node has reported, its calls grant nothing from the line (books.lua). */
+  /** Until this node has reported, its calls grant nothing from the line (model_state.lua). */
   private static final String UNREPORTED = "!";
 
   /** How many grants books are told to hold at once: a script that holds them takes some ms. */
@@ -119,7 +119,7 @@ public final class ModelScripts {
     return underWay.get() == 0;
   }
 
-  /** Asks; fails with {@link BudgetUnavailableException} if there is no answer in time. */
+  /** Asks; fails with {@link RedisUnavailableException} if there is no answer in time. */
   CompletableFuture<ScriptResult> call(GovernorScript script, String... words) {
     return ask(connection::call, timeoutNanos, script, words);
   }
@@ -133,7 +133,7 @@ public final class ModelScripts {
   CompletableFuture<Void> check() {
     long known = generation;
     return connection
-        .tell(GovernorScript.HOLD, keys, arguments(known, new String[0]))
+        .tell(GovernorScript.KEEP_GRANTS, keys, arguments(known, new String[0]))
         .thenCompose(
             said -> ScriptResult.isUnknown(said) ? join(known) : CompletableFuture.allOf());
   }
@@ -185,7 +185,7 @@ public final class ModelScripts {
 
   private @Nullable Throwable unlessTooLate(@Nullable Throwable failure) {
     return failure instanceof TimeoutException
-        ? new BudgetUnavailableException(
+        ? new RedisUnavailableException(
             "Redis has lost the books of model " + model + " and is told what they have to know",
             null)
         : failure;
@@ -252,7 +252,7 @@ public final class ModelScripts {
     boolean full = known == 0 && !fleet.beganAlone();
     long next = ThreadLocalRandom.current().nextLong(1, GENERATIONS);
     return connection
-        .tell(GovernorScript.RULES, keys, arguments(known, mine.configure(join, full, next)))
+        .tell(GovernorScript.CONFIGURE, keys, arguments(known, mine.configure(join, full, next)))
         .thenCompose(
             said -> {
               ScriptResult answer = known(said);
@@ -273,7 +273,7 @@ public final class ModelScripts {
     String[] adjusted = desk.adjusted();
     return (adjusted == null
             ? CompletableFuture.completedFuture(null)
-            : tell(now, GovernorScript.RULES, adjusted))
+            : tell(now, GovernorScript.CONFIGURE, adjusted))
         .thenCompose(told -> hold(now, desk.held(), 0));
   }
 
@@ -290,7 +290,7 @@ public final class ModelScripts {
             .toArray(String[]::new);
     return words.length == 0
         ? hold(now, grants, next)
-        : tell(now, GovernorScript.HOLD, words).thenCompose(held -> hold(now, grants, next));
+        : tell(now, GovernorScript.KEEP_GRANTS, words).thenCompose(held -> hold(now, grants, next));
   }
 
   private CompletableFuture<ScriptResult> tell(long now, GovernorScript script, String[] words) {
@@ -318,7 +318,7 @@ public final class ModelScripts {
 
   private ScriptResult known(List<Object> said, String... words) {
     if (ScriptResult.isUnknown(said)) {
-      throw new BudgetUnavailableException("Redis keeps losing the books of model " + model, null);
+      throw new RedisUnavailableException("Redis keeps losing the books of model " + model, null);
     }
     ScriptResult answer = ScriptResult.of(said, words);
     try {

@@ -8,7 +8,6 @@ import dev.sluice.governor.TokenDecision;
 import dev.sluice.governor.TokenOwner;
 import dev.sluice.governor.TokenRequest;
 import dev.sluice.governor.TokenSettlement;
-import dev.sluice.governor.redis.BudgetUnavailableException;
 import dev.sluice.governor.redis.RedisBudgets;
 import dev.sluice.governor.spi.BudgetStoreSupport;
 import dev.sluice.governor.spi.ModelLimits;
@@ -330,7 +329,7 @@ final class OutageModelStore {
     }
     return grant == null
         ? CompletableFuture.failedFuture(
-            BudgetUnavailableException.kept("settlement of " + replies.reservation(id)))
+            GovernorFleetMember.storedForLater("settlement of " + replies.reservation(id)))
         : CompletableFuture.completedFuture(
             Optional.of(grant.settled(actual, books.terms().budget().mostCharged())));
   }
@@ -376,7 +375,7 @@ final class OutageModelStore {
     return granted || awaited
         ? CompletableFuture.completedFuture(true)
         : CompletableFuture.failedFuture(
-            BudgetUnavailableException.kept("cancellation of " + replies.ticket(id)));
+            GovernorFleetMember.storedForLater("cancellation of " + replies.ticket(id)));
   }
 
   // ---- rules
@@ -485,7 +484,7 @@ final class OutageModelStore {
     return missed == null
         ? CompletableFuture.allOf()
         : books
-            .tell(GovernorScript.RULES, missed.words())
+            .tell(GovernorScript.CONFIGURE, missed.words())
             .thenRun(() -> adjustments.confirmed(missed));
   }
 

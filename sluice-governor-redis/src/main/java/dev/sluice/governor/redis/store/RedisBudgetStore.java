@@ -11,10 +11,10 @@ import dev.sluice.governor.TokenOwner;
 import dev.sluice.governor.TokenRequest;
 import dev.sluice.governor.TokenSettlement;
 import dev.sluice.governor.WaitingListStatus;
-import dev.sluice.governor.redis.BudgetUnavailableException;
 import dev.sluice.governor.redis.RedisBudgets;
 import dev.sluice.governor.spi.BudgetStoreSupport;
 import dev.sluice.governor.spi.StoreTimer;
+import dev.sluice.redis.connection.RedisFailure;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.Collections;
@@ -236,7 +236,7 @@ public final class RedisBudgetStore implements BudgetStore {
   private static CompletableFuture<?> accepted(CompletableFuture<?> change) {
     return change.handle(
         (done, failure) -> {
-          if (failure != null && !BudgetUnavailableException.isCauseOf(failure)) {
+          if (failure != null && !RedisFailure.isUnavailable(failure)) {
             throw new CompletionException(failure);
           }
           if (failure != null) {

@@ -1,6 +1,6 @@
 package dev.sluice.governor.redis.store;
 
-import dev.sluice.governor.redis.OutageListener;
+import dev.sluice.redis.OutageListener;
 import dev.sluice.redis.OutageMode;
 import dev.sluice.redis.connection.RedisAddress;
 import java.nio.file.Path;
@@ -17,7 +17,7 @@ import org.jspecify.annotations.Nullable;
  * @param trust a file of certificates; null for those that the JVM trusts
  * @param expectedNodes so many nodes there are at least
  * @param policy what is done while Redis is away
- * @param listener is told of outages
+ * @param outageListener is told of outages
  * @param spreadNanos how much later than at the first useful moment a line is looked at, so that
  *     not all nodes do it at once
  */
@@ -28,5 +28,5 @@ public record RedisBudgetsConfig(
     @Nullable Path trust,
     int expectedNodes,
     OutageMode policy,
-    OutageListener listener,
+    OutageListener outageListener,
     LongSupplier spreadNanos) {}

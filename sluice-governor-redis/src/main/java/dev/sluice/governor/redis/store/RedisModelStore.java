@@ -9,9 +9,9 @@ import dev.sluice.governor.TokenOwner;
 import dev.sluice.governor.TokenRequest;
 import dev.sluice.governor.TokenSettlement;
 import dev.sluice.governor.WaitingListStatus;
-import dev.sluice.governor.redis.BudgetUnavailableException;
 import dev.sluice.governor.spi.BudgetStoreSupport;
 import dev.sluice.governor.spi.StoreTimer;
+import dev.sluice.redis.connection.RedisFailure;
 import java.security.SecureRandom;
 import java.time.Duration;
 import java.util.HexFormat;
@@ -180,7 +180,7 @@ final class RedisModelStore {
   @SuppressWarnings("FutureReturnValueIgnored") // it ends the call
   private void adjust(String[] words, CompletableFuture<ScriptResult> call) {
     books
-        .call(GovernorScript.RULES, words)
+        .call(GovernorScript.CONFIGURE, words)
         .whenComplete(
             (answer, failure) -> {
               if (failure == null) {
@@ -198,7 +198,7 @@ final class RedisModelStore {
       CompletableFuture<T> call, Function<Throwable, CompletableFuture<T>> away) {
     return call.exceptionallyCompose(
         failure ->
-            BudgetUnavailableException.isCauseOf(failure)
+            RedisFailure.isUnavailable(failure)
                 ? away.apply(failure)
                 : CompletableFuture.failedFuture(failure));
   }
@@ -263,7 +263,7 @@ final class RedisModelStore {
     return orElse(
         ask(what, id, request),
         failure -> {
-          boolean notAsked = BudgetUnavailableException.isBeforeAsking(failure);
+          boolean notAsked = RedisFailure.isUnsent(failure);
           if (!notAsked) {
             outage.unanswered(id, request);
           }
@@ -283,7 +283,7 @@ final class RedisModelStore {
     String key = request.idempotencyKey();
     return books
         .call(
-            GovernorScript.ASK,
+            GovernorScript.REQUEST,
             id,
             what,
             request.tenant(),
@@ -352,7 +352,7 @@ final class RedisModelStore {
     }
     return books
         .call(
-            GovernorScript.LOOK,
+            GovernorScript.POLL,
             "explain",
             request.tenant(),
             request.priority(),
@@ -409,7 +409,7 @@ final class RedisModelStore {
     return here.isPresent()
         ? CompletableFuture.completedFuture(here)
         : books
-            .call(GovernorScript.LOOK, "owner", id)
+            .call(GovernorScript.POLL, "owner", id)
             .thenApply(answer -> replies.owner(answer.result()));
   }
 
@@ -465,7 +465,7 @@ final class RedisModelStore {
   CompletableFuture<GovernorStatus.Model> status() {
     return orElse(
         books
-            .call(GovernorScript.LOOK, "status")
+            .call(GovernorScript.POLL, "status")
             .thenApply(
                 answer -> {
                   GovernorStatus.Model status = replies.status(answer.result(), books.terms());
@@ -482,7 +482,7 @@ final class RedisModelStore {
       return CompletableFuture.completedFuture(here.get());
     }
     return books
-        .call(GovernorScript.LOOK, "line", Integer.toString(offset), Integer.toString(limit))
+        .call(GovernorScript.POLL, "line", Integer.toString(offset), Integer.toString(limit))
         .thenApply(answer -> replies.queue(answer.result()));
   }
 

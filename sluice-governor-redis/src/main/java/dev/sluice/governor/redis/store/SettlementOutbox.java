@@ -268,7 +268,7 @@ final class SettlementOutbox {
    */
   private CompletableFuture<?> extend(PendingSettlement word, Consumer<String> unknown) {
     if (timer.now() - word.actual() > -AGREEMENT_NANOS) {
-      return books.tell(GovernorScript.HOLD, word.grant().toArray(String[]::new));
+      return books.tell(GovernorScript.KEEP_GRANTS, word.grant().toArray(String[]::new));
     }
     return books
         .tell(GovernorScript.SETTLE, extension(word.id(), false))

@@ -1,9 +1,9 @@
 package dev.sluice.governor.redis.store;
 
 import dev.sluice.governor.TokenDecision;
-import dev.sluice.governor.redis.BudgetUnavailableException;
 import dev.sluice.governor.spi.StoreSnapshot;
 import dev.sluice.governor.spi.StoreTimer;
+import dev.sluice.redis.connection.RedisFailure;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -143,7 +143,7 @@ final class TicketWaitingList {
       @Nullable Throwable failure) {
     if (answer != null) {
       stands(id, answer.result(), answer.micros());
-    } else if (failure != null && !BudgetUnavailableException.isCauseOf(failure)) {
+    } else if (failure != null && !RedisFailure.isUnavailable(failure)) {
       timer.execute(() -> waiter.completeExceptionally(failure));
     } else {
       lookBy(AWAY_NANOS);

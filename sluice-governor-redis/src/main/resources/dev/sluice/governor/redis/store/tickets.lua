@@ -264,7 +264,7 @@ end
 
 -- ---- what is over
 
--- What is done at the end of each kind of thing that is due (books.lua). A table, because a script may have 200 local
+-- What is done at the end of each kind of thing that is due (model_state.lua). A table, because a script may have 200 local
 -- names at most.
 local finishers = {}
 

@@ -3,7 +3,7 @@ package dev.sluice.governor.redis.simulation;
 import dev.sluice.governor.TokenDecision;
 import dev.sluice.governor.TokenRequest;
 import dev.sluice.governor.TokenSettlement;
-import dev.sluice.governor.redis.BudgetUnavailableException;
+import dev.sluice.redis.RedisUnavailableException;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
@@ -260,7 +260,7 @@ final class Callers {
       return;
     }
     simulation.note(() -> call + " fails: " + cause);
-    if (!(cause instanceof BudgetUnavailableException)) {
+    if (!(cause instanceof RedisUnavailableException)) {
       simulation.fail(call + " fails: " + cause);
     } else if (call.isKeyed()) {
       askAgain(call, node);

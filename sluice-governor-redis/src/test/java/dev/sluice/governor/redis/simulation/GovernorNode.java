@@ -3,8 +3,8 @@ package dev.sluice.governor.redis.simulation;
 import dev.sluice.governor.BudgetListener;
 import dev.sluice.governor.BudgetStore;
 import dev.sluice.governor.TokenRequest;
-import dev.sluice.governor.redis.OutageListener;
 import dev.sluice.governor.redis.SimulatedGovernor;
+import dev.sluice.redis.OutageListener;
 import dev.sluice.redis.connection.ConnectionState;
 import dev.sluice.redis.connection.FleetConnection;
 import dev.sluice.redis.simulation.Scheduler;
@@ -54,7 +54,7 @@ final class GovernorNode extends SimulatedMember {
             new SimulatedGovernor.Settings(plan.timeout(), plan.expectedNodes(), plan.config()),
             new OutageListener() {
               @Override
-              public void lost(String cause, double share) {
+              public void outageStarted(String cause, double share) {
                 losses.add(scheduler.nanos());
               }
             },

@@ -104,7 +104,7 @@ final class GovernorSimulation extends SimulatedFleet<GovernorNode> {
   /** Rules are long, and the generation of the books that they make is random. */
   private static String inShort(
       Request request, @Nullable List<Object> answer, @Nullable Throwable failure) {
-    return String.valueOf(request.script()).equals("RULES")
+    return String.valueOf(request.script()).equals("CONFIGURE")
         ? request.node() + " RULES " + request.arguments()[1]
         : describe(request, answer, failure);
   }

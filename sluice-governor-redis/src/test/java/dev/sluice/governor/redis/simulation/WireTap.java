@@ -42,7 +42,7 @@ final class WireTap {
     }
     String[] words = request.arguments();
     switch (String.valueOf(request.script())) {
-      case "ASK" -> {
+      case "REQUEST" -> {
         keys.put(words[1], words[KEY]);
         concerned.computeIfAbsent(words[1], id -> new HashSet<>()).add(request.node());
         if (answer.size() == QUICK_GRANT) {
@@ -77,7 +77,7 @@ final class WireTap {
           givenBack.add(words[2]);
         }
       }
-      case "RULES", "REPORT", "LOOK", "HOLD" -> news(answer, nanos, request.node());
+      case "CONFIGURE", "REPORT", "POLL", "KEEP_GRANTS" -> news(answer, nanos, request.node());
       default -> {
         // Heartbeats decide nothing.
       }

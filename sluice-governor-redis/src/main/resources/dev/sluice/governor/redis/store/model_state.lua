@@ -88,7 +88,7 @@ local NAMES = {
   'at', 'shift', 'owed', 'unit', 'cap', 'factor', 'paused', 'running', 'waiting', 'due', 'numbers',
   'events', 'total', 'accepted', 'consumed', 'refills', 'left', 'refilled', 'wake', 'turns', 'grace',
   'emptied', 'second', 'minute',
-  -- The last: hold.lua and the quick ways know its place.
+  -- The last: keep_grants.lua and the quick ways know its place.
   'generation'
 }
 local PER_RANK = 5

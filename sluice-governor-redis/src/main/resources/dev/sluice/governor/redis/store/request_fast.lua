@@ -1,6 +1,6 @@
--- The common case of ask.lua, in a third of its time: nobody is in line, nothing is due, there are no
+-- The common case of request.lua, in a third of its time: nobody is in line, nothing is due, there are no
 -- budgets of tenants and no guarantees, no member was absent, no idempotency key is given, and the tokens are there.
--- Everything else is left to ask.lua, and so is the explanation of what is done here. It is tried where
+-- Everything else is left to request.lua, and so is the explanation of what is done here. It is tried where
 -- the node expects it to do (ARGV[10]), and answers in short: the time, what is left, and the refill.
 if ARGV[10] == 'quick' then
   local thisSecond = math.floor(server / 10 ^ 6)
