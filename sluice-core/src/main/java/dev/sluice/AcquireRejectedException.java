@@ -11,13 +11,13 @@ public final class AcquireRejectedException extends RuntimeException {
   /** The rule that refused. */
   public enum Reason {
     /** As many callers wait already as the bucket admits. */
-    LINE_FULL,
+    TOO_MANY_WAITERS,
     /** The tokens cannot come, or did not come, before the deadline. */
     DEADLINE,
     /** More would be owed than the bucket can account for. */
-    TOO_MUCH_OWED,
+    DEBT_OVERFLOW,
     /** The bucket denies everything. */
-    NEVER
+    DENIES_ALL
   }
 
   private final Reason reason;

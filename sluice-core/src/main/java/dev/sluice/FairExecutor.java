@@ -34,8 +34,8 @@ import org.jspecify.annotations.Nullable;
  *
  * <pre>{@code
  * try (FairExecutor executor = FairExecutor.builder().threads(8).rate("provider", 5, 5).build()) {
- *   Placement noisy = Placement.of("noisy").withThrottles("provider");
- *   Placement quiet = Placement.of("quiet").withThrottles("provider");
+ *   Placement noisy = Placement.of("noisy").withThrottleKeys("provider");
+ *   Placement quiet = Placement.of("quiet").withThrottleKeys("provider");
  *   for (String document : documents) { // thousands of them
  *     executor.execute(noisy, () -> call(document));
  *   }
@@ -61,7 +61,7 @@ import org.jspecify.annotations.Nullable;
  */
 public sealed interface FairExecutor extends Executor, AutoCloseable permits DispatchingExecutor {
   /** The tenant of tasks that come without one. */
-  String DEFAULT_TENANT = "default";
+  String DEFAULT_FAIRNESS_KEY = "default";
 
   /**
    * An executor with threads of its own and default settings.
@@ -139,13 +139,13 @@ public sealed interface FairExecutor extends Executor, AutoCloseable permits Dis
   }
 
   /**
-   * Queues a task of {@link #DEFAULT_TENANT}.
+   * Queues a task of {@link #DEFAULT_FAIRNESS_KEY}.
    *
    * @param task the task
    */
   @Override
   default void execute(Runnable task) {
-    execute(Placement.of(DEFAULT_TENANT), task);
+    execute(Placement.of(DEFAULT_FAIRNESS_KEY), task);
   }
 
   /**
@@ -196,7 +196,7 @@ public sealed interface FairExecutor extends Executor, AutoCloseable permits Dis
    * @param throttleKey the key
    * @return false if it had none
    */
-  boolean removeRate(String throttleKey);
+  boolean removeLimit(String throttleKey);
 
   /**
    * Gives a tenant a weight, at once and until it is given another.
@@ -212,7 +212,7 @@ public sealed interface FairExecutor extends Executor, AutoCloseable permits Dis
    *
    * @param limit at least 1; {@link Integer#MAX_VALUE} for no limit
    */
-  void setConcurrencyLimit(int limit);
+  void setMaxInFlightPerKey(int limit);
 
   /**
    * Limits how many tasks of one tenant may run at a time. Tasks that began while there was no
@@ -221,7 +221,7 @@ public sealed interface FairExecutor extends Executor, AutoCloseable permits Dis
    * @param tenant the tenant
    * @param limit at least 1; {@link Integer#MAX_VALUE} for no limit
    */
-  void setConcurrencyLimit(String tenant, int limit);
+  void setMaxInFlight(String tenant, int limit);
 
   /**
    * How many tasks wait, of all tenants.
@@ -250,7 +250,7 @@ public sealed interface FairExecutor extends Executor, AutoCloseable permits Dis
    *
    * @return a snapshot
    */
-  List<LimitStats> throttles();
+  List<LimitStats> limitStats();
 
   /**
    * Returns how many tasks named a throttle key without a rate, often a misspelt one. Such a key
@@ -316,7 +316,7 @@ public sealed interface FairExecutor extends Executor, AutoCloseable permits Dis
 
     public int parallelism = Runtime.getRuntime().availableProcessors();
     public int maxQueued = DEFAULT_MAX_QUEUED;
-    public int maxQueuedPerTenant = Integer.MAX_VALUE;
+    public int maxQueuedPerKey = Integer.MAX_VALUE;
     public long maxCost = 1;
     public NanoClock clock = NanoClock.system();
     public boolean strictThrottleKeys;
@@ -368,7 +368,7 @@ public sealed interface FairExecutor extends Executor, AutoCloseable permits Dis
      * @param most how many tasks it gets at a time, at least 1
      * @return this builder
      */
-    public Builder on(Executor executor, int most) {
+    public Builder executor(Executor executor, int most) {
       requirePositive("parallelism", most);
       this.delegate = Objects.requireNonNull(executor, "executor");
       this.parallelism = most;
@@ -393,21 +393,21 @@ public sealed interface FairExecutor extends Executor, AutoCloseable permits Dis
      * @param most at least 1; unlimited by default
      * @return this builder
      */
-    public Builder maxQueuedPerTenant(int most) {
-      requirePositive("maxQueuedPerTenant", most);
-      this.maxQueuedPerTenant = most;
+    public Builder maxQueuedPerKey(int most) {
+      requirePositive("maxQueuedPerKey", most);
+      this.maxQueuedPerKey = most;
       return this;
     }
 
     /**
      * The most that one task may cost, and what a tenant of weight 1 may spend in a turn.
      *
-     * @param most from 1, which is the default, to {@link FairScheduler#MAX_UNIT}
+     * @param most from 1, which is the default, to {@link FairScheduler#MAX_COST}
      * @return this builder
      */
     public Builder maxCost(long most) {
       requirePositive("maxCost", most);
-      this.maxCost = requireAtMost("maxCost", most, FairScheduler.MAX_UNIT);
+      this.maxCost = requireAtMost("maxCost", most, FairScheduler.MAX_COST);
       return this;
     }
 

@@ -59,10 +59,15 @@ public final class FairQueue<T> {
     Objects.requireNonNull(item, "item");
     core.requireNoOffer();
     requireAtMost("cost", placement.cost(), core.unit);
-    ThrottleKeySet set = core.enter(placement.throttles());
+    ThrottleKeySet set = core.enter(placement.throttleKeys());
     ScheduledItem<T> scheduled =
         new ScheduledItem<>(
-            item, placement.key(), core.nextSequence(), placement.cost(), set, placement.tokens());
+            item,
+            placement.fairnessKey(),
+            core.nextSequence(),
+            placement.cost(),
+            set,
+            placement.tokens());
     state.enqueue(scheduled, placement.weight(), placement.priority());
     return scheduled;
   }
@@ -70,7 +75,7 @@ public final class FairQueue<T> {
   /**
    * Puts an item that was delivered back to where it was: before all of its key that came after it.
    *
-   * <p>It takes its tokens again when it goes again. Only {@link FairScheduler#giveBackTokens}
+   * <p>It takes its tokens again when it goes again. Only {@link FairScheduler#returnTokens}
    * returns those that it took before.
    *
    * @param delivered what {@link Next.Offer#confirm} returned; completed by this
@@ -78,10 +83,10 @@ public final class FairQueue<T> {
    * @return the handle that takes the place of {@code delivered}
    * @throws IllegalStateException if it waits, or while an offer is open
    */
-  public ScheduledItem<T> putBack(ScheduledItem<T> delivered, Placement placement) {
+  public ScheduledItem<T> requeue(ScheduledItem<T> delivered, Placement placement) {
     core.requireNoOffer();
     delivered.complete();
-    ThrottleKeySet set = core.enter(placement.throttles());
+    ThrottleKeySet set = core.enter(placement.throttleKeys());
     ScheduledItem<T> again = delivered.again(set);
     state.enqueue(again, placement.weight(), placement.priority());
     return again;
@@ -89,7 +94,7 @@ public final class FairQueue<T> {
 
   /**
    * Takes an item out as if it had been delivered, as after a restart: it occupies a slot if its
-   * key has a concurrency limit, and can be {@link #putBack}. It takes no tokens, no turn and no
+   * key has a concurrency limit, and can be {@link #requeue}. It takes no tokens, no turn and no
    * credit.
    *
    * @param waiting an item that waits in this queue
@@ -163,7 +168,7 @@ public final class FairQueue<T> {
    *
    * @return false if no item of this queue can go before time passes or something changes
    */
-  public boolean mayGo() {
+  public boolean hasReady() {
     return state.isLinked() || core.mayLetThrough(state);
   }
 
@@ -174,7 +179,7 @@ public final class FairQueue<T> {
    *
    * @param limit at least 1; {@link Integer#MAX_VALUE} for no limit
    */
-  public void setConcurrencyLimit(int limit) {
+  public void setMaxInFlightPerKey(int limit) {
     core.requireNoOffer();
     requirePositive("limit", limit);
     state.limitSlots(null, limit);
@@ -186,7 +191,7 @@ public final class FairQueue<T> {
    * @param key the fairness key
    * @param limit at least 1; {@link Integer#MAX_VALUE} for no limit
    */
-  public void setConcurrencyLimit(String key, int limit) {
+  public void setMaxInFlight(String key, int limit) {
     core.requireNoOffer();
     requirePositive("limit", limit);
     state.limitSlots(requireName("key", key), limit);
@@ -200,7 +205,7 @@ public final class FairQueue<T> {
    * @param burst how many of them may go at once, at least 1
    * @param nowNanos the present
    */
-  public void setMinimumShare(int priority, double perSecond, double burst, long nowNanos) {
+  public void setMinimumRate(int priority, double perSecond, double burst, long nowNanos) {
     core.requireNoOffer();
     requireBetween("priority", priority, 0, Placement.MAX_PRIORITY);
     if (!(burst >= 1)) {
@@ -214,7 +219,7 @@ public final class FairQueue<T> {
    *
    * @param priority from 0 to {@link Placement#MAX_PRIORITY}
    */
-  public void removeMinimumShare(int priority) {
+  public void removeMinimumRate(int priority) {
     core.requireNoOffer();
     requireBetween("priority", priority, 0, Placement.MAX_PRIORITY);
     state.removeShare(priority);
@@ -254,7 +259,7 @@ public final class FairQueue<T> {
    * @param key the fairness key
    * @return false if something of it can go, or nothing waits
    */
-  public boolean isHeld(String key) {
+  public boolean isThrottled(String key) {
     boolean waits = false;
     for (KeyFlow flow : state.flowsOf(key)) {
       if (flow.oldestReady() != null) {
@@ -272,7 +277,7 @@ public final class FairQueue<T> {
    * @param throttleKey the throttle key
    * @return 0 if nobody waits for it
    */
-  public long weightAt(String throttleKey) {
+  public long waitingWeight(String throttleKey) {
     LimitGate gate = core.gates.get(throttleKey);
     return gate == null ? 0 : gate.weightOf(state);
   }

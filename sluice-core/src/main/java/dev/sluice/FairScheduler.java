@@ -46,7 +46,7 @@ import org.jspecify.annotations.Nullable;
  */
 public final class FairScheduler<T> {
   /** The largest unit. */
-  public static final long MAX_UNIT = 1L << 40;
+  public static final long MAX_COST = 1L << 40;
 
   private final SchedulerCore core;
   private final Map<String, FairQueue<T>> queues = new LinkedHashMap<>();
@@ -158,9 +158,9 @@ public final class FairScheduler<T> {
    * @param nowNanos the present
    * @throws IllegalStateException while an offer is open
    */
-  public void giveBackTokens(ScheduledItem<T> delivered, long nowNanos) {
+  public void returnTokens(ScheduledItem<T> delivered, long nowNanos) {
     core.requireNoOffer();
-    delivered.giveBackTokens(core.advanceTo(nowNanos));
+    delivered.returnTokens(core.advanceTo(nowNanos));
   }
 
   /**
@@ -169,7 +169,7 @@ public final class FairScheduler<T> {
    * @param throttleKey the key
    * @return false if it had none
    */
-  public boolean removeRate(String throttleKey) {
+  public boolean removeLimit(String throttleKey) {
     core.requireNoOffer();
     return core.removeRate(throttleKey);
   }
@@ -180,7 +180,7 @@ public final class FairScheduler<T> {
    * @param throttleKey the key
    * @return true if it has a rate
    */
-  public boolean hasRate(String throttleKey) {
+  public boolean hasLimit(String throttleKey) {
     LimitGate gate = core.gates.get(throttleKey);
     return gate != null && gate.bucket != null;
   }
@@ -210,7 +210,7 @@ public final class FairScheduler<T> {
 
   /** Returns the first throttle key of {@code placement} without a rate; empty if all have one. */
   public Optional<String> unknownKey(Placement placement) {
-    return placement.throttles().keySet().stream().filter(key -> !hasRate(key)).findFirst();
+    return placement.throttleKeys().keySet().stream().filter(key -> !hasLimit(key)).findFirst();
   }
 
   /**
@@ -218,7 +218,7 @@ public final class FairScheduler<T> {
    * A key of rate 0 is paused: an item waits until the key has another rate or none.
    */
   public Optional<String> whyImpossible(Placement placement) {
-    for (Map.Entry<String, Long> throttle : placement.throttles().entrySet()) {
+    for (Map.Entry<String, Long> throttle : placement.throttleKeys().entrySet()) {
       LimitGate gate = core.gates.get(throttle.getKey());
       ConfinedTokenBucket bucket = gate == null ? null : gate.bucket;
       if (bucket != null && bucket.neverHolds(throttle.getValue())) {
@@ -256,7 +256,7 @@ public final class FairScheduler<T> {
    * @param nowNanos the present
    * @return empty if it has no rate
    */
-  public Optional<LimitStats> throttle(String throttleKey, long nowNanos) {
+  public Optional<LimitStats> limitStats(String throttleKey, long nowNanos) {
     LimitGate gate = core.gates.get(throttleKey);
     ConfinedTokenBucket bucket = gate == null ? null : gate.bucket;
     if (gate == null || bucket == null) {
@@ -295,10 +295,10 @@ public final class FairScheduler<T> {
    * @param nowNanos the present
    * @return a snapshot
    */
-  public List<LimitStats> throttles(long nowNanos) {
+  public List<LimitStats> limitStats(long nowNanos) {
     return core.gates.keySet().stream()
-        .flatMap(key -> throttle(key, nowNanos).stream())
-        .sorted(Comparator.comparing(LimitStats::key))
+        .flatMap(key -> limitStats(key, nowNanos).stream())
+        .sorted(Comparator.comparing(LimitStats::name))
         .toList();
   }
 
@@ -308,7 +308,7 @@ public final class FairScheduler<T> {
    * @param <T> what is scheduled
    */
   public static final class Builder<T> {
-    private long unit = 1;
+    private long maxCost = 1;
     private boolean strictOrder;
 
     private Builder() {}
@@ -316,12 +316,12 @@ public final class FairScheduler<T> {
     /**
      * The most that one item may cost, and what a key of weight 1 may spend in a turn.
      *
-     * @param most from 1, which is the default, to {@link #MAX_UNIT}
+     * @param most from 1, which is the default, to {@link #MAX_COST}
      * @return this builder
      */
-    public Builder<T> unit(long most) {
+    public Builder<T> maxCost(long most) {
       requirePositive("unit", most);
-      this.unit = requireAtMost("unit", most, MAX_UNIT);
+      this.maxCost = requireAtMost("unit", most, MAX_COST);
       return this;
     }
 
@@ -342,7 +342,7 @@ public final class FairScheduler<T> {
      * @return a scheduler without queues
      */
     public FairScheduler<T> build() {
-      return new FairScheduler<>(new SchedulerCore(unit, strictOrder));
+      return new FairScheduler<>(new SchedulerCore(maxCost, strictOrder));
     }
   }
 }

@@ -6,21 +6,21 @@ import java.util.OptionalLong;
 /**
  * How one fairness key of a {@link FairQueue} stands.
  *
- * @param key the fairness key
+ * @param fairnessKey the fairness key
  * @param pending items that wait
  * @param inFlight items delivered and not completed, counted while the key has a concurrency limit
  * @param weight its share
  * @param deficit what is left of its turn, over all priorities
- * @param parked what some of its items wait for
+ * @param throttled what some of its items wait for
  * @since 0.1
  */
 public record FairnessKeyStats(
-    String key,
+    String fairnessKey,
     int pending,
     int inFlight,
     int weight,
     long deficit,
-    List<FairnessKeyStats.Throttled> parked) {
+    List<FairnessKeyStats.Throttled> throttled) {
 
   /**
    * Items that wait for a throttle key.

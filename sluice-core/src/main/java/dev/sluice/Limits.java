@@ -11,7 +11,7 @@ import java.util.Optional;
  * Token buckets by key: one request may need tokens of several keys, and gets all or none.
  *
  * <p>A key is throttled if a rate was {@link #setRate set} for it, or a {@link #setTemplate
- * template} matches it; all other keys pass, and are {@link #unknownKeys counted}, unless the
+ * template} matches it; all other keys pass, and are {@link #unknownNames counted}, unless the
  * throttle is {@link #createStrict strict}. Rates and bursts may be fractions, costs are whole
  * tokens. A rate of 0 never refills, a burst below 1 grants nothing.
  *
@@ -23,11 +23,11 @@ import java.util.Optional;
  * for several keys are atomic: nobody sees one key charged and another not yet.
  *
  * <p>A bucket that a template made and that is full again may vanish and come back, which shows in
- * {@link #size} and {@link #snapshots} only; so memory follows the keys in use.
+ * {@link #size} and {@link #stats} only; so memory follows the keys in use.
  *
  * <p>Not promised: fairness between callers; the window bound across a {@link #removeRate} or
  * {@link #removeTemplate}, which forget what was consumed; a finding of all keys at one instant by
- * {@link #snapshots}.
+ * {@link #stats}.
  *
  * <p>Methods without an instant read the throttle's clock. Those with {@code nowNanos} take a
  * reading of that clock from the caller; a late or even backward reading is safe and at worst
@@ -37,7 +37,7 @@ import java.util.Optional;
  * Throttle throttle = Throttle.create();
  * throttle.setRate("provider:mail", 5, 10);
  * throttle.setTemplate("tenant:*", 0.5, 3);
- * if (throttle.tryConsume(List.of("provider:mail", "tenant:" + tenant))) {
+ * if (throttle.tryAcquire(List.of("provider:mail", "tenant:" + tenant))) {
  *   send(mail);
  * }
  * }</pre>
@@ -170,8 +170,8 @@ public sealed interface Limits permits AtomicLimits {
    * @param key not empty
    * @return whether it was, or the key has no rate
    */
-  default boolean tryConsume(String key) {
-    return tryConsume(key, 1);
+  default boolean tryAcquire(String key) {
+    return tryAcquire(key, 1);
   }
 
   /**
@@ -182,10 +182,10 @@ public sealed interface Limits permits AtomicLimits {
    * @return whether they were, or the key has no rate
    * @throws IllegalArgumentException if {@code cost} is less than 1 or the key empty
    */
-  boolean tryConsume(String key, long cost);
+  boolean tryAcquire(String key, long cost);
 
   /**
-   * {@link #tryConsume(String, long)} at a given instant.
+   * {@link #tryAcquire(String, long)} at a given instant.
    *
    * @param key not empty
    * @param cost whole tokens, at least 1
@@ -193,7 +193,7 @@ public sealed interface Limits permits AtomicLimits {
    * @return whether they were, or the key has no rate
    * @throws IllegalArgumentException if {@code cost} is less than 1 or the key empty
    */
-  boolean tryConsume(String key, long cost, long nowNanos);
+  boolean tryAcquire(String key, long cost, long nowNanos);
 
   /**
    * Takes one token of each of {@code keys} if all are there; else changes nothing.
@@ -202,8 +202,8 @@ public sealed interface Limits permits AtomicLimits {
    * @return whether they were
    * @throws IllegalArgumentException if a key is empty
    */
-  default boolean tryConsume(Collection<String> keys) {
-    return tryConsume(keys, 1);
+  default boolean tryAcquire(Collection<String> keys) {
+    return tryAcquire(keys, 1);
   }
 
   /**
@@ -214,10 +214,10 @@ public sealed interface Limits permits AtomicLimits {
    * @return whether they were
    * @throws IllegalArgumentException if {@code cost} is less than 1 or a key empty
    */
-  boolean tryConsume(Collection<String> keys, long cost);
+  boolean tryAcquire(Collection<String> keys, long cost);
 
   /**
-   * {@link #tryConsume(Collection, long)} at a given instant.
+   * {@link #tryAcquire(Collection, long)} at a given instant.
    *
    * @param keys none of them empty; one named twice counts once
    * @param cost whole tokens, at least 1
@@ -225,7 +225,7 @@ public sealed interface Limits permits AtomicLimits {
    * @return whether they were
    * @throws IllegalArgumentException if {@code cost} is less than 1 or a key empty
    */
-  boolean tryConsume(Collection<String> keys, long cost, long nowNanos);
+  boolean tryAcquire(Collection<String> keys, long cost, long nowNanos);
 
   /**
    * Takes from each key its cost if all are there; else changes nothing.
@@ -234,17 +234,17 @@ public sealed interface Limits permits AtomicLimits {
    * @return whether they were
    * @throws IllegalArgumentException if a cost is less than 1 or a key empty
    */
-  boolean tryConsume(Map<String, Long> costs);
+  boolean tryAcquire(Map<String, Long> costs);
 
   /**
-   * {@link #tryConsume(Map)} at a given instant.
+   * {@link #tryAcquire(Map)} at a given instant.
    *
    * @param costs by key, whole tokens, at least 1 each
    * @param nowNanos a reading of the throttle's clock
    * @return whether they were
    * @throws IllegalArgumentException if a cost is less than 1 or a key empty
    */
-  boolean tryConsume(Map<String, Long> costs, long nowNanos);
+  boolean tryAcquire(Map<String, Long> costs, long nowNanos);
 
   /**
    * Takes one token of {@code key} if it is there; else says why not.
@@ -252,8 +252,8 @@ public sealed interface Limits permits AtomicLimits {
    * @param key not empty
    * @return the decision
    */
-  default ThrottleDecision consume(String key) {
-    return consume(key, 1);
+  default ThrottleDecision decide(String key) {
+    return decide(key, 1);
   }
 
   /**
@@ -264,10 +264,10 @@ public sealed interface Limits permits AtomicLimits {
    * @return the decision
    * @throws IllegalArgumentException if {@code cost} is less than 1 or the key empty
    */
-  ThrottleDecision consume(String key, long cost);
+  ThrottleDecision decide(String key, long cost);
 
   /**
-   * {@link #consume(String, long)} at a given instant.
+   * {@link #decide(String, long)} at a given instant.
    *
    * @param key not empty
    * @param cost whole tokens, at least 1
@@ -275,7 +275,7 @@ public sealed interface Limits permits AtomicLimits {
    * @return the decision
    * @throws IllegalArgumentException if {@code cost} is less than 1 or the key empty
    */
-  ThrottleDecision consume(String key, long cost, long nowNanos);
+  ThrottleDecision decide(String key, long cost, long nowNanos);
 
   /**
    * Takes one token of each of {@code keys} if all are there; else says why not.
@@ -284,8 +284,8 @@ public sealed interface Limits permits AtomicLimits {
    * @return the decision
    * @throws IllegalArgumentException if a key is empty
    */
-  default ThrottleDecision consume(Collection<String> keys) {
-    return consume(keys, 1);
+  default ThrottleDecision decide(Collection<String> keys) {
+    return decide(keys, 1);
   }
 
   /**
@@ -296,10 +296,10 @@ public sealed interface Limits permits AtomicLimits {
    * @return the decision
    * @throws IllegalArgumentException if {@code cost} is less than 1 or a key empty
    */
-  ThrottleDecision consume(Collection<String> keys, long cost);
+  ThrottleDecision decide(Collection<String> keys, long cost);
 
   /**
-   * {@link #consume(Collection, long)} at a given instant.
+   * {@link #decide(Collection, long)} at a given instant.
    *
    * @param keys none of them empty; one named twice counts once
    * @param cost whole tokens, at least 1
@@ -307,7 +307,7 @@ public sealed interface Limits permits AtomicLimits {
    * @return the decision
    * @throws IllegalArgumentException if {@code cost} is less than 1 or a key empty
    */
-  ThrottleDecision consume(Collection<String> keys, long cost, long nowNanos);
+  ThrottleDecision decide(Collection<String> keys, long cost, long nowNanos);
 
   /**
    * Takes from each key its cost if all are there; else says why not.
@@ -316,20 +316,20 @@ public sealed interface Limits permits AtomicLimits {
    * @return the decision
    * @throws IllegalArgumentException if a cost is less than 1 or a key empty
    */
-  ThrottleDecision consume(Map<String, Long> costs);
+  ThrottleDecision decide(Map<String, Long> costs);
 
   /**
-   * {@link #consume(Map)} at a given instant.
+   * {@link #decide(Map)} at a given instant.
    *
    * @param costs by key, whole tokens, at least 1 each
    * @param nowNanos a reading of the throttle's clock
    * @return the decision
    * @throws IllegalArgumentException if a cost is less than 1 or a key empty
    */
-  ThrottleDecision consume(Map<String, Long> costs, long nowNanos);
+  ThrottleDecision decide(Map<String, Long> costs, long nowNanos);
 
   /**
-   * What {@link #consume(String)} would answer; changes nothing.
+   * What {@link #decide(String)} would answer; changes nothing.
    *
    * @param key not empty
    * @return the decision
@@ -339,7 +339,7 @@ public sealed interface Limits permits AtomicLimits {
   }
 
   /**
-   * What {@link #consume(String, long)} would answer; changes nothing.
+   * What {@link #decide(String, long)} would answer; changes nothing.
    *
    * @param key not empty
    * @param cost whole tokens, at least 1
@@ -360,7 +360,7 @@ public sealed interface Limits permits AtomicLimits {
   ThrottleDecision peek(String key, long cost, long nowNanos);
 
   /**
-   * What {@link #consume(Collection)} would answer; changes nothing.
+   * What {@link #decide(Collection)} would answer; changes nothing.
    *
    * @param keys none of them empty; one named twice counts once
    * @return the decision
@@ -371,7 +371,7 @@ public sealed interface Limits permits AtomicLimits {
   }
 
   /**
-   * What {@link #consume(Collection, long)} would answer; changes nothing.
+   * What {@link #decide(Collection, long)} would answer; changes nothing.
    *
    * @param keys none of them empty; one named twice counts once
    * @param cost whole tokens, at least 1
@@ -392,7 +392,7 @@ public sealed interface Limits permits AtomicLimits {
   ThrottleDecision peek(Collection<String> keys, long cost, long nowNanos);
 
   /**
-   * What {@link #consume(Map)} would answer; changes nothing.
+   * What {@link #decide(Map)} would answer; changes nothing.
    *
    * @param costs by key, whole tokens, at least 1 each
    * @return the decision
@@ -433,23 +433,23 @@ public sealed interface Limits permits AtomicLimits {
    * @param key not empty
    * @return empty if the key has no rate
    */
-  Optional<Snapshot> snapshot(String key);
+  Optional<Snapshot> stats(String key);
 
   /**
-   * {@link #snapshot(String)} at a given instant.
+   * {@link #stats(String)} at a given instant.
    *
    * @param key not empty
    * @param nowNanos a reading of the throttle's clock
    * @return empty if the key has no rate
    */
-  Optional<Snapshot> snapshot(String key, long nowNanos);
+  Optional<Snapshot> stats(String key, long nowNanos);
 
   /**
    * How things stand with all keys that have a bucket, each at its own instant.
    *
    * @return in no particular order
    */
-  List<Snapshot> snapshots();
+  List<Snapshot> stats();
 
   /**
    * Whether a request for this key takes up no more memory than there is already.
@@ -465,7 +465,7 @@ public sealed interface Limits permits AtomicLimits {
    *
    * @return the count at the time of the call
    */
-  long unknownKeys();
+  long unknownNames();
 
   /**
    * How many keys have a bucket.

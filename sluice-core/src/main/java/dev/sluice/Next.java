@@ -13,7 +13,7 @@ public sealed interface Next<T> {
   /**
    * This item can go.
    *
-   * <p>It has taken nothing yet. Exactly one of {@link #confirm} and {@link #giveBack} must be
+   * <p>It has taken nothing yet. Exactly one of {@link #confirm} and {@link #decline} must be
    * called before the scheduler is asked anything else.
    *
    * @param <T> what is scheduled
@@ -46,7 +46,7 @@ public sealed interface Next<T> {
      *
      * @return the scheduled item
      */
-    public ScheduledItem<T> scheduled() {
+    public ScheduledItem<T> scheduledItem() {
       return item;
     }
 
@@ -76,7 +76,7 @@ public sealed interface Next<T> {
      *
      * @throws IllegalStateException if this offer was answered before
      */
-    public void giveBack() {
+    public void decline() {
       scheduler.answer(this);
     }
 

@@ -13,18 +13,19 @@ import java.util.TreeMap;
  * limits it obeys.
  *
  * <p>An immutable value, made once and used for any number of items: {@code
- * Placement.of("tenant-a").withWeight(3).withThrottles("provider:aws")}.
+ * Placement.of("tenant-a").withWeight(3).withThrottleKeys("provider:aws")}.
  *
- * @param key the fairness key: between keys, turns are fair; within one, first come first served
+ * @param fairnessKey the fairness key: between keys, turns are fair; within one, first come first
+ *     served
  * @param weight what the key's share is from now on, until nothing of it waits; 0 leaves it as it
  *     is, which at first is what {@link FairQueue#setWeight} gave it, or 1
  * @param priority items of a higher priority go first, from 0 to 31
  * @param cost what the item costs its key, at least 1 and at most the scheduler's unit
- * @param throttles the throttle keys, each with the tokens that the item takes there
+ * @param throttleKeys the throttle keys, each with the tokens that the item takes there
  * @since 0.1
  */
 public record Placement(
-    String key, int weight, int priority, long cost, SortedMap<String, Long> throttles) {
+    String fairnessKey, int weight, int priority, long cost, SortedMap<String, Long> throttleKeys) {
   /** The largest weight. */
   public static final int MAX_WEIGHT = 1_000_000;
 
@@ -33,17 +34,17 @@ public record Placement(
 
   /** Checks every part. */
   public Placement {
-    requireName("key", key);
+    requireName("key", fairnessKey);
     requireBetween("weight", weight, 0, MAX_WEIGHT);
     requireBetween("priority", priority, 0, MAX_PRIORITY);
     requirePositive("cost", cost);
-    TreeMap<String, Long> copy = new TreeMap<>(throttles);
+    TreeMap<String, Long> copy = new TreeMap<>(throttleKeys);
     copy.forEach(
         (name, tokens) -> {
           requireName("throttle key", name);
           requirePositive("tokens of " + name, tokens);
         });
-    throttles = Collections.unmodifiableSortedMap(copy);
+    throttleKeys = Collections.unmodifiableSortedMap(copy);
   }
 
   /**
@@ -64,7 +65,7 @@ public record Placement(
    */
   public Placement withWeight(int newWeight) {
     requireBetween("weight", newWeight, 1, MAX_WEIGHT);
-    return new Placement(key, newWeight, priority, cost, throttles);
+    return new Placement(fairnessKey, newWeight, priority, cost, throttleKeys);
   }
 
   /**
@@ -74,7 +75,7 @@ public record Placement(
    * @return the placement
    */
   public Placement withPriority(int newPriority) {
-    return new Placement(key, weight, newPriority, cost, throttles);
+    return new Placement(fairnessKey, weight, newPriority, cost, throttleKeys);
   }
 
   /**
@@ -84,7 +85,7 @@ public record Placement(
    * @return the placement
    */
   public Placement withCost(long newCost) {
-    return new Placement(key, weight, priority, newCost, throttles);
+    return new Placement(fairnessKey, weight, priority, newCost, throttleKeys);
   }
 
   /**
@@ -93,12 +94,12 @@ public record Placement(
    * @param names throttle keys; duplicates count once
    * @return the placement
    */
-  public Placement withThrottles(String... names) {
-    TreeMap<String, Long> more = new TreeMap<>(throttles);
+  public Placement withThrottleKeys(String... names) {
+    TreeMap<String, Long> more = new TreeMap<>(throttleKeys);
     for (String name : names) {
       more.put(requireName("throttle key", name), 1L);
     }
-    return new Placement(key, weight, priority, cost, more);
+    return new Placement(fairnessKey, weight, priority, cost, more);
   }
 
   /**
@@ -108,15 +109,15 @@ public record Placement(
    * @param tokens what the item takes there, at least 1
    * @return the placement
    */
-  public Placement withThrottle(String name, long tokens) {
-    TreeMap<String, Long> more = new TreeMap<>(throttles);
+  public Placement withThrottleKey(String name, long tokens) {
+    TreeMap<String, Long> more = new TreeMap<>(throttleKeys);
     more.put(requireName("throttle key", name), tokens);
-    return new Placement(key, weight, priority, cost, more);
+    return new Placement(fairnessKey, weight, priority, cost, more);
   }
 
   /** Tokens by throttle key in order; null where it is one at each. */
   long @org.jspecify.annotations.Nullable [] tokens() {
-    Collection<Long> each = throttles.values();
+    Collection<Long> each = throttleKeys.values();
     return each.stream().allMatch(tokens -> tokens == 1)
         ? null
         : each.stream().mapToLong(Long::longValue).toArray();

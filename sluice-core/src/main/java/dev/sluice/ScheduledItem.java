@@ -18,7 +18,7 @@ import org.jspecify.annotations.Nullable;
  */
 public final class ScheduledItem<T> extends IntrusiveList.Link<ScheduledItem<?>> {
   private final T item;
-  private final String key;
+  private final String fairnessKey;
 
   /** Order of arrival. */
   public final long sequence;
@@ -43,7 +43,7 @@ public final class ScheduledItem<T> extends IntrusiveList.Link<ScheduledItem<?>>
   ScheduledItem(
       T item, String key, long sequence, long cost, ThrottleKeySet set, long @Nullable [] tokens) {
     this.item = item;
-    this.key = key;
+    this.fairnessKey = key;
     this.sequence = sequence;
     this.cost = cost;
     this.set = set;
@@ -64,8 +64,8 @@ public final class ScheduledItem<T> extends IntrusiveList.Link<ScheduledItem<?>>
    *
    * @return the key
    */
-  public String key() {
-    return key;
+  public String fairnessKey() {
+    return fairnessKey;
   }
 
   /**
@@ -111,7 +111,7 @@ public final class ScheduledItem<T> extends IntrusiveList.Link<ScheduledItem<?>>
     return true;
   }
 
-  void giveBackTokens(long nowNanos) {
+  void returnTokens(long nowNanos) {
     long taken = charge;
     charge = 0;
     for (int i = 0; taken > 0 && i < set.gates.length; i++) {
@@ -121,7 +121,7 @@ public final class ScheduledItem<T> extends IntrusiveList.Link<ScheduledItem<?>>
 
   /** The same, to wait at the same place again. */
   ScheduledItem<T> again(ThrottleKeySet entered) {
-    return new ScheduledItem<>(item, key, sequence, cost, entered, tokens);
+    return new ScheduledItem<>(item, fairnessKey, sequence, cost, entered, tokens);
   }
 
   /** What it takes from the gate at {@code index} of its set. */
@@ -142,6 +142,6 @@ public final class ScheduledItem<T> extends IntrusiveList.Link<ScheduledItem<?>>
 
   @Override
   public String toString() {
-    return "ScheduledItem[item=" + Objects.toString(item) + ", key=" + key + "]";
+    return "ScheduledItem[item=" + Objects.toString(item) + ", key=" + fairnessKey + "]";
   }
 }

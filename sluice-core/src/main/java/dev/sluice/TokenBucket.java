@@ -14,14 +14,14 @@ import org.jspecify.annotations.Nullable;
 /**
  * A token bucket: grants up to its capacity at once, and over time no more than its rate.
  *
- * <p>Exact, thread-safe and lock-free; {@code tryConsume} allocates nothing. It never grants more
+ * <p>Exact, thread-safe and lock-free; {@code tryAcquire} allocates nothing. It never grants more
  * than configured, whatever the interleaving of threads and clock readings: in every window of
  * length w at most {@code capacity + rate · w}. The bound counts neither tokens that callers add
- * ({@link #replenish}, {@link #refund}, {@link #reset}) nor a {@link #consume} of more than the
- * capacity; everybody else keeps it. Who waited is counted when served.
+ * ({@link #replenish}, {@link #reset}) nor a {@link #acquireAsync} of more than the capacity;
+ * everybody else keeps it. Who waited is counted when served.
  *
  * <p>Callers that wait are served first come, first served, and own what is minted: {@code
- * tryConsume} does not overtake them. A grant orders nothing else: it is no memory barrier between
+ * tryAcquire} does not overtake them. A grant orders nothing else: it is no memory barrier between
  * the threads it serves.
  *
  * <p>Methods without an instant read the bucket's clock. Those with {@code nowNanos} take a reading
@@ -29,7 +29,7 @@ import org.jspecify.annotations.Nullable;
  *
  * <pre>{@code
  * TokenBucket bucket = TokenBucket.perSecond(100);
- * if (bucket.tryConsume()) {
+ * if (bucket.tryAcquire()) {
  *   serve(request);
  * }
  * }</pre>
@@ -97,7 +97,7 @@ public sealed interface TokenBucket permits AtomicTokenBucket {
    *
    * @return whether it was
    */
-  boolean tryConsume();
+  boolean tryAcquire();
 
   /**
    * Takes {@code tokens} if all are there; else takes and changes nothing.
@@ -106,17 +106,17 @@ public sealed interface TokenBucket permits AtomicTokenBucket {
    * @return whether they were there
    * @throws IllegalArgumentException if {@code tokens} is negative
    */
-  boolean tryConsume(long tokens);
+  boolean tryAcquire(long tokens);
 
   /**
-   * {@link #tryConsume(long)} at a given instant.
+   * {@link #tryAcquire(long)} at a given instant.
    *
    * @param tokens how many; 0 is always granted
    * @param nowNanos a reading of the bucket's clock
    * @return whether they were there
    * @throws IllegalArgumentException if {@code tokens} is negative
    */
-  boolean tryConsume(long tokens, long nowNanos);
+  boolean tryAcquire(long tokens, long nowNanos);
 
   /**
    * Takes {@code tokens} if all are there and says what is left; else says when to come back.
@@ -172,20 +172,20 @@ public sealed interface TokenBucket permits AtomicTokenBucket {
    * @return a future that completes with the grant
    * @throws IllegalArgumentException if {@code tokens} is negative
    */
-  CompletableFuture<Void> consume(long tokens);
+  CompletableFuture<Void> acquireAsync(long tokens);
 
   /**
-   * {@link #consume(long)} at a given instant.
+   * {@link #acquireAsync(long)} at a given instant.
    *
    * @param tokens how many
    * @param nowNanos a reading of the bucket's clock
    * @return a future that completes with the grant
    * @throws IllegalArgumentException if {@code tokens} is negative
    */
-  CompletableFuture<Void> consume(long tokens, long nowNanos);
+  CompletableFuture<Void> acquireAsync(long tokens, long nowNanos);
 
   /**
-   * {@link #consume(long)} with a deadline.
+   * {@link #acquireAsync(long)} with a deadline.
    *
    * <p>If, as things stand, the tokens come too late, it fails at once, and otherwise when the
    * deadline passes without them; either way nothing is taken.
@@ -195,10 +195,10 @@ public sealed interface TokenBucket permits AtomicTokenBucket {
    * @return a future that completes with the grant, or fails with {@link AcquireRejectedException}
    * @throws IllegalArgumentException if an argument is negative
    */
-  CompletableFuture<Void> consume(long tokens, Duration maxWait);
+  CompletableFuture<Void> acquireAsync(long tokens, Duration maxWait);
 
   /**
-   * {@link #consume(long, Duration)} at a given instant.
+   * {@link #acquireAsync(long, Duration)} at a given instant.
    *
    * @param tokens how many
    * @param maxWait the longest wait, not negative
@@ -206,7 +206,7 @@ public sealed interface TokenBucket permits AtomicTokenBucket {
    * @return a future that completes with the grant, or fails with {@link AcquireRejectedException}
    * @throws IllegalArgumentException if an argument is negative
    */
-  CompletableFuture<Void> consume(long tokens, Duration maxWait, long nowNanos);
+  CompletableFuture<Void> acquireAsync(long tokens, Duration maxWait, long nowNanos);
 
   /**
    * Takes {@code tokens}, waiting in line for them.
@@ -216,7 +216,7 @@ public sealed interface TokenBucket permits AtomicTokenBucket {
    * @throws AcquireRejectedException if the line is full or the bucket denies everything
    * @throws IllegalArgumentException if {@code tokens} is negative
    */
-  void consumeBlocking(long tokens) throws InterruptedException;
+  void acquire(long tokens) throws InterruptedException;
 
   /**
    * Takes {@code tokens}, waiting in line for them no longer than {@code maxWait}.
@@ -230,7 +230,7 @@ public sealed interface TokenBucket permits AtomicTokenBucket {
    * @throws AcquireRejectedException if the line is full or the bucket denies everything
    * @throws IllegalArgumentException if an argument is negative
    */
-  boolean consumeBlocking(long tokens, Duration maxWait) throws InterruptedException;
+  boolean acquire(long tokens, Duration maxWait) throws InterruptedException;
 
   /**
    * Whole tokens there now. Changes nothing; others may take them at any moment, first of all those
@@ -264,9 +264,14 @@ public sealed interface TokenBucket permits AtomicTokenBucket {
   Optional<Duration> timeToFull(long nowNanos);
 
   /**
-   * Adds tokens: to those who wait first, then to the bucket up to its capacity.
+   * Adds tokens: to the waiters first, then to the bucket, up to its capacity. Also returns tokens
+   * that were acquired and not used.
    *
-   * @param tokens how many, not negative
+   * <p>Not window-safe: if the bucket has refilled since the tokens were acquired, returning them
+   * lets more than {@code capacity + rate · w} through in a window that contains both. Canceling an
+   * {@link #acquireAsync} is safe.
+   *
+   * @param tokens how many, not negative; what exceeds the capacity is lost
    * @throws IllegalArgumentException if {@code tokens} is negative
    */
   void replenish(long tokens);
@@ -279,30 +284,6 @@ public sealed interface TokenBucket permits AtomicTokenBucket {
    * @throws IllegalArgumentException if {@code tokens} is negative
    */
   void replenish(long tokens, long nowNanos);
-
-  /**
-   * Returns tokens that were consumed and not used.
-   *
-   * <p>Not window-safe: if the bucket has refilled since, a refund lets more than {@code capacity +
-   * rate · w} through in a window that contains both. Cancelling a {@link #consume} is safe.
-   *
-   * @param tokens how many, not negative; what exceeds the capacity is lost
-   * @throws IllegalArgumentException if {@code tokens} is negative
-   */
-  default void refund(long tokens) {
-    replenish(tokens);
-  }
-
-  /**
-   * {@link #refund(long)} at a given instant.
-   *
-   * @param tokens how many, not negative; what exceeds the capacity is lost
-   * @param nowNanos a reading of the bucket's clock
-   * @throws IllegalArgumentException if {@code tokens} is negative
-   */
-  default void refund(long tokens, long nowNanos) {
-    replenish(tokens, nowNanos);
-  }
 
   /** Fills the bucket: replenishes a whole capacity, those who wait first. */
   void reset();
@@ -351,7 +332,7 @@ public sealed interface TokenBucket permits AtomicTokenBucket {
    *
    * @return waiters, at least 0
    */
-  int waiting();
+  int waiters();
 
   /**
    * Settings of a new bucket. Not thread-safe.

@@ -29,21 +29,21 @@ final class AdmissionTest {
   @Test
   void callerThatIsRefused_leavesTheBucketFree() {
     AtomicTokenBucket bucket = manual(ManualClock.create());
-    assertThat(bucket.consume(6, Duration.ZERO)).isCompletedExceptionally();
+    assertThat(bucket.acquireAsync(6, Duration.ZERO)).isCompletedExceptionally();
     assertThat(bucket.take(1, 0)).as("taken without the line").isNotNegative();
   }
 
   @Test
   void lastCallerThatLeaves_leavesTheBucketFree() {
     AtomicTokenBucket bucket = manual(ManualClock.create());
-    assertThat(bucket.consume(6).cancel(false)).isTrue();
+    assertThat(bucket.acquireAsync(6).cancel(false)).isTrue();
     assertThat(bucket.take(1, 0)).as("taken without the line").isNotNegative();
   }
 
   @Test
   void lastCallerThatIsServed_leavesTheBucketFree() {
     AtomicTokenBucket bucket = manual(ManualClock.create());
-    CompletableFuture<Void> served = bucket.consume(6);
+    CompletableFuture<Void> served = bucket.acquireAsync(6);
     bucket.replenish(2);
     assertThat(served).isCompleted();
     assertThat(bucket.take(1, 0)).as("taken without the line").isNotNegative();
@@ -73,14 +73,14 @@ final class AdmissionTest {
   void callerThatComesWhileTheLibraryHelps_isAdmittedToo() {
     HoldingClock clock = new HoldingClock();
     TokenBucket bucket = bucket(new Limit.Balanced(1_000, 1, Duration.ofDays(1)), 0, clock);
-    CompletableFuture<Void> waiting = bucket.consume(10);
+    CompletableFuture<Void> waiting = bucket.acquireAsync(10);
     CompletableFuture<Void> held = clock.hold(bucket);
-    CompletableFuture<Void> first = bucket.consume(1, Duration.ZERO, 0);
+    CompletableFuture<Void> first = bucket.acquireAsync(1, Duration.ZERO, 0);
     clock.holdLibraryAfter(1);
     clock.release.countDown();
     held.join();
     clock.awaitHeldLibrary();
-    CompletableFuture<Void> second = bucket.consume(1, Duration.ZERO, 0);
+    CompletableFuture<Void> second = bucket.acquireAsync(1, Duration.ZERO, 0);
     assertThat(second).as("the lock is held").isNotDone();
     clock.releaseLibrary();
     Awaitility.await().atMost(30, TimeUnit.SECONDS).until(second::isDone);
@@ -97,12 +97,12 @@ final class AdmissionTest {
     CompletableFuture<Void> held = clock.hold(() -> bucket.reconfigure(new Limit.Manual(20), 0));
     List<CompletableFuture<Void>> hopeless = new ArrayList<>();
     for (int i = 0; i < 100; i++) {
-      hopeless.add(bucket.consume(6, Duration.ZERO, 0));
+      hopeless.add(bucket.acquireAsync(6, Duration.ZERO, 0));
     }
     clock.holdLibrary();
     clock.release.countDown();
     held.join();
-    hopeless.add(bucket.consume(6, Duration.ZERO, 0));
+    hopeless.add(bucket.acquireAsync(6, Duration.ZERO, 0));
     assertThat(bucket.latest().take(1, 0)).as("by those left over").isEqualTo(Cell.QUEUED);
     clock.releaseLibrary();
     Awaitility.await()
@@ -117,14 +117,14 @@ final class AdmissionTest {
     HoldingClock clock = new HoldingClock();
     TokenBucket bucket = bucket(Limit.perSecond(20), 5, clock);
     CompletableFuture<Void> held = clock.hold(() -> bucket.reconfigure(Limit.perSecond(10), 0));
-    CompletableFuture<Void> refused = bucket.consume(6, Duration.ZERO, 0);
-    CompletableFuture<Void> first = bucket.consume(1, 0);
-    CompletableFuture<Void> second = bucket.consume(1, FAR_NANOS);
+    CompletableFuture<Void> refused = bucket.acquireAsync(6, Duration.ZERO, 0);
+    CompletableFuture<Void> first = bucket.acquireAsync(1, 0);
+    CompletableFuture<Void> second = bucket.acquireAsync(1, FAR_NANOS);
     clock.holdLibrary();
     clock.release.countDown();
     held.join();
-    CompletableFuture<Void> admitting = clock.hold(bucket::waiting);
-    CompletableFuture<Void> between = bucket.consume(10, FAR_NANOS);
+    CompletableFuture<Void> admitting = clock.hold(bucket::waiters);
+    CompletableFuture<Void> between = bucket.acquireAsync(10, FAR_NANOS);
     assertThat(between).as("ahead of the second").isNotDone();
     clock.release.countDown();
     admitting.join();

@@ -17,39 +17,39 @@ final class AllocationTest {
   @Test
   void balanced() {
     TokenBucket granting = TokenBucket.perSecond(1_000_000_000);
-    assertNoAllocation(granting::tryConsume);
-    assertNoAllocation(() -> granting.tryConsume(3));
-    assertNoAllocation(() -> granting.tryConsume(0));
-    assertNoAllocation(() -> granting.tryConsume(2, System.nanoTime()));
+    assertNoAllocation(granting::tryAcquire);
+    assertNoAllocation(() -> granting.tryAcquire(3));
+    assertNoAllocation(() -> granting.tryAcquire(0));
+    assertNoAllocation(() -> granting.tryAcquire(2, System.nanoTime()));
     TokenBucket denying = bucket(Limit.per(1, Duration.ofDays(1)), 0, NanoClock.system());
-    assertNoAllocation(denying::tryConsume);
-    assertNoAllocation(() -> denying.tryConsume(Long.MAX_VALUE));
+    assertNoAllocation(denying::tryAcquire);
+    assertNoAllocation(() -> denying.tryAcquire(Long.MAX_VALUE));
   }
 
   @Test
   void strict() {
     assertNoAllocation(
-        TokenBucket.of(new Limit.Strict(1_000_000, Duration.ofMillis(1)))::tryConsume);
+        TokenBucket.of(new Limit.Strict(1_000_000, Duration.ofMillis(1)))::tryAcquire);
     assertNoAllocation(
-        bucket(new Limit.Strict(1, Duration.ofDays(1)), 0, NanoClock.system())::tryConsume);
+        bucket(new Limit.Strict(1, Duration.ofDays(1)), 0, NanoClock.system())::tryAcquire);
   }
 
   @Test
   void manual() {
-    assertNoAllocation(TokenBucket.of(new Limit.Manual(Limit.MAX_CAPACITY))::tryConsume);
-    assertNoAllocation(bucket(new Limit.Manual(1), 0, NanoClock.system())::tryConsume);
+    assertNoAllocation(TokenBucket.of(new Limit.Manual(Limit.MAX_CAPACITY))::tryAcquire);
+    assertNoAllocation(bucket(new Limit.Manual(1), 0, NanoClock.system())::tryAcquire);
   }
 
   @Test
   void coarseClock() {
-    assertNoAllocation(bucket(Limit.perSecond(1_000_000_000), 0, NanoClock.coarse())::tryConsume);
+    assertNoAllocation(bucket(Limit.perSecond(1_000_000_000), 0, NanoClock.coarse())::tryAcquire);
   }
 
   @Test
   void reconfiguredBucket() {
     TokenBucket bucket = TokenBucket.perSecond(10);
     bucket.reconfigure(Limit.perSecond(1_000_000_000));
-    assertNoAllocation(bucket::tryConsume);
+    assertNoAllocation(bucket::tryAcquire);
   }
 
   @Test
@@ -64,12 +64,12 @@ final class AllocationTest {
     throttle.setRate("granting", 1e9, 1e9);
     throttle.setRate("denying", 0, 0);
     throttle.setTemplate("template:*", 1e9, 1e9);
-    assertNoAllocation(() -> throttle.tryConsume("granting"));
-    assertNoAllocation(() -> throttle.tryConsume("granting", 3));
-    assertNoAllocation(() -> throttle.tryConsume("granting", 2, System.nanoTime()));
-    assertNoAllocation(() -> throttle.tryConsume("denying"));
-    assertNoAllocation(() -> throttle.tryConsume("template:1"));
-    assertNoAllocation(() -> throttle.tryConsume("unknown"));
+    assertNoAllocation(() -> throttle.tryAcquire("granting"));
+    assertNoAllocation(() -> throttle.tryAcquire("granting", 3));
+    assertNoAllocation(() -> throttle.tryAcquire("granting", 2, System.nanoTime()));
+    assertNoAllocation(() -> throttle.tryAcquire("denying"));
+    assertNoAllocation(() -> throttle.tryAcquire("template:1"));
+    assertNoAllocation(() -> throttle.tryAcquire("unknown"));
   }
 
   private interface Call {

@@ -40,13 +40,13 @@ final class ArrivalsTest {
   void consumeWhileTheLockIsHeld_returnsAtOnceAndKeepsTheOrder() {
     HoldingClock clock = new HoldingClock();
     TokenBucket bucket = bucket(Limit.perSecond(10), 0, clock);
-    CompletableFuture<Void> first = bucket.consume(2);
+    CompletableFuture<Void> first = bucket.acquireAsync(2);
     CompletableFuture<Void> held = clock.hold(bucket);
     List<CompletableFuture<Void>> joined = new ArrayList<>();
     for (int i = 0; i < 100; i++) {
-      joined.add(bucket.consume(1, 0)); // would never return if it waited for the lock
+      joined.add(bucket.acquireAsync(1, 0)); // would never return if it waited for the lock
     }
-    CompletableFuture<Void> hopeless = bucket.consume(1, Duration.ofMillis(1), 0);
+    CompletableFuture<Void> hopeless = bucket.acquireAsync(1, Duration.ofMillis(1), 0);
     AtomicLong refusedBy = new AtomicLong();
     CompletableFuture<Void> told =
         hopeless.whenComplete((done, e) -> refusedBy.set(Thread.currentThread().getId()));
@@ -56,7 +56,7 @@ final class ArrivalsTest {
     patiently().until(told::isDone);
     assertThat(refusal(hopeless)).isEqualTo(Reason.DEADLINE);
     assertThat(refusedBy.get()).isNotEqualTo(Thread.currentThread().getId());
-    assertThat(bucket.waiting()).isEqualTo(101);
+    assertThat(bucket.waiters()).isEqualTo(101);
     bucket.reconfigure(new Limit.Manual(1_000));
     bucket.replenish(1); // beside the one that it was given above
     for (int served = 10; served <= 100; served += 10) {
@@ -74,8 +74,8 @@ final class ArrivalsTest {
     HoldingClock clock = new HoldingClock();
     TokenBucket bucket = bucket(new Limit.Manual(10), 0, clock);
     CompletableFuture<Void> held = clock.hold(() -> bucket.reconfigure(new Limit.Manual(20), 0));
-    CompletableFuture<Void> hopeless = bucket.consume(1, Duration.ZERO, 0);
-    CompletableFuture<Void> waiting = bucket.consume(15, 0);
+    CompletableFuture<Void> hopeless = bucket.acquireAsync(1, Duration.ZERO, 0);
+    CompletableFuture<Void> waiting = bucket.acquireAsync(15, 0);
     assertThat(hopeless).isNotDone();
     clock.release.countDown();
     held.join();
@@ -96,20 +96,20 @@ final class ArrivalsTest {
             .clock(clock)
             .maxWaiters(3)
             .build();
-    assertThat(bucket.consume(10)).isNotDone();
+    assertThat(bucket.acquireAsync(10)).isNotDone();
     CompletableFuture<Void> held = clock.hold(bucket);
     List<CompletableFuture<Void>> joined = new ArrayList<>();
     for (int i = 0; i < 1_000; i++) {
-      joined.add(bucket.consume(1, 0));
+      joined.add(bucket.acquireAsync(1, 0));
     }
     assertThat(joined).noneMatch(CompletableFuture::isDone);
-    assertThat(refusal(bucket.consume(1, 0))).isEqualTo(Reason.LINE_FULL);
+    assertThat(refusal(bucket.acquireAsync(1, 0))).isEqualTo(Reason.TOO_MANY_WAITERS);
     clock.release.countDown();
     held.join();
-    assertThat(bucket.waiting()).isEqualTo(3);
+    assertThat(bucket.waiters()).isEqualTo(3);
     patiently().until(() -> joined.stream().filter(CompletableFuture::isDone).count() == 998);
     assertThat(joined.subList(0, 2)).noneMatch(CompletableFuture::isDone);
-    assertThat(refusal(joined.get(2))).isEqualTo(Reason.LINE_FULL);
+    assertThat(refusal(joined.get(2))).isEqualTo(Reason.TOO_MANY_WAITERS);
   }
 
   /** More are due than one caller serves on its way into the line. */
@@ -120,10 +120,10 @@ final class ArrivalsTest {
         bucket(new Limit.Balanced(1_000, 1_000, Duration.ofSeconds(1)), 0, nanos::get);
     List<CompletableFuture<Void>> due = new ArrayList<>();
     for (int i = 0; i < 900; i++) {
-      due.add(bucket.consume(1));
+      due.add(bucket.acquireAsync(1));
     }
     nanos.set(SECOND_NANOS);
-    CompletableFuture<Void> last = bucket.consume(1);
+    CompletableFuture<Void> last = bucket.acquireAsync(1);
     patiently().until(last::isDone);
     patiently().until(() -> due.stream().allMatch(CompletableFuture::isDone));
     assertThat(bucket.available()).isEqualTo(99);
@@ -150,11 +150,11 @@ final class ArrivalsTest {
         () -> {
           List<CompletableFuture<Void>> mine = byThread.get((int) next.getAndIncrement());
           for (int i = 0; i < each; i++) {
-            mine.add(bucket.consume(1));
+            mine.add(bucket.acquireAsync(1));
           }
           return 0;
         });
-    assertThat(bucket.waiting()).isEqualTo(threads * each);
+    assertThat(bucket.waiters()).isEqualTo(threads * each);
     for (int fed = 1_000; fed <= threads * each; fed += 1_000) {
       bucket.replenish(1_000);
       int count = fed;
@@ -202,8 +202,8 @@ final class ArrivalsTest {
               () -> {
                 long count = 0;
                 for (int i = 0; i < 30_000; i++) {
-                  CompletableFuture<Void> waiting = bucket.consume(1);
-                  boolean took = bucket.tryConsume(1);
+                  CompletableFuture<Void> waiting = bucket.acquireAsync(1);
+                  boolean took = bucket.tryAcquire(1);
                   count += took ? 1 : 0;
                   if (waiting.cancel(false)) {
                     overtaken.addAndGet(took ? 1 : 0);
@@ -218,7 +218,7 @@ final class ArrivalsTest {
       feeder.join();
     }
     assertThat(overtaken).hasValue(0);
-    assertThat(bucket.waiting()).isZero();
+    assertThat(bucket.waiters()).isZero();
     assertThat(taken + bucket.available()).isEqualTo(fed.get());
   }
 }

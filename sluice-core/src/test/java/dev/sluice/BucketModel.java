@@ -23,7 +23,7 @@ final class BucketModel {
     this.level = big(initialTokens).multiply(one());
   }
 
-  boolean tryConsume(long tokens, long nowNanos) {
+  boolean tryAcquire(long tokens, long nowNanos) {
     update(nowNanos);
     BigInteger cost = big(tokens).multiply(one());
     if (tokens == 0) {

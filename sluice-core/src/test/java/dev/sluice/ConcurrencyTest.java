@@ -33,15 +33,15 @@ final class ConcurrencyTest {
           return reading;
         };
     TokenBucket bucket = bucket(new Limit.Balanced(1_000, 1_000, SECOND), 1_000, clock);
-    assertThat(bucket.tryConsume(1_000)).isTrue();
+    assertThat(bucket.tryAcquire(1_000)).isTrue();
     betweenReadingAndUse.set(
         () -> {
           time.addAndGet(3_000_000);
-          assertThat(bucket.tryConsume(3)).as("B takes what 3 ms minted").isTrue();
+          assertThat(bucket.tryAcquire(3)).as("B takes what 3 ms minted").isTrue();
         });
-    assertThat(bucket.tryConsume(1)).as("A goes on with its old reading").isFalse();
+    assertThat(bucket.tryAcquire(1)).as("A goes on with its old reading").isFalse();
     assertThat(bucket.available()).isZero();
-    assertThat(bucket.tryConsume(1)).isFalse();
+    assertThat(bucket.tryAcquire(1)).isFalse();
   }
 
   @ParameterizedTest
@@ -66,7 +66,7 @@ final class ConcurrencyTest {
               long count = 0;
               // At least once, also where a busy machine starts the thread late.
               do {
-                count += bucket.tryConsume() ? 1 : 0;
+                count += bucket.tryAcquire() ? 1 : 0;
               } while (System.nanoTime() - end < 0);
               return count;
             });
@@ -90,7 +90,7 @@ final class ConcurrencyTest {
           long now = System.nanoTime();
           while (now - start < 300_000_000 || mine.size() <= 500) {
             now = System.nanoTime();
-            if (bucket.tryConsume(2, now)) {
+            if (bucket.tryAcquire(2, now)) {
               mine.add(new Grant(now, 2));
             }
           }
@@ -110,7 +110,7 @@ final class ConcurrencyTest {
               8,
               () -> {
                 long count = 0;
-                while (bucket.tryConsume()) {
+                while (bucket.tryAcquire()) {
                   count++;
                 }
                 return count;
@@ -133,7 +133,7 @@ final class ConcurrencyTest {
               long count = 0;
               for (int i = 0; i < 20_000; i++) {
                 clock.addAndGet(50_000_000);
-                while (bucket.tryConsume(1_000_003)) {
+                while (bucket.tryAcquire(1_000_003)) {
                   count += 1_000_003;
                 }
               }

@@ -28,9 +28,9 @@ final class ConsumeTest {
   @Test
   void available_completesAtOnce() {
     TokenBucket bucket = bucket(Limit.perSecond(10), 10, clock);
-    assertThat(bucket.consume(10)).isCompleted();
-    assertThat(bucket.consume(0)).isCompleted();
-    assertThat(bucket.waiting()).isZero();
+    assertThat(bucket.acquireAsync(10)).isCompleted();
+    assertThat(bucket.acquireAsync(0)).isCompleted();
+    assertThat(bucket.waiters()).isZero();
   }
 
   @Test
@@ -43,7 +43,7 @@ final class ConsumeTest {
       String name = "w" + i;
       callbacks.add(
           bucket
-              .consume(i + 1)
+              .acquireAsync(i + 1)
               .thenRun(
                   () -> {
                     assertThat(Thread.currentThread()).isSameAs(caller);
@@ -60,9 +60,9 @@ final class ConsumeTest {
   @Test
   void smallRequests_doNotBargeBeforeALargeOne() {
     TokenBucket bucket = bucket(Limit.perSecond(10), 3, clock);
-    CompletableFuture<Void> large = bucket.consume(10);
-    assertThat(bucket.tryConsume(1)).isFalse();
-    CompletableFuture<Void> small = bucket.consume(1);
+    CompletableFuture<Void> large = bucket.acquireAsync(10);
+    assertThat(bucket.tryAcquire(1)).isFalse();
+    CompletableFuture<Void> small = bucket.acquireAsync(1);
     assertThat(bucket.available()).isZero();
     assertThat(((Decision.Denied) bucket.decide(1)).retryAfter()).isEqualTo(Duration.ofMillis(900));
     clock.advance(Duration.ofMillis(700));
@@ -75,7 +75,7 @@ final class ConsumeTest {
   @Test
   void moreThanTheCapacity_waitsAsLongAsItTakes() {
     TokenBucket bucket = bucket(Limit.perSecond(10), 10, clock);
-    CompletableFuture<Void> big = bucket.consume(1_000);
+    CompletableFuture<Void> big = bucket.acquireAsync(1_000);
     clock.advance(Duration.ofSeconds(99).minusNanos(1));
     assertThat(big).isNotDone();
     clock.advanceNanos(1);
@@ -86,8 +86,8 @@ final class ConsumeTest {
   @Test
   void manual_replenishServesWaitersFirst_thenFillsUpToTheCapacity() {
     TokenBucket bucket = bucket(new Limit.Manual(1_500), 0, clock);
-    CompletableFuture<Void> first = bucket.consume(1_000);
-    CompletableFuture<Void> second = bucket.consume(4_000);
+    CompletableFuture<Void> first = bucket.acquireAsync(1_000);
+    CompletableFuture<Void> second = bucket.acquireAsync(4_000);
     bucket.replenish(999);
     assertThat(first).isNotDone();
     bucket.replenish(1);
@@ -101,8 +101,8 @@ final class ConsumeTest {
   @Test
   void replenishAndReset_hurryWaitersOn() {
     TokenBucket bucket = bucket(Limit.perSecond(10), 0, clock);
-    CompletableFuture<Void> first = bucket.consume(10);
-    CompletableFuture<Void> second = bucket.consume(10);
+    CompletableFuture<Void> first = bucket.acquireAsync(10);
+    CompletableFuture<Void> second = bucket.acquireAsync(10);
     clock.advance(Duration.ofMillis(500));
     bucket.replenish(5);
     assertThat(first).isCompleted();
@@ -116,9 +116,9 @@ final class ConsumeTest {
   @Test
   void cancel_returnsExactlyWhatWasPromised_andWakesTheNext() {
     TokenBucket bucket = bucket(Limit.perSecond(10), 0, clock);
-    CompletableFuture<Void> head = bucket.consume(10);
-    CompletableFuture<Void> next = bucket.consume(4);
-    CompletableFuture<Void> last = bucket.consume(2);
+    CompletableFuture<Void> head = bucket.acquireAsync(10);
+    CompletableFuture<Void> next = bucket.acquireAsync(4);
+    CompletableFuture<Void> last = bucket.acquireAsync(2);
     clock.advance(Duration.ofMillis(450));
     assertThat(head.cancel(true)).isTrue();
     assertThat(head).isCancelled();
@@ -134,9 +134,9 @@ final class ConsumeTest {
   @Test
   void cancelInTheMiddleAndAtTheEnd_leavesTheBucketAsIfTheyNeverCame() {
     TokenBucket bucket = bucket(Limit.perSecond(10), 0, clock);
-    CompletableFuture<Void> head = bucket.consume(1);
-    CompletableFuture<Void> middle = bucket.consume(100);
-    CompletableFuture<Void> last = bucket.consume(50);
+    CompletableFuture<Void> head = bucket.acquireAsync(1);
+    CompletableFuture<Void> middle = bucket.acquireAsync(100);
+    CompletableFuture<Void> last = bucket.acquireAsync(50);
     assertThat(middle.cancel(false)).isTrue();
     assertThat(last.cancel(false)).isTrue();
     assertThat(middle.cancel(false)).as("cancelled twice").isTrue();
@@ -150,12 +150,12 @@ final class ConsumeTest {
   @Test
   void cancelOfMoreThanTheCapacity_leavesAtMostAFullBucket() {
     TokenBucket bucket = bucket(Limit.perSecond(10), 10, clock);
-    CompletableFuture<Void> big = bucket.consume(1_000_000);
+    CompletableFuture<Void> big = bucket.acquireAsync(1_000_000);
     clock.advance(Duration.ofHours(1));
     assertThat(big.cancel(true)).isTrue();
     assertThat(bucket.available()).isEqualTo(10);
-    assertThat(bucket.tryConsume(10)).isTrue();
-    assertThat(bucket.tryConsume(1)).isFalse();
+    assertThat(bucket.tryAcquire(10)).isTrue();
+    assertThat(bucket.tryAcquire(1)).isFalse();
   }
 
   /** Far slower than any test, so that the timer, which goes by real time, never gets there. */
@@ -165,11 +165,11 @@ final class ConsumeTest {
   void cancelAfterTheTokensAreDue_comesTooLate() {
     AtomicLong time = new AtomicLong();
     TokenBucket bucket = bucket(new Limit.Balanced(10, 10, HOUR), 0, time::get);
-    CompletableFuture<Void> waiter = bucket.consume(10);
+    CompletableFuture<Void> waiter = bucket.acquireAsync(10);
     time.set(HOUR.toNanos());
     assertThat(waiter.cancel(true)).isFalse();
     assertThat(waiter).isCompleted();
-    assertThat(bucket.tryConsume(1)).isFalse();
+    assertThat(bucket.tryAcquire(1)).isFalse();
   }
 
   /** Charged when it happens: else twenty tokens would leave a bucket of ten in one instant. */
@@ -177,11 +177,11 @@ final class ConsumeTest {
   void lateService_isChargedWhenItHappens() {
     AtomicLong time = new AtomicLong();
     TokenBucket bucket = bucket(new Limit.Balanced(10, 10, HOUR), 0, time::get);
-    CompletableFuture<Void> first = bucket.consume(10);
-    CompletableFuture<Void> second = bucket.consume(4);
-    CompletableFuture<Void> third = bucket.consume(7);
+    CompletableFuture<Void> first = bucket.acquireAsync(10);
+    CompletableFuture<Void> second = bucket.acquireAsync(4);
+    CompletableFuture<Void> third = bucket.acquireAsync(7);
     time.set(9 * HOUR.toNanos());
-    assertThat(bucket.tryConsume(1)).as("the first in line go first").isFalse();
+    assertThat(bucket.tryAcquire(1)).as("the first in line go first").isFalse();
     Awaitility.await().until(first::isDone);
     assertThat(second).isNotDone();
     time.addAndGet(HOUR.toNanos() * 4 / 10 - 1);
@@ -196,22 +196,22 @@ final class ConsumeTest {
   void cancelOfALongWait_doesNotLetThoseBehindUseItsTime() {
     AtomicLong time = new AtomicLong();
     TokenBucket bucket = bucket(new Limit.Balanced(10, 10, HOUR), 0, time::get);
-    CompletableFuture<Void> big = bucket.consume(1_000);
-    CompletableFuture<Void> behind = bucket.consume(10);
+    CompletableFuture<Void> big = bucket.acquireAsync(1_000);
+    CompletableFuture<Void> behind = bucket.acquireAsync(10);
     time.set(50 * HOUR.toNanos());
     assertThat(big.cancel(true)).isTrue();
     assertThat(behind).isCompleted();
-    assertThat(bucket.tryConsume(1)).as("ten in this instant are enough").isFalse();
+    assertThat(bucket.tryAcquire(1)).as("ten in this instant are enough").isFalse();
   }
 
   @Test
   void completingFromOutside_leavesTheLineToo() {
     TokenBucket bucket = bucket(Limit.perSecond(10), 0, clock);
-    CompletableFuture<Void> failed = bucket.consume(5);
-    CompletableFuture<Void> completed = bucket.consume(5);
+    CompletableFuture<Void> failed = bucket.acquireAsync(5);
+    CompletableFuture<Void> completed = bucket.acquireAsync(5);
     assertThat(failed.completeExceptionally(new IllegalStateException())).isTrue();
     assertThat(completed.complete(null)).isTrue();
-    assertThat(bucket.waiting()).isZero();
+    assertThat(bucket.waiters()).isZero();
     assertThat(clock.pendingAlarms()).isZero();
     clock.advance(Duration.ofMillis(300));
     assertThat(bucket.available()).isEqualTo(3);
@@ -228,22 +228,22 @@ final class ConsumeTest {
             .maxWaiters(2)
             .clock(clock)
             .build();
-    CompletableFuture<Void> first = bucket.consume(1);
-    CompletableFuture<Void> second = bucket.consume(1);
-    assertRefused(bucket.consume(1), Reason.LINE_FULL, "maxWaiters=2");
+    CompletableFuture<Void> first = bucket.acquireAsync(1);
+    CompletableFuture<Void> second = bucket.acquireAsync(1);
+    assertRefused(bucket.acquireAsync(1), Reason.TOO_MANY_WAITERS, "maxWaiters=2");
     second.cancel(true);
-    assertThat(bucket.consume(1)).isNotDone();
+    assertThat(bucket.acquireAsync(1)).isNotDone();
     clock.advance(SECOND);
     assertThat(first).isCompleted();
-    assertThat(bucket.waiting()).isEqualTo(1);
+    assertThat(bucket.waiters()).isEqualTo(1);
   }
 
   @Test
   void deadline_thatCannotBeMet_refusesAtOnce_andTakesNothing() {
     TokenBucket bucket = bucket(Limit.perSecond(10), 0, clock);
-    assertRefused(bucket.consume(5, Duration.ofMillis(499)), Reason.DEADLINE, "499000000");
-    CompletableFuture<Void> inTime = bucket.consume(5, Duration.ofMillis(500));
-    assertRefused(bucket.consume(1, Duration.ZERO), Reason.DEADLINE, "maxWaitNanos=0");
+    assertRefused(bucket.acquireAsync(5, Duration.ofMillis(499)), Reason.DEADLINE, "499000000");
+    CompletableFuture<Void> inTime = bucket.acquireAsync(5, Duration.ofMillis(500));
+    assertRefused(bucket.acquireAsync(1, Duration.ZERO), Reason.DEADLINE, "maxWaitNanos=0");
     clock.advance(Duration.ofMillis(500));
     assertThat(inTime).isCompleted();
     assertThat(clock.pendingAlarms()).isZero();
@@ -252,8 +252,8 @@ final class ConsumeTest {
   @Test
   void deadline_missedBecauseTheRateFell_expiresAndReturnsTheTokens() {
     TokenBucket bucket = bucket(Limit.perSecond(10), 0, clock);
-    CompletableFuture<Void> waiter = bucket.consume(5, SECOND);
-    CompletableFuture<Void> patient = bucket.consume(1);
+    CompletableFuture<Void> waiter = bucket.acquireAsync(5, SECOND);
+    CompletableFuture<Void> patient = bucket.acquireAsync(1);
     bucket.reconfigure(Limit.perSecond(1));
     clock.advance(SECOND.minusNanos(1));
     assertThat(waiter).isNotDone();
@@ -266,9 +266,9 @@ final class ConsumeTest {
   @Test
   void deadline_onAManualBucket() {
     TokenBucket bucket = bucket(new Limit.Manual(5), 0, clock);
-    assertRefused(bucket.consume(1, Duration.ZERO), Reason.DEADLINE, "maxWaitNanos=0");
-    CompletableFuture<Void> served = bucket.consume(1, SECOND);
-    CompletableFuture<Void> late = bucket.consume(1, SECOND);
+    assertRefused(bucket.acquireAsync(1, Duration.ZERO), Reason.DEADLINE, "maxWaitNanos=0");
+    CompletableFuture<Void> served = bucket.acquireAsync(1, SECOND);
+    CompletableFuture<Void> late = bucket.acquireAsync(1, SECOND);
     bucket.replenish(1);
     assertThat(served).isCompleted();
     clock.advance(SECOND);
@@ -279,16 +279,17 @@ final class ConsumeTest {
 
   @Test
   void denyAll_refusesToLetAnybodyWait() {
-    assertRefused(TokenBucket.perSecond(0).consume(1), Reason.NEVER, "denies everything");
+    assertRefused(TokenBucket.perSecond(0).acquireAsync(1), Reason.DENIES_ALL, "denies everything");
   }
 
   @Test
   void owingTooMuch_isRefused() {
     TokenBucket bucket = bucket(Limit.perSecond(10), 10, clock);
-    assertRefused(bucket.consume(Long.MAX_VALUE), Reason.TOO_MUCH_OWED, "tokens=" + Long.MAX_VALUE);
+    assertRefused(
+        bucket.acquireAsync(Long.MAX_VALUE), Reason.DEBT_OVERFLOW, "tokens=" + Long.MAX_VALUE);
     assertThat(bucket.available()).isEqualTo(10);
-    CompletableFuture<Void> huge = bucket.consume(30_000_000_000L);
-    assertRefused(bucket.consume(30_000_000_000L), Reason.TOO_MUCH_OWED, "tokens=30000000000");
+    CompletableFuture<Void> huge = bucket.acquireAsync(30_000_000_000L);
+    assertRefused(bucket.acquireAsync(30_000_000_000L), Reason.DEBT_OVERFLOW, "tokens=30000000000");
     assertThat(huge.cancel(true)).isTrue();
     assertThat(bucket.available()).isEqualTo(10);
   }
@@ -297,10 +298,10 @@ final class ConsumeTest {
   void owingBeyondTheEndOfTime_isRefused() {
     // Clock readings wrap after 292 years: the third period of a century ends beyond that.
     TokenBucket bucket = bucket(new Limit.Strict(1, Duration.ofDays(36_525)), 1, clock);
-    assertThat(bucket.tryConsume()).isTrue();
-    CompletableFuture<Void> second = bucket.consume(1);
-    CompletableFuture<Void> third = bucket.consume(1);
-    assertRefused(bucket.consume(1), Reason.TOO_MUCH_OWED, "tokens=1");
+    assertThat(bucket.tryAcquire()).isTrue();
+    CompletableFuture<Void> second = bucket.acquireAsync(1);
+    CompletableFuture<Void> third = bucket.acquireAsync(1);
+    assertRefused(bucket.acquireAsync(1), Reason.DEBT_OVERFLOW, "tokens=1");
     clock.advance(Duration.ofDays(36_525));
     assertThat(second).isCompleted();
     clock.advance(Duration.ofDays(36_525));
@@ -313,8 +314,8 @@ final class ConsumeTest {
     Limit fast = new Limit.Balanced(10, 999_999_937, SECOND);
     TokenBucket bucket = bucket(fast, 10, clock);
     clock.advance(Duration.ofSeconds(100));
-    assertThat(bucket.tryConsume(10)).isTrue();
-    CompletableFuture<Void> late = bucket.consume(1, clock.nanoTime() - 2 * SECOND.toNanos());
+    assertThat(bucket.tryAcquire(10)).isTrue();
+    CompletableFuture<Void> late = bucket.acquireAsync(1, clock.nanoTime() - 2 * SECOND.toNanos());
     clock.advance(Duration.ofNanos(100));
     assertThat(late).isCompleted();
   }
@@ -322,8 +323,8 @@ final class ConsumeTest {
   @Test
   void aCallback_mayServeAndAwaitTheNextInLine() {
     TokenBucket bucket = bucket(new Limit.Manual(10), 0, clock);
-    CompletableFuture<Void> first = bucket.consume(1);
-    CompletableFuture<Void> second = bucket.consume(1);
+    CompletableFuture<Void> first = bucket.acquireAsync(1);
+    CompletableFuture<Void> second = bucket.acquireAsync(1);
     CompletableFuture<Void> both =
         first.thenRun(
             () -> {
@@ -348,9 +349,9 @@ final class ConsumeTest {
               return 0;
             });
     broken.set(true);
-    assertThatThrownBy(() -> bucket.consume(1, 0)).hasMessage("broken clock");
+    assertThatThrownBy(() -> bucket.acquireAsync(1, 0)).hasMessage("broken clock");
     broken.set(false);
-    assertThat(CompletableFuture.supplyAsync(bucket::waiting).join()).isEqualTo(1);
+    assertThat(CompletableFuture.supplyAsync(bucket::waiters).join()).isEqualTo(1);
   }
 
   @Test
@@ -358,13 +359,13 @@ final class ConsumeTest {
     // 999,983/s: an epoch lasts 19 minutes; the waiter waits for 1000 s twice over.
     Limit limit = new Limit.Balanced(999_983, 999_983, SECOND);
     TokenBucket bucket = bucket(limit, 0, clock);
-    CompletableFuture<Void> first = bucket.consume(999_983_000L);
-    CompletableFuture<Void> second = bucket.consume(999_983_000L);
+    CompletableFuture<Void> first = bucket.acquireAsync(999_983_000L);
+    CompletableFuture<Void> second = bucket.acquireAsync(999_983_000L);
     // Moves the epoch while both wait, by a request that is granted after them.
     clock.advance(Duration.ofSeconds(1_000));
     assertThat(first).isCompleted();
     clock.advance(Duration.ofSeconds(999));
-    CompletableFuture<Void> third = bucket.consume(1);
+    CompletableFuture<Void> third = bucket.acquireAsync(1);
     clock.advance(Duration.ofSeconds(1).minusNanos(1));
     assertThat(second).isNotDone();
     clock.advanceNanos(1);
@@ -377,11 +378,11 @@ final class ConsumeTest {
   @Test
   void negative_isRejected() {
     TokenBucket bucket = bucket(Limit.perSecond(10), 10, clock);
-    assertThatIllegalArgumentException().isThrownBy(() -> bucket.consume(-1));
+    assertThatIllegalArgumentException().isThrownBy(() -> bucket.acquireAsync(-1));
     assertThatIllegalArgumentException()
-        .isThrownBy(() -> bucket.consume(1, Duration.ofNanos(-1)))
+        .isThrownBy(() -> bucket.acquireAsync(1, Duration.ofNanos(-1)))
         .withMessageContaining("maxWait");
-    assertThatIllegalArgumentException().isThrownBy(() -> bucket.consumeBlocking(-1));
+    assertThatIllegalArgumentException().isThrownBy(() -> bucket.acquire(-1));
   }
 
   @Test
@@ -389,21 +390,21 @@ final class ConsumeTest {
     TokenBucket bucket = TokenBucket.of(new Limit.Balanced(1, 50, SECOND));
     long start = System.nanoTime();
     for (int i = 0; i < 6; i++) {
-      bucket.consumeBlocking(1);
+      bucket.acquire(1);
     }
     assertThat(System.nanoTime() - start).isGreaterThanOrEqualTo(100 * MS);
-    assertThat(bucket.consumeBlocking(1, Duration.ofSeconds(5))).isTrue();
-    assertThat(bucket.consumeBlocking(100, Duration.ofMillis(1))).isFalse();
+    assertThat(bucket.acquire(1, Duration.ofSeconds(5))).isTrue();
+    assertThat(bucket.acquire(100, Duration.ofMillis(1))).isFalse();
   }
 
   @Test
   void blocking_refusals() {
     TokenBucket bucket =
         TokenBucket.builder().capacity(1).manual().initialTokens(0).maxWaiters(0).build();
-    assertThatThrownBy(() -> bucket.consumeBlocking(1))
+    assertThatThrownBy(() -> bucket.acquire(1))
         .isInstanceOf(AcquireRejectedException.class)
         .hasMessageContaining("maxWaiters=0");
-    assertThatThrownBy(() -> bucket.consumeBlocking(1, SECOND))
+    assertThatThrownBy(() -> bucket.acquire(1, SECOND))
         .isInstanceOf(AcquireRejectedException.class);
   }
 
@@ -415,17 +416,17 @@ final class ConsumeTest {
         new Thread(
             () -> {
               try {
-                bucket.consumeBlocking(3);
+                bucket.acquire(3);
               } catch (InterruptedException | RuntimeException e) {
                 thrown.set(e);
               }
             });
     thread.start();
-    Awaitility.await().until(() -> bucket.waiting() == 1);
+    Awaitility.await().until(() -> bucket.waiters() == 1);
     thread.interrupt();
     thread.join();
     assertThat(thrown.get()).isInstanceOf(InterruptedException.class);
-    assertThat(bucket.waiting()).isZero();
+    assertThat(bucket.waiters()).isZero();
     bucket.replenish(3);
     assertThat(bucket.available()).isEqualTo(3);
   }

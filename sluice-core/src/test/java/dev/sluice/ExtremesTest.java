@@ -42,7 +42,7 @@ final class ExtremesTest {
         new Limit[] {Limit.perSecond(10), new Limit.Strict(10, SECOND), new Limit.Manual(10)}) {
       TokenBucket bucket = bucket(limit, level, ManualClock.create());
       assertThat(bucket.peek(request).isGranted()).isEqualTo(granted);
-      assertThat(bucket.tryConsume(request)).as("%s", limit).isEqualTo(granted);
+      assertThat(bucket.tryAcquire(request)).as("%s", limit).isEqualTo(granted);
       assertThat(bucket.available()).isEqualTo(granted ? level - request : level);
     }
   }
@@ -50,10 +50,10 @@ final class ExtremesTest {
   @Test
   void zeroTimeDelta_mintsNothing() {
     TokenBucket bucket = bucket(Limit.perSecond(1_000_000_000), 3, ManualClock.create());
-    assertThat(bucket.tryConsume(2, 0)).isTrue();
-    assertThat(bucket.tryConsume(1, 0)).isTrue();
-    assertThat(bucket.tryConsume(1, 0)).isFalse();
-    assertThat(bucket.tryConsume(1, 1)).isTrue();
+    assertThat(bucket.tryAcquire(2, 0)).isTrue();
+    assertThat(bucket.tryAcquire(1, 0)).isTrue();
+    assertThat(bucket.tryAcquire(1, 0)).isFalse();
+    assertThat(bucket.tryAcquire(1, 1)).isTrue();
   }
 
   @Test
@@ -67,7 +67,7 @@ final class ExtremesTest {
             .clock(readings::incrementAndGet)
             .build();
     long atStart = readings.get();
-    assertThat(bucket.tryConsume(0)).isTrue();
+    assertThat(bucket.tryAcquire(0)).isTrue();
     assertThat(readings).hasValue(atStart);
   }
 
@@ -77,7 +77,7 @@ final class ExtremesTest {
     for (Limit limit :
         new Limit[] {Limit.perSecond(10), new Limit.Strict(10, SECOND), new Limit.Manual(10)}) {
       TokenBucket bucket = bucket(limit, 10, ManualClock.create());
-      assertThat(bucket.tryConsume(tokens)).isFalse();
+      assertThat(bucket.tryAcquire(tokens)).isFalse();
       assertThat(bucket.decide(tokens)).isInstanceOf(Decision.Impossible.class);
     }
   }
@@ -86,11 +86,11 @@ final class ExtremesTest {
   void hugeCapacity_isServedWhole() {
     TokenBucket bucket =
         bucket(Limit.perSecond(1_000_000_000), 1_000_000_000, ManualClock.create());
-    assertThat(bucket.tryConsume(1_000_000_000)).isTrue();
+    assertThat(bucket.tryAcquire(1_000_000_000)).isTrue();
     TokenBucket largest =
         bucket(new Limit.Manual(Limit.MAX_CAPACITY), Limit.MAX_CAPACITY, ManualClock.create());
-    assertThat(largest.tryConsume(Limit.MAX_CAPACITY)).isTrue();
-    assertThat(largest.tryConsume(1)).isFalse();
+    assertThat(largest.tryAcquire(Limit.MAX_CAPACITY)).isTrue();
+    assertThat(largest.tryAcquire(1)).isFalse();
     largest.replenish(Long.MAX_VALUE);
     assertThat(largest.available()).isEqualTo(Limit.MAX_CAPACITY);
   }
@@ -100,15 +100,15 @@ final class ExtremesTest {
     Duration century = Duration.ofDays(36_525);
     ManualClock clock = ManualClock.create();
     TokenBucket bucket = bucket(new Limit.Balanced(1, 1, century), 1, clock);
-    assertThat(bucket.tryConsume()).isTrue();
+    assertThat(bucket.tryAcquire()).isTrue();
     assertThat(((Decision.Denied) bucket.decide(1)).retryAfter()).isEqualTo(century);
     clock.advance(century.minusNanos(1));
-    assertThat(bucket.tryConsume()).isFalse();
+    assertThat(bucket.tryAcquire()).isFalse();
     clock.advanceNanos(1);
-    assertThat(bucket.tryConsume()).isTrue();
-    assertThat(bucket.tryConsume()).isFalse();
+    assertThat(bucket.tryAcquire()).isTrue();
+    assertThat(bucket.tryAcquire()).isFalse();
     clock.advance(century);
-    assertThat(bucket.tryConsume()).isTrue();
+    assertThat(bucket.tryAcquire()).isTrue();
   }
 
   @Test
@@ -116,7 +116,7 @@ final class ExtremesTest {
     TokenBucket bucket = bucket(Limit.perSecond(1_000), 1_000, () -> 42);
     int granted = 0;
     for (int i = 0; i < 10_000; i++) {
-      granted += bucket.tryConsume() ? 1 : 0;
+      granted += bucket.tryAcquire() ? 1 : 0;
     }
     assertThat(granted).isEqualTo(1_000);
   }
@@ -125,9 +125,9 @@ final class ExtremesTest {
   void backwardClock_mintsNothing() {
     TokenBucket bucket = bucket(Limit.perSecond(10), 10, ManualClock.create());
     long later = SECOND.toNanos() * 100;
-    assertThat(bucket.tryConsume(10, later)).isTrue();
+    assertThat(bucket.tryAcquire(10, later)).isTrue();
     for (long now = later; now > -later; now -= SECOND.toNanos() / 3) {
-      assertThat(bucket.tryConsume(1, now)).isFalse();
+      assertThat(bucket.tryAcquire(1, now)).isFalse();
     }
     assertThat(bucket.available(later)).isZero();
     assertThat(bucket.available(later + SECOND.toNanos())).isEqualTo(10);
@@ -138,8 +138,8 @@ final class ExtremesTest {
     TokenBucket bucket = bucket(Limit.perSecond(10), 10, ManualClock.startingAt(1_000));
     assertThat(bucket.available(-5_000)).isEqualTo(10);
     assertThat(bucket.timeToFull(-5_000)).contains(Duration.ZERO);
-    assertThat(bucket.tryConsume(10, -5_000)).isTrue();
-    assertThat(bucket.tryConsume(1, 999)).isFalse();
+    assertThat(bucket.tryAcquire(10, -5_000)).isTrue();
+    assertThat(bucket.tryAcquire(1, 999)).isFalse();
     // The token is due 100 ms after the start, whenever the asker thinks it is.
     assertThat(((Decision.Denied) bucket.peek(1, -5_000)).retryAfterNanos())
         .isEqualTo(100_000_000L + 6_000);
@@ -151,13 +151,13 @@ final class ExtremesTest {
   @Test
   void afterTheEpochMoved_backwardClockStillMintsNothing() {
     TokenBucket bucket = bucket(COPRIME, 999_983, ManualClock.create());
-    assertThat(bucket.tryConsume(999_983, 0)).isTrue();
+    assertThat(bucket.tryAcquire(999_983, 0)).isTrue();
     long decades = 30 * YEAR_NANOS;
-    assertThat(bucket.tryConsume(1, decades)).isTrue();
+    assertThat(bucket.tryAcquire(1, decades)).isTrue();
     for (long now = decades - 1; now > 0; now -= YEAR_NANOS) {
-      bucket.tryConsume(1, now);
+      bucket.tryAcquire(1, now);
     }
-    assertThat(bucket.tryConsume(1, 1)).isFalse();
+    assertThat(bucket.tryAcquire(1, 1)).isFalse();
     assertThat(bucket.available(1)).isZero();
     assertThat(bucket.decide(1, 1)).isInstanceOf(Decision.Denied.class);
   }
@@ -165,10 +165,10 @@ final class ExtremesTest {
   @Test
   void aDeniedRequestFromTheFuture_doesNotMoveTheEpoch() {
     TokenBucket bucket = bucket(COPRIME, 999_983, ManualClock.create());
-    assertThat(bucket.tryConsume(999_983, 0)).isTrue();
-    assertThat(bucket.tryConsume(999_984, 30 * YEAR_NANOS)).isFalse();
+    assertThat(bucket.tryAcquire(999_983, 0)).isTrue();
+    assertThat(bucket.tryAcquire(999_984, 30 * YEAR_NANOS)).isFalse();
     assertThat(bucket.available(30 * YEAR_NANOS)).isEqualTo(999_983);
-    assertThat(bucket.tryConsume(1, 1)).isFalse();
+    assertThat(bucket.tryAcquire(1, 1)).isFalse();
     assertThat(bucket.available(SECOND.toNanos() / 2)).isEqualTo(499_991);
   }
 
@@ -186,8 +186,8 @@ final class ExtremesTest {
       ManualClock clock = ManualClock.startingAt(start);
       TokenBucket bucket = bucket(limit, limit.capacity(), clock);
       for (int i = 0; i < 20; i++) {
-        assertThat(bucket.tryConsume(limit.capacity())).as("%s, round %s", limit, i).isTrue();
-        assertThat(bucket.tryConsume(1)).isFalse();
+        assertThat(bucket.tryAcquire(limit.capacity())).as("%s, round %s", limit, i).isTrue();
+        assertThat(bucket.tryAcquire(1)).isFalse();
         clock.advance(Duration.ofDays(365 * 10));
         assertThat(bucket.available()).isEqualTo(limit.capacity());
       }
@@ -202,7 +202,7 @@ final class ExtremesTest {
     for (int i = 0; i < 20_000; i++) {
       clock.advanceNanos(777_777_777);
       long want = 777_764L + i % 3;
-      assertThat(bucket.tryConsume(want)).isEqualTo(model.tryConsume(want, clock.nanoTime()));
+      assertThat(bucket.tryAcquire(want)).isEqualTo(model.tryAcquire(want, clock.nanoTime()));
       assertThat(bucket.available()).isEqualTo(model.available(clock.nanoTime()));
     }
     assertThat(clock.nanoTime()).isGreaterThan(10 * UnitScale.of(COPRIME).horizonNanos());
@@ -215,7 +215,7 @@ final class ExtremesTest {
     long granted = 0;
     for (long i = 1; i <= 10_000; i++) {
       clock.advanceNanos(7);
-      while (bucket.tryConsume()) {
+      while (bucket.tryAcquire()) {
         granted++;
       }
       assertThat(granted).isEqualTo(2 + i * 7 / 100 * 2);
@@ -226,14 +226,14 @@ final class ExtremesTest {
   void strict_unusedPeriodsAreLost_andNothingComesBeforeTheBoundary() {
     ManualClock clock = ManualClock.create();
     TokenBucket bucket = bucket(new Limit.Strict(5, SECOND), 5, clock);
-    assertThat(bucket.tryConsume(3)).isTrue();
+    assertThat(bucket.tryAcquire(3)).isTrue();
     clock.advance(SECOND.minusNanos(1));
     assertThat(bucket.available()).isEqualTo(2);
     assertThat(((Decision.Denied) bucket.decide(3)).retryAfterNanos()).isEqualTo(1);
     clock.advanceNanos(1);
     assertThat(bucket.available()).isEqualTo(5);
     clock.advance(Duration.ofMillis(3_700));
-    assertThat(bucket.tryConsume(5)).isTrue();
+    assertThat(bucket.tryAcquire(5)).isTrue();
     assertThat(((Decision.Denied) bucket.decide(1)).retryAfter()).isEqualTo(Duration.ofMillis(300));
     assertThat(bucket.timeToFull()).contains(Duration.ofMillis(300));
   }
@@ -243,17 +243,17 @@ final class ExtremesTest {
     ManualClock clock = ManualClock.create();
     TokenBucket bucket = bucket(new Limit.Manual(10), 10, clock);
     assertThat(bucket.timeToFull()).contains(Duration.ZERO);
-    assertThat(bucket.tryConsume(8)).isTrue();
+    assertThat(bucket.tryAcquire(8)).isTrue();
     clock.advance(Duration.ofDays(36_500));
     assertThat(bucket.available()).isEqualTo(2);
     assertThat(bucket.timeToFull()).isEmpty();
     assertThat(((Decision.Depleted) bucket.decide(5)).missing()).isEqualTo(3);
     bucket.replenish(3);
-    assertThat(bucket.tryConsume(5)).isTrue();
+    assertThat(bucket.tryAcquire(5)).isTrue();
     bucket.replenish(100);
     assertThat(bucket.available()).isEqualTo(10);
-    assertThat(bucket.tryConsume(10, clock.nanoTime() - YEAR_NANOS)).isTrue();
-    bucket.refund(4);
+    assertThat(bucket.tryAcquire(10, clock.nanoTime() - YEAR_NANOS)).isTrue();
+    bucket.replenish(4);
     assertThat(bucket.available()).isEqualTo(4);
     bucket.reset();
     assertThat(bucket.available()).isEqualTo(10);
@@ -264,8 +264,8 @@ final class ExtremesTest {
     TokenBucket bucket = bucket(Limit.perSecond(10), 10, ManualClock.create());
     bucket.replenish(100);
     assertThat(bucket.available()).isEqualTo(10);
-    assertThat(bucket.tryConsume(10)).isTrue();
-    assertThat(bucket.tryConsume(1)).isFalse();
+    assertThat(bucket.tryAcquire(10)).isTrue();
+    assertThat(bucket.tryAcquire(1)).isFalse();
     bucket.replenish(0);
     assertThat(bucket.available()).isZero();
     bucket.reset(-5);
@@ -277,11 +277,11 @@ final class ExtremesTest {
     ManualClock clock = ManualClock.create();
     TokenBucket bucket = bucket(Limit.perSecond(10), 10, clock);
     clock.advance(Duration.ofHours(1));
-    assertThat(bucket.tryConsume(10)).isTrue();
-    assertThat(bucket.tryConsume(1)).isFalse();
+    assertThat(bucket.tryAcquire(10)).isTrue();
+    assertThat(bucket.tryAcquire(1)).isFalse();
     clock.advance(Duration.ofMillis(500));
-    assertThat(bucket.tryConsume(6)).isFalse();
-    assertThat(bucket.tryConsume(5)).isTrue();
+    assertThat(bucket.tryAcquire(6)).isFalse();
+    assertThat(bucket.tryAcquire(5)).isTrue();
   }
 
   static TokenBucket bucket(Limit limit, long initialTokens, NanoClock clock) {
@@ -295,12 +295,12 @@ final class ExtremesTest {
     Duration period = Duration.ofSeconds(1);
     TokenBucket bucket =
         TokenBucket.builder().capacity(14).refill(999_983, period).clock(now::get).build();
-    assertThat(bucket.tryConsume(14)).isTrue();
+    assertThat(bucket.tryAcquire(14)).isTrue();
     now.set(3_000 * second);
-    assertThat(bucket.tryConsume(1, 2_700 * second)).isFalse();
+    assertThat(bucket.tryAcquire(1, 2_700 * second)).isFalse();
     now.set(0);
-    assertThat(bucket.tryConsume(13)).isFalse();
-    CompletableFuture<Void> early = bucket.consume(13);
+    assertThat(bucket.tryAcquire(13)).isFalse();
+    CompletableFuture<Void> early = bucket.acquireAsync(13);
     assertThat(early).isNotDone();
     assertThat(early.cancel(true)).isTrue();
   }

@@ -16,9 +16,9 @@ import org.junit.jupiter.api.Timeout;
 /** Tasks that can never go, and throttle keys without a rate. */
 @Timeout(60)
 final class FairExecutorImpossibleTest {
-  private static final Placement ONE = Placement.of("tenant").withThrottle("provider", 1);
-  private static final Placement THREE = Placement.of("tenant").withThrottle("provider", 3);
-  private static final Placement FIVE = Placement.of("tenant").withThrottle("provider", 5);
+  private static final Placement ONE = Placement.of("tenant").withThrottleKey("provider", 1);
+  private static final Placement THREE = Placement.of("tenant").withThrottleKey("provider", 3);
+  private static final Placement FIVE = Placement.of("tenant").withThrottleKey("provider", 5);
   private static final String FIVE_OF_FOUR =
       "throttle key never holds that many tokens: throttleKey=provider, tokens=5, burst=4.0,"
           + " tenant=tenant";
@@ -27,7 +27,7 @@ final class FairExecutorImpossibleTest {
   private final AtomicInteger ran = new AtomicInteger();
 
   private FairExecutor.Builder inline() {
-    return FairExecutor.builder().on(Runnable::run, 1).clock(clock);
+    return FairExecutor.builder().executor(Runnable::run, 1).clock(clock);
   }
 
   @Test
@@ -129,7 +129,7 @@ final class FairExecutorImpossibleTest {
   @Test
   void unknownThrottleKey_passesAndCounts() {
     FairExecutor executor = inline().rate("provider", 1, 5).build();
-    Placement misspelt = ONE.withThrottles("provide", "providr");
+    Placement misspelt = ONE.withThrottleKeys("provide", "providr");
     assertThat(executor.submit(misspelt, ran::incrementAndGet)).isCompletedWithValue(1);
     executor.execute(ONE, ran::incrementAndGet);
     executor.execute(ran::incrementAndGet);
@@ -139,7 +139,7 @@ final class FairExecutorImpossibleTest {
   @Test
   void strictThrottleKeys_unknownOne_isRefused() {
     FairExecutor executor = inline().rate("provider", 0, 0).strictThrottleKeys().build();
-    Placement misspelt = Placement.of("tenant").withThrottles("provider", "provide");
+    Placement misspelt = Placement.of("tenant").withThrottleKeys("provider", "provide");
     assertThatIllegalArgumentException()
         .isThrownBy(() -> executor.submit(misspelt, ran::incrementAndGet))
         .withMessage("throttle key must have a rate: throttleKey=provide");
@@ -149,7 +149,7 @@ final class FairExecutorImpossibleTest {
     assertThat(executor.queued()).isZero();
     // Removing the rate lets a queued task pass.
     CompletableFuture<Integer> queued = executor.submit(ONE, ran::incrementAndGet);
-    executor.removeRate("provider");
+    executor.removeLimit("provider");
     assertThat(queued).isCompletedWithValue(1);
     assertThatIllegalArgumentException()
         .isThrownBy(() -> executor.submit(ONE, ran::incrementAndGet));

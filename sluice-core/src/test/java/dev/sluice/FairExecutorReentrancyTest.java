@@ -21,12 +21,12 @@ import org.junit.jupiter.params.provider.ValueSource;
 @Timeout(60)
 final class FairExecutorReentrancyTest {
   private static final int MANY = 100_000;
-  private static final Placement CALL = Placement.of("tenant").withThrottles("provider");
+  private static final Placement CALL = Placement.of("tenant").withThrottleKeys("provider");
 
   private final AtomicInteger ran = new AtomicInteger();
 
   private static FairExecutor inline(int parallelism) {
-    return FairExecutor.builder().on(Runnable::run, parallelism).maxQueued(MANY).build();
+    return FairExecutor.builder().executor(Runnable::run, parallelism).maxQueued(MANY).build();
   }
 
   @ParameterizedTest
@@ -74,7 +74,7 @@ final class FairExecutorReentrancyTest {
       executor.execute(CALL, ran::incrementAndGet);
     }
     assertThat(ran).hasValue(0);
-    executor.removeRate("provider");
+    executor.removeLimit("provider");
     assertThat(ran).hasValue(MANY);
   }
 
@@ -84,13 +84,13 @@ final class FairExecutorReentrancyTest {
         task -> {
           throw new RejectedExecutionException("full");
         };
-    FairExecutor executor = FairExecutor.builder().on(refusing, 2).maxQueued(10_000).build();
+    FairExecutor executor = FairExecutor.builder().executor(refusing, 2).maxQueued(10_000).build();
     executor.setRate("provider", 0, 0);
     List<CompletableFuture<Integer>> futures = new ArrayList<>();
     for (int i = 0; i < 10_000; i++) {
       futures.add(executor.submit(CALL, ran::incrementAndGet));
     }
-    executor.removeRate("provider");
+    executor.removeLimit("provider");
     assertThat(futures).allMatch(CompletableFuture::isCompletedExceptionally);
     assertThat(futures.get(0))
         .failsWithin(Duration.ZERO)
@@ -115,7 +115,7 @@ final class FairExecutorReentrancyTest {
           }
           task.run();
         };
-    FairExecutor executor = FairExecutor.builder().on(once, 1).build();
+    FairExecutor executor = FairExecutor.builder().executor(once, 1).build();
     Throwable reported = reportedWhile(() -> executor.execute(ran::incrementAndGet));
     assertThat(reported).isInstanceOf(RejectedExecutionException.class);
     executor.execute(ran::incrementAndGet);
@@ -130,7 +130,7 @@ final class FairExecutorReentrancyTest {
           task.run();
           throw new RejectedExecutionException("after all");
         };
-    FairExecutor executor = FairExecutor.builder().on(odd, 1).build();
+    FairExecutor executor = FairExecutor.builder().executor(odd, 1).build();
     CompletableFuture<Integer> first = executor.submit("tenant", ran::incrementAndGet);
     CompletableFuture<Integer> second = executor.submit("tenant", ran::incrementAndGet);
     assertThat(first).isCompletedWithValue(1);
@@ -248,7 +248,7 @@ final class FairExecutorReentrancyTest {
           probe.run();
           held.execute(task);
         };
-    FairExecutor executor = FairExecutor.builder().on(delegate, 1).build();
+    FairExecutor executor = FairExecutor.builder().executor(delegate, 1).build();
     known.set(executor);
     List<CompletableFuture<Void>> callbacks = new ArrayList<>();
     callbacks.add(executor.submit("tenant", probe).thenRun(probe));
@@ -267,7 +267,7 @@ final class FairExecutorReentrancyTest {
   @Test
   void cancel_fromACallback_works() {
     HeldTasks held = new HeldTasks();
-    FairExecutor executor = FairExecutor.builder().on(held, 1).build();
+    FairExecutor executor = FairExecutor.builder().executor(held, 1).build();
     CompletableFuture<Integer> first = executor.submit("tenant", ran::incrementAndGet);
     CompletableFuture<Integer> second = executor.submit("tenant", ran::incrementAndGet);
     CompletableFuture<Boolean> callback = first.thenApply(ignored -> second.cancel(false));

@@ -22,7 +22,7 @@ import org.junit.jupiter.api.Timeout;
 @Timeout(60)
 final class FairExecutorShutdownTest {
   private static final Duration LONG = Duration.ofSeconds(30);
-  private static final Placement CALL = Placement.of("tenant").withThrottles("provider");
+  private static final Placement CALL = Placement.of("tenant").withThrottleKeys("provider");
 
   private final ManualClock clock = ManualClock.create();
   private final AtomicInteger ran = new AtomicInteger();
@@ -73,7 +73,7 @@ final class FairExecutorShutdownTest {
   void shutdownNow_dropsWhatWaits() throws InterruptedException {
     HeldTasks held = new HeldTasks();
     FairExecutor executor =
-        FairExecutor.builder().on(held, 1).clock(clock).rate("provider", 1, 1).build();
+        FairExecutor.builder().executor(held, 1).clock(clock).rate("provider", 1, 1).build();
     CompletableFuture<Integer> running = executor.submit(CALL, ran::incrementAndGet);
     CompletableFuture<Integer> queued = executor.submit(CALL, ran::incrementAndGet);
     Runnable plain = ran::incrementAndGet;
@@ -147,7 +147,7 @@ final class FairExecutorShutdownTest {
     assertThat(executor.awaitTermination(Duration.ZERO)).isTrue();
     assertRefuses(executor);
     executor.setRate("provider", 1, 1);
-    assertThat(executor.throttles()).hasSize(1);
+    assertThat(executor.limitStats()).hasSize(1);
   }
 
   @Test
@@ -182,7 +182,7 @@ final class FairExecutorShutdownTest {
         FairExecutor.builder().threads(1).rate("provider", 100, 1).build()) {
       executor.setRate("provider", 0, 0);
       CompletableFuture<Thread> future = executor.submit(CALL, Thread::currentThread);
-      Thread starter = DaemonThreads.of(() -> executor.removeRate("provider"), "starter");
+      Thread starter = DaemonThreads.of(() -> executor.removeLimit("provider"), "starter");
       starter.start();
       Thread thread = future.join();
       assertThat(thread.getName()).isEqualTo("sluice-executor-1");
@@ -232,7 +232,7 @@ final class FairExecutorShutdownTest {
   void close_interruptedWhileATaskRuns_waitsForIt() throws InterruptedException {
     CountDownLatch release = new CountDownLatch(1);
     CountDownLatch begun = new CountDownLatch(1);
-    FairExecutor executor = FairExecutor.builder().on(t -> new Thread(t).start(), 1).build();
+    FairExecutor executor = FairExecutor.builder().executor(t -> new Thread(t).start(), 1).build();
     CompletableFuture<Void> running =
         executor.submit(
             "tenant",

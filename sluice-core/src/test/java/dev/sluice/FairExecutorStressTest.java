@@ -35,7 +35,7 @@ final class FairExecutorStressTest {
   @Test
   void cancelStorm_foreignThreads_eachTaskRanOnceOrWasCancelled() {
     ExecutorService pool = Executors.newFixedThreadPool(2);
-    try (FairExecutor executor = stormProof(FairExecutor.builder().on(pool, 3))) {
+    try (FairExecutor executor = stormProof(FairExecutor.builder().executor(pool, 3))) {
       cancelStorm(executor);
     } finally {
       pool.shutdown();
@@ -61,7 +61,7 @@ final class FairExecutorStressTest {
           List<CompletableFuture<Integer>> mine = new ArrayList<>();
           for (int i = 0; i < TASKS; i++) {
             Placement placement =
-                Placement.of("tenant-" + random.nextInt(50)).withThrottles("provider");
+                Placement.of("tenant-" + random.nextInt(50)).withThrottleKeys("provider");
             mine.add(executor.submit(placement, ran::incrementAndGet));
             if (random.nextBoolean()
                 && mine.get(mine.size() - 1 - random.nextInt(Math.min(9, mine.size())))
@@ -77,7 +77,7 @@ final class FairExecutorStressTest {
     // cancel() says true again for one that was cancelled before
     assertThat(dropped).isPositive().isLessThanOrEqualTo(cancelled.get());
     assertThat(executor.queued()).isZero();
-    assertThat(executor.throttles().get(0).level()).isEqualTo(4.0 * TASKS - ran.get());
+    assertThat(executor.limitStats().get(0).level()).isEqualTo(4.0 * TASKS - ran.get());
   }
 
   /** What the task returned; null if it was cancelled. */
@@ -131,12 +131,12 @@ final class FairExecutorStressTest {
   }
 
   @Test
-  void setConcurrencyLimit_ownThreads_isNeverExceeded() {
+  void setMaxInFlightPerKey_ownThreads_isNeverExceeded() {
     AtomicInteger inside = new AtomicInteger();
     AtomicInteger most = new AtomicInteger();
     AtomicInteger ran = new AtomicInteger();
     try (FairExecutor executor = FairExecutor.builder().threads(6).maxQueued(TASKS).build()) {
-      executor.setConcurrencyLimit("limited", 2);
+      executor.setMaxInFlight("limited", 2);
       for (int i = 0; i < TASKS / 2; i++) {
         executor.execute(
             Placement.of("limited"),
@@ -159,8 +159,8 @@ final class FairExecutorStressTest {
     ManualClock clock = ManualClock.create();
     FairExecutor executor =
         FairExecutor.builder().threads(2).clock(clock).rate("provider", 1_000_000, 1).build();
-    executor.setConcurrencyLimit("tenant", 1);
-    Placement call = Placement.of("tenant").withThrottles("provider");
+    executor.setMaxInFlight("tenant", 1);
+    Placement call = Placement.of("tenant").withThrottleKeys("provider");
     for (int i = 0; i < TASKS; i++) {
       // The second has no slot, and so no alarm, before the first ends on its worker.
       CompletableFuture<Integer> first = executor.submit(call, () -> 1);
@@ -204,7 +204,8 @@ final class FairExecutorStressTest {
             String tenant = "tenant-" + Thread.currentThread().getId();
             for (int i = 0; i < 300; i++) {
               executor.execute(
-                  Placement.of(tenant).withThrottles("provider"), () -> log.add(clock.nanoTime()));
+                  Placement.of(tenant).withThrottleKeys("provider"),
+                  () -> log.add(clock.nanoTime()));
             }
             return 0;
           });
@@ -227,13 +228,14 @@ final class FairExecutorStressTest {
             for (int i = 0; i < TASKS / 2; i++) {
               String throttle = "throttle-" + random.nextInt(5);
               String tenant = "tenant-" + random.nextInt(20);
-              executor.execute(Placement.of(tenant).withThrottles(throttle), ran::incrementAndGet);
+              executor.execute(
+                  Placement.of(tenant).withThrottleKeys(throttle), ran::incrementAndGet);
               switch (random.nextInt(10)) {
                 case 0 ->
                     executor.setRate(throttle, random.nextInt(100_000), 1 + random.nextInt(8));
-                case 1 -> executor.removeRate(throttle);
+                case 1 -> executor.removeLimit(throttle);
                 case 2 -> executor.setWeight(tenant, 1 + random.nextInt(5));
-                case 3 -> executor.setConcurrencyLimit(tenant, 1 + random.nextInt(3));
+                case 3 -> executor.setMaxInFlight(tenant, 1 + random.nextInt(3));
                 default -> Thread.onSpinWait();
               }
             }

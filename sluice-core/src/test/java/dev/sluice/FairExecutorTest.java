@@ -19,7 +19,7 @@ import org.junit.jupiter.api.Timeout;
 @Timeout(60)
 final class FairExecutorTest {
   private static final long MS = 1_000_000;
-  private static final Placement CALL = Placement.of("tenant").withThrottles("provider");
+  private static final Placement CALL = Placement.of("tenant").withThrottleKeys("provider");
 
   private final ManualClock clock = ManualClock.create();
   private final HeldTasks held = new HeldTasks();
@@ -27,12 +27,12 @@ final class FairExecutorTest {
   private final List<Long> instants = new ArrayList<>();
 
   private FairExecutor.Builder oneWorker() {
-    return FairExecutor.builder().on(held, 1).clock(clock);
+    return FairExecutor.builder().executor(held, 1).clock(clock);
   }
 
   /** Runs tasks at once, on the thread that brings them about. */
   private FairExecutor.Builder inline() {
-    return FairExecutor.builder().on(Runnable::run, 1).clock(clock);
+    return FairExecutor.builder().executor(Runnable::run, 1).clock(clock);
   }
 
   private void submit(FairExecutor executor, String tenant, int tasks) {
@@ -46,7 +46,7 @@ final class FairExecutorTest {
   }
 
   private double level(FairExecutor executor) {
-    return executor.throttles().get(0).level();
+    return executor.limitStats().get(0).level();
   }
 
   @Test
@@ -117,7 +117,7 @@ final class FairExecutorTest {
   void execute_manyThrottles_keepsOneAlarmAtTheFirstInstant() {
     FairExecutor executor = inline().build();
     for (int i = 1; i <= 10; i++) {
-      Placement slow = Placement.of("tenant-" + i).withThrottles("throttle-" + i);
+      Placement slow = Placement.of("tenant-" + i).withThrottleKeys("throttle-" + i);
       executor.setRate("throttle-" + i, 1.0 / i, 1);
       executor.execute(slow, this::recordInstant);
       executor.execute(slow, this::recordInstant);
@@ -155,35 +155,35 @@ final class FairExecutorTest {
       executor.execute(CALL, this::recordInstant);
     }
     assertThat(instants).hasSize(1);
-    assertThat(executor.removeRate("provider")).isTrue();
-    assertThat(executor.removeRate("provider")).isFalse();
+    assertThat(executor.removeLimit("provider")).isTrue();
+    assertThat(executor.removeLimit("provider")).isFalse();
     assertThat(instants).hasSize(5);
     assertThat(clock.pendingAlarms()).isZero();
   }
 
   @Test
-  void setConcurrencyLimit_holdsBackOneTenantOnly() {
-    FairExecutor executor = FairExecutor.builder().on(held, 4).build();
-    executor.setConcurrencyLimit("limited", 2);
+  void setMaxInFlight_holdsBackOneTenantOnly() {
+    FairExecutor executor = FairExecutor.builder().executor(held, 4).build();
+    executor.setMaxInFlight("limited", 2);
     submit(executor, "limited", 4);
     assertThat(held.size()).isEqualTo(2);
     submit(executor, "free", 3);
     assertThat(held.size()).isEqualTo(4);
     assertThat(executor.running()).isEqualTo(4);
-    executor.setConcurrencyLimit("limited", 3);
+    executor.setMaxInFlight("limited", 3);
     held.runAll();
     assertThat(order).hasSize(7);
   }
 
   @Test
-  void setConcurrencyLimit_raised_wakesAtOnce() {
-    FairExecutor executor = FairExecutor.builder().on(held, 4).build();
-    executor.setConcurrencyLimit(1);
+  void setMaxInFlight_raised_wakesAtOnce() {
+    FairExecutor executor = FairExecutor.builder().executor(held, 4).build();
+    executor.setMaxInFlightPerKey(1);
     submit(executor, "tenant", 4);
     assertThat(held.size()).isEqualTo(1);
-    executor.setConcurrencyLimit(3);
+    executor.setMaxInFlightPerKey(3);
     assertThat(held.size()).isEqualTo(3);
-    executor.setConcurrencyLimit("tenant", Integer.MAX_VALUE);
+    executor.setMaxInFlight("tenant", Integer.MAX_VALUE);
     assertThat(held.size()).isEqualTo(4);
   }
 
@@ -232,9 +232,9 @@ final class FairExecutorTest {
   @Test
   void cancel_headOfTheLine_letsASmallerOneGo() {
     FairExecutor executor = inline().rate("provider", 1, 10).build();
-    executor.execute(Placement.of("tenant").withThrottle("provider", 9), this::recordInstant);
+    executor.execute(Placement.of("tenant").withThrottleKey("provider", 9), this::recordInstant);
     CompletableFuture<Void> large =
-        executor.submit(Placement.of("tenant").withThrottle("provider", 5), this::recordInstant);
+        executor.submit(Placement.of("tenant").withThrottleKey("provider", 5), this::recordInstant);
     CompletableFuture<Void> small = executor.submit(CALL, this::recordInstant);
     assertThat(small).isNotDone();
     large.cancel(false);
@@ -301,7 +301,7 @@ final class FairExecutorTest {
 
   @Test
   void execute_boundOfOneTenant_refusesThatTenantOnly() {
-    FairExecutor executor = oneWorker().maxQueuedPerTenant(2).build();
+    FairExecutor executor = oneWorker().maxQueuedPerKey(2).build();
     submit(executor, "noisy", 3);
     assertThatThrownBy(() -> submit(executor, "noisy", 1))
         .isInstanceOf(RejectedExecutionException.class)
@@ -320,7 +320,8 @@ final class FairExecutorTest {
     executor.execute(() -> order.add("first"));
     executor.execute(() -> order.add("second"));
     executor.executorFor(Placement.of("other")).execute(() -> order.add("other"));
-    assertThat(executor.stats(FairExecutor.DEFAULT_TENANT).orElseThrow().pending()).isEqualTo(1);
+    assertThat(executor.stats(FairExecutor.DEFAULT_FAIRNESS_KEY).orElseThrow().pending())
+        .isEqualTo(1);
     assertThat(executor.stats("other").orElseThrow().pending()).isEqualTo(1);
     assertThat(executor.queued()).isEqualTo(2);
     assertThat(executor.running()).isEqualTo(1);
@@ -348,10 +349,10 @@ final class FairExecutorTest {
         .isThrownBy(() -> builder.threads(0))
         .withMessage("threads must be positive: threads=0");
     assertThatIllegalArgumentException()
-        .isThrownBy(() -> builder.on(held, 0))
+        .isThrownBy(() -> builder.executor(held, 0))
         .withMessage("parallelism must be positive: parallelism=0");
     assertThatIllegalArgumentException().isThrownBy(() -> builder.maxQueued(0));
-    assertThatIllegalArgumentException().isThrownBy(() -> builder.maxQueuedPerTenant(0));
+    assertThatIllegalArgumentException().isThrownBy(() -> builder.maxQueuedPerKey(0));
     assertThatIllegalArgumentException().isThrownBy(() -> builder.maxCost(0));
     assertThatIllegalArgumentException().isThrownBy(() -> builder.rate("", 1, 1));
     assertThatIllegalArgumentException().isThrownBy(() -> builder.rate("key", -1, 1));

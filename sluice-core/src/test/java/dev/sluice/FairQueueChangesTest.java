@@ -20,42 +20,42 @@ class FairQueueChangesTest {
   private final Placement a = Placement.of("a");
 
   @Test
-  void putBack_inAnyOrder_isWhereItWas() {
+  void requeue_inAnyOrder_isWhereItWas() {
     enqueue(queue, 5, a);
     List<ScheduledItem<String>> served = serve(scheduler, 3, 0);
     for (int i : new int[] {1, 2, 0}) {
-      assertThat(queue.putBack(served.get(i), a).isQueued()).isTrue();
+      assertThat(queue.requeue(served.get(i), a).isQueued()).isTrue();
     }
     assertThat(serveAll(scheduler, 0)).containsExactly("a0", "a1", "a2", "a3", "a4");
   }
 
   @Test
-  void putBack_goesBeforeTheOneThatIsParked_andTakesItsTokensAgain() {
+  void requeue_goesBeforeTheOneThatIsParked_andTakesItsTokensAgain() {
     scheduler.setRate("x", 1, 1, 0);
-    Placement throttled = a.withThrottles("x");
+    Placement throttled = a.withThrottleKeys("x");
     enqueue(queue, 2, throttled);
     List<ScheduledItem<String>> served = serve(scheduler, 2, 0);
     assertThat(items(served)).containsExactly("a0");
-    queue.putBack(served.get(0), throttled);
+    queue.requeue(served.get(0), throttled);
     assertThat(serveAll(scheduler, SECOND - 1)).isEmpty();
     assertThat(serveAll(scheduler, SECOND)).containsExactly("a0");
     assertThat(serveAll(scheduler, 2 * SECOND)).containsExactly("a1");
   }
 
   @Test
-  void putBack_freesItsSlot() {
-    queue.setConcurrencyLimit(1);
+  void requeue_freesItsSlot() {
+    queue.setMaxInFlightPerKey(1);
     enqueue(queue, 2, a);
     List<ScheduledItem<String>> served = serve(scheduler, 2, 0);
     assertThat(items(served)).containsExactly("a0");
-    queue.putBack(served.get(0), a);
+    queue.requeue(served.get(0), a);
     assertThat(serveAll(scheduler, 0)).containsExactly("a0");
   }
 
   @Test
-  void putBack_ofOneThatWaits_isRefused() {
+  void requeue_ofOneThatWaits_isRefused() {
     ScheduledItem<String> waiting = queue.enqueue("a0", a);
-    assertThatIllegalStateException().isThrownBy(() -> queue.putBack(waiting, a));
+    assertThatIllegalStateException().isThrownBy(() -> queue.requeue(waiting, a));
     assertThat(serveAll(scheduler, 0)).containsExactly("a0");
   }
 
@@ -65,7 +65,7 @@ class FairQueueChangesTest {
     FairQueue<String> strict = scheduler.queue("strict");
     strict.setStrictOrder(true);
     for (FairQueue<String> each : List.of(queue, strict)) {
-      each.enqueue(each.name() + " throttled", a.withThrottles("x"));
+      each.enqueue(each.name() + " throttled", a.withThrottleKeys("x"));
       each.enqueue(each.name() + " behind", a);
     }
     scheduler.setLevel("x", 0, 0);
@@ -81,7 +81,7 @@ class FairQueueChangesTest {
         .isThrownBy(() -> scheduler.removeQueue("q"))
         .withMessage("queue must be empty: queue=q");
     queue.setCredit(0);
-    queue.setMinimumShare(0, 1, 1, 0);
+    queue.setMinimumRate(0, 1, 1, 0);
     assertThat(waiting.remove()).isTrue();
     assertThat(scheduler.removeQueue("q")).isTrue();
     assertThat(scheduler.removeQueue("q")).isFalse();
@@ -93,7 +93,7 @@ class FairQueueChangesTest {
   @Test
   void setLevel_isRoundedDown_clamped_andWakesWhoeverWaits() {
     scheduler.setRate("x", 3, 10, 0);
-    enqueue(queue, 20, a.withThrottles("x"));
+    enqueue(queue, 20, a.withThrottleKeys("x"));
     scheduler.setLevel("x", 2.5, 0);
     assertThat(serveAll(scheduler, 0)).hasSize(2);
     assertThat(scheduler.next(0)).isInstanceOf(Next.Wait.class);
@@ -109,7 +109,7 @@ class FairQueueChangesTest {
     for (double tokens : new double[] {0, 0.1, 1, 2.9999999999, 1e-12}) {
       scheduler.setRate("x", 7, 3, 0);
       scheduler.setLevel("x", tokens, 0);
-      assertThat(scheduler.throttle("x", 0).orElseThrow().level()).isLessThanOrEqualTo(tokens);
+      assertThat(scheduler.limitStats("x", 0).orElseThrow().level()).isLessThanOrEqualTo(tokens);
     }
   }
 

@@ -41,13 +41,13 @@ class FairSchedulerTest {
   void aQuietTenant_goesWithinTwoItems_whereEverybodyWaits() {
     scheduler.setRate("x", 1, 1, 0);
     for (int i = 0; i < 100; i++) {
-      enqueue(queue, 100, Placement.of("busy" + i).withWeight(5).withThrottles("x"));
+      enqueue(queue, 100, Placement.of("busy" + i).withWeight(5).withThrottleKeys("x"));
     }
     long now = 0;
     for (int i = 0; i < 777; i++, now += SECOND) {
       assertThat(serve(scheduler, 9, now)).hasSize(1);
     }
-    queue.enqueue("hello", Placement.of("quiet").withThrottles("x"));
+    queue.enqueue("hello", Placement.of("quiet").withThrottleKeys("x"));
     assertThat(serveAll(scheduler, now)).hasSize(1);
     assertThat(serveAll(scheduler, now + SECOND)).hasSize(1);
     assertThat(queue.stats("quiet")).isEmpty();
@@ -76,7 +76,7 @@ class FairSchedulerTest {
     int sly = 0;
     for (int i = 0; i < 1_100; i++) {
       ScheduledItem<String> item = serve(scheduler, 1, 0).get(0);
-      if (item.key().equals("sly")) {
+      if (item.fairnessKey().equals("sly")) {
         sly++;
         queue.enqueue("sly", Placement.of("sly"));
       }
@@ -88,14 +88,14 @@ class FairSchedulerTest {
   @ValueSource(strings = {"limit", "cancel", "throttle"})
   void comingBackAtOnce_doesNotHelpByATrickEither(String trick) {
     if (trick.equals("limit")) {
-      queue.setConcurrencyLimit("sly", 1);
+      queue.setMaxInFlight("sly", 1);
     }
     scheduler.setRate(
         "x", trick.equals("throttle") ? 1 : 1e9, trick.equals("throttle") ? 1 : 1e6, 0);
     for (int i = 0; i < 10; i++) {
-      enqueue(queue, 1_000, Placement.of("busy" + i).withThrottles("x"));
+      enqueue(queue, 1_000, Placement.of("busy" + i).withThrottleKeys("x"));
     }
-    Placement sly = Placement.of("sly").withThrottles("x");
+    Placement sly = Placement.of("sly").withThrottleKeys("x");
     queue.enqueue("sly", sly);
     int served = 0;
     for (int i = 0; i < 1_100; i++) {
@@ -104,7 +104,7 @@ class FairSchedulerTest {
       ScheduledItem<String> item = serve(scheduler, 1, i * SECOND).get(0);
       assertThat(extra.isQueued() == extra.remove()).isTrue();
       item.complete();
-      if (item.key().equals("sly")) {
+      if (item.fairnessKey().equals("sly")) {
         served++;
         queue.enqueue("sly", sly);
       }
@@ -115,7 +115,7 @@ class FairSchedulerTest {
   @Test
   void aThrottledItem_hidesNoneOfAnotherSet() {
     scheduler.setRate("slow", 1, 1, 0);
-    Placement slow = Placement.of("a").withThrottles("slow");
+    Placement slow = Placement.of("a").withThrottleKeys("slow");
     enqueue(queue, 3, slow);
     queue.enqueue("free", Placement.of("a"));
     assertThat(serveAll(scheduler, 0)).containsExactly("a0", "free");
@@ -125,7 +125,7 @@ class FairSchedulerTest {
   void inStrictOrder_aThrottledItemHoldsUpWhatIsBehindIt() {
     FairScheduler<String> strict = scheduler(true);
     strict.setRate("slow", 1, 1, 0);
-    enqueue(strict.queue("q"), 2, Placement.of("a").withThrottles("slow"));
+    enqueue(strict.queue("q"), 2, Placement.of("a").withThrottleKeys("slow"));
     strict.queue("q").enqueue("free", Placement.of("a"));
     assertThat(items(serve(strict, 9, 0))).containsExactly("a0");
     assertThat(items(serve(strict, 9, SECOND))).containsExactly("a1", "free");
@@ -135,21 +135,21 @@ class FairSchedulerTest {
   void amongReadySubQueues_theOldestHeadGoesFirst() {
     scheduler.setRate("x", 100, 10, 0);
     scheduler.setRate("y", 100, 10, 0);
-    queue.enqueue("1", Placement.of("a").withThrottles("x"));
-    queue.enqueue("2", Placement.of("a").withThrottles("y"));
+    queue.enqueue("1", Placement.of("a").withThrottleKeys("x"));
+    queue.enqueue("2", Placement.of("a").withThrottleKeys("y"));
     queue.enqueue("3", Placement.of("a"));
-    queue.enqueue("4", Placement.of("a").withThrottles("x"));
+    queue.enqueue("4", Placement.of("a").withThrottleKeys("x"));
     assertThat(serveAll(scheduler, 0)).containsExactly("1", "2", "3", "4");
   }
 
   @Test
   void smallItems_doNotPassALargeOneAtABucket() {
     scheduler.setRate("tokens", 10, 10, 0);
-    queue.enqueue("first", Placement.of("a").withThrottle("tokens", 10));
-    queue.enqueue("large", Placement.of("a").withThrottle("tokens", 10));
+    queue.enqueue("first", Placement.of("a").withThrottleKey("tokens", 10));
+    queue.enqueue("large", Placement.of("a").withThrottleKey("tokens", 10));
     assertThat(serveAll(scheduler, 0)).containsExactly("first");
     assertThat(scheduler.next(0)).isEqualTo(new Next.Wait<>(SECOND));
-    enqueue(queue, 5, Placement.of("b").withThrottles("tokens"));
+    enqueue(queue, 5, Placement.of("b").withThrottleKeys("tokens"));
     assertThat(serveAll(scheduler, SECOND / 2)).isEmpty();
     assertThat(serveAll(scheduler, SECOND)).containsExactly("large");
     assertThat(serveAll(scheduler, 2 * SECOND)).hasSize(5);
@@ -158,19 +158,19 @@ class FairSchedulerTest {
   @Test
   void anItemThatCanNeverGo_holdsUpOnlyItsOwnSet() {
     scheduler.setRate("tokens", 10, 10, 0);
-    queue.enqueue("never", Placement.of("a").withThrottle("tokens", 11));
-    queue.enqueue("behind", Placement.of("a").withThrottles("tokens"));
-    queue.enqueue("other", Placement.of("b").withThrottles("tokens"));
+    queue.enqueue("never", Placement.of("a").withThrottleKey("tokens", 11));
+    queue.enqueue("behind", Placement.of("a").withThrottleKeys("tokens"));
+    queue.enqueue("other", Placement.of("b").withThrottleKeys("tokens"));
     assertThat(serveAll(scheduler, 0)).containsExactly("other");
     assertThat(scheduler.next(0)).isEqualTo(new Next.Idle<>());
-    assertThat(queue.stats("a").orElseThrow().parked())
+    assertThat(queue.stats("a").orElseThrow().throttled())
         .containsExactly(new FairnessKeyStats.Throttled("tokens", 2, OptionalLong.empty()));
-    assertThat(queue.isHeld("a")).isTrue();
-    assertThat(queue.isHeld("b")).isFalse();
+    assertThat(queue.isThrottled("a")).isTrue();
+    assertThat(queue.isThrottled("b")).isFalse();
     queue.enqueue("free", Placement.of("a").withPriority(1));
-    assertThat(queue.isHeld("a")).isFalse();
+    assertThat(queue.isThrottled("a")).isFalse();
     assertThat(serveAll(scheduler, 0)).containsExactly("free");
-    assertThat(queue.isHeld("a")).isTrue();
+    assertThat(queue.isThrottled("a")).isTrue();
     scheduler.setRate("tokens", 10, 11, 0);
     assertThat(serveAll(scheduler, SECOND)).containsExactly("never");
   }
@@ -178,9 +178,9 @@ class FairSchedulerTest {
   @Test
   void moreTokensThanThereAreNumbers_waitForEver() {
     scheduler.setRate("x", 1, 1, 0);
-    enqueue(queue, 2, Placement.of("a").withThrottles("x"));
+    enqueue(queue, 2, Placement.of("a").withThrottleKeys("x"));
     assertThat(serveAll(scheduler, 0)).hasSize(1);
-    queue.enqueue("huge", Placement.of("b").withThrottle("x", Long.MAX_VALUE));
+    queue.enqueue("huge", Placement.of("b").withThrottleKey("x", Long.MAX_VALUE));
     assertThat(serveAll(scheduler, SECOND)).containsExactly("a1");
     assertThat(scheduler.next(SECOND)).isEqualTo(new Next.Idle<>());
     assertThat(scheduler.waiters("x", 1))
@@ -190,7 +190,7 @@ class FairSchedulerTest {
   @Test
   void rateChanges_takeEffectAtOnce() {
     scheduler.setRate("slow", 1, 1, 0);
-    enqueue(queue, 10, Placement.of("a").withThrottles("slow"));
+    enqueue(queue, 10, Placement.of("a").withThrottleKeys("slow"));
     assertThat(serveAll(scheduler, 0)).hasSize(1);
     assertThat(scheduler.next(0)).isEqualTo(new Next.Wait<>(SECOND));
     scheduler.setRate("slow", 10, 1, 0);
@@ -199,14 +199,14 @@ class FairSchedulerTest {
     assertThat(scheduler.next(0)).isEqualTo(new Next.Wait<>(2 * SECOND));
     scheduler.setRate("slow", 0, 1, 0);
     assertThat(scheduler.next(0)).isEqualTo(new Next.Idle<>());
-    assertThat(scheduler.removeRate("slow")).isTrue();
+    assertThat(scheduler.removeLimit("slow")).isTrue();
     assertThat(serveAll(scheduler, 0)).hasSize(9);
-    assertThat(scheduler.removeRate("slow")).isFalse();
+    assertThat(scheduler.removeLimit("slow")).isFalse();
   }
 
   @Test
   void aKeyWithoutARate_canGetOneWhileItemsWait() {
-    enqueue(queue, 5, Placement.of("a").withThrottles("later"));
+    enqueue(queue, 5, Placement.of("a").withThrottleKeys("later"));
     assertThat(serve(scheduler, 1, 0)).hasSize(1);
     scheduler.setRate("later", 1, 2, 0);
     assertThat(serveAll(scheduler, 0)).hasSize(2);
@@ -217,7 +217,7 @@ class FairSchedulerTest {
   void aQueueWithoutCredit_holdsUpNobodyAtASharedBucket() {
     scheduler.setRate("shared", 1, 1, 0);
     FairQueue<String> other = scheduler.queue("other");
-    Placement shared = Placement.of("a").withThrottles("shared");
+    Placement shared = Placement.of("a").withThrottleKeys("shared");
     enqueue(queue, 3, shared);
     enqueue(other, 3, shared);
     assertThat(serve(scheduler, 9, 0)).hasSize(1);
@@ -227,7 +227,7 @@ class FairSchedulerTest {
             Next.Offer.class,
             offer -> {
               assertThat(offer.queue()).isEqualTo("other");
-              offer.giveBack();
+              offer.decline();
             });
     other.setCredit(0);
     assertThat(scheduler.next(5 * SECOND)).isEqualTo(new Next.Idle<>());
@@ -241,9 +241,9 @@ class FairSchedulerTest {
   void queues_takeTurnsAtASharedBucket() {
     scheduler.setRate("shared", 1, 1, 0);
     FairQueue<String> other = scheduler.queue("other");
-    enqueue(queue, 100, Placement.of("q").withThrottles("shared"));
+    enqueue(queue, 100, Placement.of("q").withThrottleKeys("shared"));
     for (int i = 0; i < 10; i++) {
-      enqueue(other, 100, Placement.of("o" + i).withThrottles("shared"));
+      enqueue(other, 100, Placement.of("o" + i).withThrottleKeys("shared"));
     }
     List<ScheduledItem<String>> served = new ArrayList<>();
     for (int i = 0; i < 100; i++) {
@@ -263,21 +263,21 @@ class FairSchedulerTest {
 
   @Test
   void aMinimumShare_bypassesPriorities() {
-    queue.setMinimumShare(0, 1, 2, 0);
+    queue.setMinimumRate(0, 1, 2, 0);
     enqueue(queue, 100, Placement.of("low"));
     enqueue(queue, 1_000, Placement.of("high").withPriority(1));
     assertThat(perKey(serve(scheduler, 50, 0))).containsEntry("low", 2).containsEntry("high", 48);
     assertThat(perKey(serve(scheduler, 50, 3 * SECOND))).containsEntry("low", 2);
-    queue.removeMinimumShare(0);
+    queue.removeMinimumRate(0);
     assertThat(perKey(serve(scheduler, 50, 9 * SECOND))).doesNotContainKey("low");
   }
 
   @Test
   void aMinimumShare_countsAtABucketToo() {
-    queue.setMinimumShare(0, 5, 1, 0);
+    queue.setMinimumRate(0, 5, 1, 0);
     scheduler.setRate("x", 20, 1, 0);
-    enqueue(queue, 1_000, Placement.of("low").withThrottles("x"));
-    enqueue(queue, 5_000, Placement.of("high").withPriority(1).withThrottles("x"));
+    enqueue(queue, 1_000, Placement.of("low").withThrottleKeys("x"));
+    enqueue(queue, 5_000, Placement.of("high").withPriority(1).withThrottleKeys("x"));
     enqueue(queue, 5_000, Placement.of("free").withPriority(1));
     List<ScheduledItem<String>> served = new ArrayList<>();
     for (int i = 0; i < 2_000; i++) {
@@ -289,20 +289,20 @@ class FairSchedulerTest {
   @Test
   void aPromiseToALowPriority_holdsUpNoHigherOne() {
     scheduler.setRate("x", 1, 1, 0);
-    queue.enqueue("low1", Placement.of("low").withThrottles("x"));
-    queue.enqueue("low2", Placement.of("low").withThrottles("x"));
+    queue.enqueue("low1", Placement.of("low").withThrottleKeys("x"));
+    queue.enqueue("low2", Placement.of("low").withThrottleKeys("x"));
     assertThat(serveAll(scheduler, 0)).containsExactly("low1");
     // At one second the token is promised to low2, but then more urgent work comes.
     enqueue(queue, 3, Placement.of("high").withPriority(1));
-    queue.enqueue("urgent", Placement.of("urgent").withPriority(1).withThrottles("x"));
+    queue.enqueue("urgent", Placement.of("urgent").withPriority(1).withThrottleKeys("x"));
     assertThat(serveAll(scheduler, SECOND)).contains("urgent").doesNotContain("low2");
     assertThat(serveAll(scheduler, 2 * SECOND)).containsExactly("low2");
   }
 
   @Test
   void concurrencyLimits_holdPerKey() {
-    queue.setConcurrencyLimit(2);
-    queue.setConcurrencyLimit("one", 1);
+    queue.setMaxInFlightPerKey(2);
+    queue.setMaxInFlight("one", 1);
     enqueue(queue, 5, Placement.of("a"));
     enqueue(queue, 5, Placement.of("one").withPriority(3));
     List<ScheduledItem<String>> running = serve(scheduler, 99, 0);
@@ -312,17 +312,17 @@ class FairSchedulerTest {
     assertThat(running.get(0).complete()).isTrue();
     assertThat(running.get(0).complete()).isFalse();
     assertThat(serve(scheduler, 99, 0)).hasSize(1);
-    queue.setConcurrencyLimit("one", Integer.MAX_VALUE);
+    queue.setMaxInFlight("one", Integer.MAX_VALUE);
     assertThat(perKey(serve(scheduler, 99, 0))).containsOnlyKeys("one");
   }
 
   @Test
   void aKeyWithoutASlot_holdsUpNobodyAtABucket() {
     scheduler.setRate("x", 1, 1, 0);
-    queue.setConcurrencyLimit("a", 1);
-    enqueue(queue, 2, Placement.of("a").withThrottles("x"));
+    queue.setMaxInFlight("a", 1);
+    enqueue(queue, 2, Placement.of("a").withThrottleKeys("x"));
     ScheduledItem<String> running = serve(scheduler, 9, 0).get(0);
-    enqueue(queue, 2, Placement.of("b").withThrottles("x"));
+    enqueue(queue, 2, Placement.of("b").withThrottleKeys("x"));
     assertThat(serveAll(scheduler, SECOND)).containsExactly("b0");
     assertThat(running.complete()).isTrue();
     assertThat(serveAll(scheduler, 2 * SECOND)).hasSize(1);
@@ -331,10 +331,10 @@ class FairSchedulerTest {
   @Test
   void giveBack_leavesEverythingAsItWas() {
     scheduler.setRate("x", 1, 1, 0);
-    queue.setConcurrencyLimit(1);
+    queue.setMaxInFlightPerKey(1);
     queue.setCredit(5);
-    enqueue(queue, 2, Placement.of("a").withThrottles("x"));
-    enqueue(queue, 2, Placement.of("b").withThrottles("x"));
+    enqueue(queue, 2, Placement.of("a").withThrottleKeys("x"));
+    enqueue(queue, 2, Placement.of("b").withThrottleKeys("x"));
     for (int i = 0; i < 10; i++) {
       Next<String> next = scheduler.next(0);
       assertThat(next)
@@ -342,11 +342,11 @@ class FairSchedulerTest {
               Next.Offer.class,
               offer -> {
                 assertThat(offer.item()).isEqualTo("a0");
-                offer.giveBack();
+                offer.decline();
               });
     }
     assertThat(queue.credit()).isEqualTo(5);
-    assertThat(scheduler.throttle("x", 0).orElseThrow().level()).isEqualTo(1);
+    assertThat(scheduler.limitStats("x", 0).orElseThrow().level()).isEqualTo(1);
     assertThat(queue.stats("a").orElseThrow().inFlight()).isZero();
     assertThat(queue.stats("a").orElseThrow().pending()).isEqualTo(2);
   }
@@ -358,15 +358,15 @@ class FairSchedulerTest {
     assertThatIllegalStateException().isThrownBy(() -> scheduler.next(0));
     assertThatIllegalStateException().isThrownBy(() -> queue.enqueue("b", Placement.of("a")));
     assertThatIllegalStateException().isThrownBy(() -> scheduler.setRate("x", 1, 1, 0));
-    assertThatIllegalStateException().isThrownBy(() -> scheduler.removeRate("x"));
+    assertThatIllegalStateException().isThrownBy(() -> scheduler.removeLimit("x"));
     assertThatIllegalStateException().isThrownBy(() -> queue.setCredit(1));
     assertThatIllegalStateException().isThrownBy(() -> queue.setWeight("a", 1));
-    assertThatIllegalStateException().isThrownBy(() -> queue.setConcurrencyLimit(1));
+    assertThatIllegalStateException().isThrownBy(() -> queue.setMaxInFlightPerKey(1));
     assertThatIllegalStateException().isThrownBy(item::remove);
     assertThatIllegalStateException().isThrownBy(item::complete);
     assertThat(offer.confirm()).isSameAs(item);
     assertThatIllegalStateException().isThrownBy(offer::confirm);
-    assertThatIllegalStateException().isThrownBy(offer::giveBack);
+    assertThatIllegalStateException().isThrownBy(offer::decline);
     assertThat(item.remove()).isFalse();
     assertThat(item.complete()).isFalse();
   }
@@ -376,7 +376,7 @@ class FairSchedulerTest {
     scheduler.setRate("x", 1, 1, 0);
     List<ScheduledItem<String>> all = new ArrayList<>();
     for (int i = 0; i < 4; i++) {
-      all.add(queue.enqueue("a" + i, Placement.of("a").withThrottles("x")));
+      all.add(queue.enqueue("a" + i, Placement.of("a").withThrottleKeys("x")));
     }
     assertThat(all.get(2).remove()).isTrue();
     assertThat(all.get(2).remove()).isFalse();
@@ -401,7 +401,7 @@ class FairSchedulerTest {
 
   @Test
   void costs_areWhatWeightsShareOut() {
-    FairScheduler<String> costly = FairScheduler.<String>builder().unit(10).build();
+    FairScheduler<String> costly = FairScheduler.<String>builder().maxCost(10).build();
     enqueue(costly.queue("q"), 1_000, Placement.of("large").withCost(10));
     enqueue(costly.queue("q"), 1_000, Placement.of("small").withCost(2));
     Map<String, Integer> counts = perKey(serve(costly, 600, 0));
@@ -411,7 +411,7 @@ class FairSchedulerTest {
   @Test
   void readingsThatGoBack_countAsTheLatest() {
     scheduler.setRate("x", 1, 1, 0);
-    enqueue(queue, 3, Placement.of("a").withThrottles("x"));
+    enqueue(queue, 3, Placement.of("a").withThrottleKeys("x"));
     assertThat(serveAll(scheduler, 10 * SECOND)).hasSize(1);
     assertThat(scheduler.next(0)).isEqualTo(new Next.Wait<>(11 * SECOND));
   }
@@ -420,7 +420,7 @@ class FairSchedulerTest {
   void readingsThatWrap_areOrdinary() {
     long start = Long.MAX_VALUE - SECOND / 2;
     scheduler.setRate("x", 1, 1, start);
-    enqueue(queue, 2, Placement.of("a").withThrottles("x"));
+    enqueue(queue, 2, Placement.of("a").withThrottleKeys("x"));
     assertThat(serveAll(scheduler, start)).hasSize(1);
     assertThat(scheduler.next(start)).isEqualTo(new Next.Wait<>(start + SECOND));
     assertThat(serveAll(scheduler, start + SECOND)).hasSize(1);
@@ -429,7 +429,7 @@ class FairSchedulerTest {
   @Test
   void nothingIsKept_ofWhatIsGone() {
     for (int i = 0; i < 1_000; i++) {
-      queue.enqueue("x", Placement.of("key" + i).withThrottles("t" + i, "u" + i % 10));
+      queue.enqueue("x", Placement.of("key" + i).withThrottleKeys("t" + i, "u" + i % 10));
     }
     assertThat(serveAll(scheduler, 0)).hasSize(1_000);
     assertThat(scheduler.next(0)).isEqualTo(new Next.Idle<>());
@@ -452,7 +452,7 @@ class FairSchedulerTest {
         .isThrownBy(() -> Placement.of("a").withPriority(32))
         .withMessage("priority must be from 0 to 31: priority=32");
     assertThatIllegalArgumentException()
-        .isThrownBy(() -> Placement.of("a").withThrottle("x", 0))
+        .isThrownBy(() -> Placement.of("a").withThrottleKey("x", 0))
         .withMessage("tokens of x must be positive: tokens of x=0");
     assertThatIllegalArgumentException()
         .isThrownBy(() -> scheduler.setRate("x", Double.NaN, 1, 0))
@@ -461,11 +461,11 @@ class FairSchedulerTest {
     assertThatIllegalArgumentException().isThrownBy(() -> scheduler.setRate("x", 1e-30, 1, 0));
     assertThatIllegalArgumentException().isThrownBy(() -> scheduler.queue(""));
     assertThatIllegalArgumentException().isThrownBy(() -> queue.setCredit(-1));
-    assertThatIllegalArgumentException().isThrownBy(() -> queue.setConcurrencyLimit(0));
-    assertThatIllegalArgumentException().isThrownBy(() -> FairScheduler.builder().unit(0));
+    assertThatIllegalArgumentException().isThrownBy(() -> queue.setMaxInFlightPerKey(0));
+    assertThatIllegalArgumentException().isThrownBy(() -> FairScheduler.builder().maxCost(0));
     assertThatNullPointerException().isThrownBy(() -> Placement.of(nothing()));
     assertThat(scheduler.next(0)).isEqualTo(new Next.Idle<>());
-    assertThat(scheduler.throttles(0)).isEmpty();
+    assertThat(scheduler.limitStats(0)).isEmpty();
     assertThat(scheduler.isAtRest()).isTrue();
   }
 

@@ -45,7 +45,7 @@ class FairnessPropertyTest {
           List<Integer> weights = generator.list(2, 5, each -> each.intBetween(1, 9));
           List<Integer> costs = generator.list(1, 7, each -> each.intBetween(1, UNIT));
           List<Noise> noise = noise(generator);
-          FairScheduler<String> scheduler = FairScheduler.<String>builder().unit(UNIT).build();
+          FairScheduler<String> scheduler = FairScheduler.<String>builder().maxCost(UNIT).build();
           scheduler.setRate("t1", 10, 1, 0);
           scheduler.setRate("t2", 3, 2, 0);
           FairQueue<String> queue = scheduler.queue("q");
@@ -61,8 +61,8 @@ class FairnessPropertyTest {
             add(queue, noise, step);
             Next.Offer<String> offer = (Next.Offer<String>) scheduler.next(step * SECOND / 100);
             ScheduledItem<String> item = offer.confirm();
-            if (item.key().startsWith("k")) {
-              int key = item.key().charAt(1) - '0';
+            if (item.fairnessKey().startsWith("k")) {
+              int key = item.fairnessKey().charAt(1) - '0';
               sums[key] += (double) item.cost / weights.get(key);
               served.add(sums.clone());
             }
@@ -80,7 +80,7 @@ class FairnessPropertyTest {
         Placement placement =
             Placement.of("noise" + each.key).withWeight(each.weight).withCost(each.cost);
         queue.enqueue(
-            "", each.throttle == 0 ? placement : placement.withThrottles("t" + each.throttle));
+            "", each.throttle == 0 ? placement : placement.withThrottleKeys("t" + each.throttle));
       }
     }
   }
@@ -115,7 +115,7 @@ class FairnessPropertyTest {
           List<Noise> noise = noise(generator);
           List<Integer> stepMillis = generator.list(1, 20, each -> each.intBetween(0, 700));
           FairScheduler<Map<String, Long>> scheduler =
-              FairScheduler.<Map<String, Long>>builder().unit(UNIT).build();
+              FairScheduler.<Map<String, Long>>builder().maxCost(UNIT).build();
           for (int i = 0; i < halvesPerSecond.size(); i++) {
             scheduler.setRate("t" + i, halvesPerSecond.get(i) / 2.0, (double) burst, 0);
           }
@@ -154,7 +154,7 @@ class FairnessPropertyTest {
     }
     Placement placement = Placement.of("k" + each.key).withWeight(each.weight);
     for (Map.Entry<String, Long> need : tokens.entrySet()) {
-      placement = placement.withThrottle(need.getKey(), need.getValue());
+      placement = placement.withThrottleKey(need.getKey(), need.getValue());
     }
     scheduler.queue("q" + each.at % 2).enqueue(tokens, placement);
   }
@@ -180,14 +180,14 @@ class FairnessPropertyTest {
     scheduler.setRate("a", 1, 1, 0);
     scheduler.setRate("b", 1, 1, 0);
     // Empties b half a second later than a, so that the tokens never come together.
-    queue.enqueue("first", Placement.of("first").withThrottles("a"));
+    queue.enqueue("first", Placement.of("first").withThrottleKeys("a"));
     assertThat(confirmAll(scheduler, 0)).containsExactly("first");
-    queue.enqueue("second", Placement.of("second").withThrottles("b"));
+    queue.enqueue("second", Placement.of("second").withThrottleKeys("b"));
     assertThat(confirmAll(scheduler, SECOND / 2)).containsExactly("second");
     for (int i = 0; i < 1_000; i++) {
-      queue.enqueue("a", Placement.of("a" + i % 3).withThrottles("a"));
-      queue.enqueue("b", Placement.of("b" + i % 3).withThrottles("b"));
-      queue.enqueue("both", Placement.of("both").withThrottles("a", "b"));
+      queue.enqueue("a", Placement.of("a" + i % 3).withThrottleKeys("a"));
+      queue.enqueue("b", Placement.of("b" + i % 3).withThrottleKeys("b"));
+      queue.enqueue("both", Placement.of("both").withThrottleKeys("a", "b"));
     }
     List<String> served = new ArrayList<>();
     for (long now = SECOND / 2; now < 200 * SECOND; now += SECOND / 4) {
@@ -205,15 +205,15 @@ class FairnessPropertyTest {
     FairQueue<String> queue = scheduler.queue("q");
     scheduler.setRate("a", 1, 1, 0);
     scheduler.setRate("b", 1, 1, 0);
-    queue.enqueue("first", Placement.of("a").withThrottles("a"));
+    queue.enqueue("first", Placement.of("a").withThrottleKeys("a"));
     assertThat(confirmAll(scheduler, 0)).hasSize(1);
     for (int i = 0; i < 50; i++) {
-      queue.enqueue("a", Placement.of("a").withThrottles("a"));
+      queue.enqueue("a", Placement.of("a").withThrottleKeys("a"));
     }
     for (int i = 0; i < 50; i++) {
-      queue.enqueue("b", Placement.of("b").withThrottles("b"));
+      queue.enqueue("b", Placement.of("b").withThrottleKeys("b"));
     }
-    queue.enqueue("both", Placement.of("both").withThrottles("a", "b"));
+    queue.enqueue("both", Placement.of("both").withThrottleKeys("a", "b"));
     long now = SECOND / 2;
     for (int i = 0; i < 500 && !scheduler.isCollecting(); i++) {
       Next<String> next = scheduler.next(now);
@@ -224,9 +224,9 @@ class FairnessPropertyTest {
       }
     }
     assertThat(scheduler.isCollecting()).isTrue();
-    String parkedAt = queue.stats("both").orElseThrow().parked().get(0).throttleKey();
+    String parkedAt = queue.stats("both").orElseThrow().throttled().get(0).throttleKey();
     String held = parkedAt.equals("a") ? "b" : "a";
-    queue.enqueue("urgent", Placement.of("urgent").withPriority(1).withThrottles(held));
+    queue.enqueue("urgent", Placement.of("urgent").withPriority(1).withThrottleKeys(held));
     for (int i = 0; i < 3; i++) {
       queue.enqueue("free", Placement.of("free").withPriority(1));
     }

@@ -33,8 +33,8 @@ final class LeavingTest {
   @Test
   void callerThatCancels_isCancelledBeforeCallbacksOfOthersRun() throws Exception {
     TokenBucket bucket = bucket(new Limit.Manual(10), 1, CLOCK);
-    CompletableFuture<Void> large = bucket.consume(5);
-    CompletableFuture<Boolean> behind = bucket.consume(1).thenApply(served -> isOver(large));
+    CompletableFuture<Void> large = bucket.acquireAsync(5);
+    CompletableFuture<Boolean> behind = bucket.acquireAsync(1).thenApply(served -> isOver(large));
     CompletableFuture<Void> leaving = Threads.beside(() -> large.cancel(false));
     assertThat(behind.get(30, TimeUnit.SECONDS)).isTrue();
     leaving.join();
@@ -43,8 +43,8 @@ final class LeavingTest {
   @Test
   void callerWhoseTimeIsOver_isToldBeforeCallbacksOfOthersRun() throws Exception {
     TokenBucket bucket = bucket(new Limit.Manual(10), 1, CLOCK);
-    CompletableFuture<Void> large = bucket.consume(5, Duration.ofMillis(50));
-    CompletableFuture<Boolean> behind = bucket.consume(1).thenApply(served -> isOver(large));
+    CompletableFuture<Void> large = bucket.acquireAsync(5, Duration.ofMillis(50));
+    CompletableFuture<Boolean> behind = bucket.acquireAsync(1).thenApply(served -> isOver(large));
     assertThat(behind.get(30, TimeUnit.SECONDS)).isTrue();
   }
 
@@ -65,9 +65,9 @@ final class LeavingTest {
   void callbackOfTheCallerThatLeaves_doesNotHoldUpThoseServedThereby() throws Exception {
     TokenBucket bucket = bucket(new Limit.Manual(10), 1, CLOCK);
     CountDownLatch release = new CountDownLatch(1);
-    CompletableFuture<Void> large = bucket.consume(5);
+    CompletableFuture<Void> large = bucket.acquireAsync(5);
     CompletableFuture<Void> told = large.whenComplete((done, e) -> awaitQuietly(release));
-    CompletableFuture<Void> behind = bucket.consume(1);
+    CompletableFuture<Void> behind = bucket.acquireAsync(1);
     CompletableFuture<Void> leaving = Threads.beside(() -> large.cancel(false));
     behind.get(30, TimeUnit.SECONDS);
     assertThat(told).isNotDone();
@@ -96,12 +96,12 @@ final class LeavingTest {
   void futureThatIsCompletedOtherwise_returnsWhatWasPromised(
       Consumer<CompletableFuture<Void>> way) {
     TokenBucket bucket = bucket(new Limit.Manual(10), 1, ManualClock.create());
-    CompletableFuture<Void> leaving = bucket.consume(5);
-    CompletableFuture<Void> behind = bucket.consume(1);
+    CompletableFuture<Void> leaving = bucket.acquireAsync(5);
+    CompletableFuture<Void> behind = bucket.acquireAsync(1);
     way.accept(leaving);
     assertThat(leaving).isDone();
     assertThat(behind).isCompleted();
-    assertThat(bucket.waiting()).isZero();
+    assertThat(bucket.waiters()).isZero();
     bucket.replenish(7);
     assertThat(bucket.available()).isEqualTo(7);
   }
@@ -121,8 +121,8 @@ final class LeavingTest {
               }
               return nanos.get();
             });
-    CompletableFuture<Void> first = bucket.consume(1);
-    CompletableFuture<Void> second = bucket.consume(1);
+    CompletableFuture<Void> first = bucket.acquireAsync(1);
+    CompletableFuture<Void> second = bucket.acquireAsync(1);
     broken.set(true);
     assertThatThrownBy(() -> bucket.replenish(1, 0)).isInstanceOf(IllegalStateException.class);
     assertThatThrownBy(() -> bucket.decide(1, 200_000_000))

@@ -44,8 +44,8 @@ final class ModelPropertyTest {
             long now = clock.nanoTime();
             switch (step.kind) {
               case CONSUME ->
-                  assertThat(bucket.tryConsume(step.tokens))
-                      .isEqualTo(model.tryConsume(step.tokens, now));
+                  assertThat(bucket.tryAcquire(step.tokens))
+                      .isEqualTo(model.tryAcquire(step.tokens, now));
               case DECIDE -> assertSameDecision(bucket, model, step.tokens, now);
               case REPLENISH -> {
                 bucket.replenish(step.tokens);
@@ -65,7 +65,7 @@ final class ModelPropertyTest {
     BigInteger wait = model.waitNanos(tokens, now);
     assertThat(bucket.peek(tokens)).isEqualTo(bucket.peek(tokens, now));
     Decision decision = bucket.decide(tokens);
-    if (model.tryConsume(tokens, now)) {
+    if (model.tryAcquire(tokens, now)) {
       assertThat(((Decision.Granted) decision).remaining()).isEqualTo(model.available(now));
     } else if (tokens > bucket.limit().capacity()) {
       assertThat(decision).isInstanceOf(Decision.Impossible.class);
@@ -89,7 +89,7 @@ final class ModelPropertyTest {
           List<Grant> grants = new ArrayList<>();
           for (Step step : scaledTo(limit, steps)) {
             clock.advanceNanos(step.advanceNanos);
-            if (step.tokens > 0 && bucket.tryConsume(step.tokens)) {
+            if (step.tokens > 0 && bucket.tryAcquire(step.tokens)) {
               grants.add(new Grant(clock.nanoTime(), step.tokens));
             }
           }
@@ -115,7 +115,7 @@ final class ModelPropertyTest {
                 step.tokens % 3 == 0
                     ? latest
                     : latest - step.tokens % 1_000 * step.advanceNanos / 999;
-            if (step.tokens > 0 && bucket.tryConsume(step.tokens, now)) {
+            if (step.tokens > 0 && bucket.tryAcquire(step.tokens, now)) {
               grants.add(new Grant(now, step.tokens));
             }
           }
@@ -156,7 +156,7 @@ final class ModelPropertyTest {
           TokenBucket bucket = TokenBucket.builder().limit(limit).clock(clock).build();
           for (Step step : scaledTo(limit, steps)) {
             clock.advanceNanos(step.advanceNanos);
-            bucket.tryConsume(step.tokens);
+            bucket.tryAcquire(step.tokens);
             long full = clock.nanoTime() + bucket.timeToFull().orElseThrow().toNanos();
             assertThat(bucket.peek(limit.capacity(), full).isGranted()).isTrue();
             if (full != clock.nanoTime()) {

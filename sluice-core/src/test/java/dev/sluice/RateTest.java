@@ -41,7 +41,7 @@ final class RateTest {
     for (int i = 0; i < polls; i++) {
       now += pollNanos;
       long available = bucket.available(now);
-      if (available > 0 && bucket.tryConsume(available, now)) {
+      if (available > 0 && bucket.tryAcquire(available, now)) {
         granted += available;
       }
     }
@@ -109,7 +109,7 @@ final class RateTest {
     for (int i = 0; i < 100_000; i++) {
       now += 123_456_789_123L;
       long available = bucket.available(now);
-      assertThat(bucket.tryConsume(available, now)).isTrue();
+      assertThat(bucket.tryAcquire(available, now)).isTrue();
       granted += available;
     }
     long legal = accrued(limit, now);

@@ -18,7 +18,7 @@ final class ReadmeExamplesTest {
   void oneLine() {
     String request = "request";
     TokenBucket bucket = TokenBucket.perSecond(100);
-    if (bucket.tryConsume()) {
+    if (bucket.tryAcquire()) {
       serve(request);
     }
     assertThat(served).containsExactly("request");
@@ -28,7 +28,7 @@ final class ReadmeExamplesTest {
   void decisions() {
     Reply reply = new Reply();
     TokenBucket bucket = TokenBucket.perSecond(100);
-    assertThat(bucket.tryConsume(98)).isTrue();
+    assertThat(bucket.tryAcquire(98)).isTrue();
     Decision decision = bucket.decide(5);
     if (decision instanceof Decision.Granted granted) {
       reply.header("X-Remaining", granted.remaining());
@@ -43,10 +43,10 @@ final class ReadmeExamplesTest {
     String batch = "batch";
     Executor executor = Runnable::run;
     TokenBucket bucket = TokenBucket.perSecond(100);
-    CompletableFuture<Void> turn = bucket.consume(10); // turn.cancel(true) leaves the line
+    CompletableFuture<Void> turn = bucket.acquireAsync(10); // turn.cancel(true) leaves the line
     CompletableFuture<Void> sent = turn.thenRunAsync(() -> send(batch), executor);
 
-    boolean inTime = bucket.consumeBlocking(10, Duration.ofSeconds(2));
+    boolean inTime = bucket.acquire(10, Duration.ofSeconds(2));
     sent.join();
     assertThat(inTime).isTrue();
     assertThat(served).containsExactly("batch");
@@ -71,13 +71,13 @@ final class ReadmeExamplesTest {
     Limits throttle = Limits.create();
     throttle.setTemplate("tenant:*", 10, 20); // 10 a second each, in bursts of 20
     throttle.setRate("provider:aws", 0.5, 1);
-    ThrottleDecision decision = throttle.consume(List.of("tenant:acme", "provider:aws"));
+    ThrottleDecision decision = throttle.decide(List.of("tenant:acme", "provider:aws"));
     if (decision instanceof ThrottleDecision.Denied denied) {
       reply.header("Limited-By", denied.bindingKey());
     }
     assertThat(decision.isGranted()).isTrue();
     assertThat(reply.headers).isEmpty();
-    assertThat(throttle.consume(List.of("tenant:acme", "provider:aws")))
+    assertThat(throttle.decide(List.of("tenant:acme", "provider:aws")))
         .isInstanceOfSatisfying(
             ThrottleDecision.Denied.class,
             denied -> assertThat(denied.bindingKey()).isEqualTo("provider:aws"));
@@ -87,8 +87,8 @@ final class ReadmeExamplesTest {
   void noisyAndQuietTenant() {
     List<String> documents = Collections.nCopies(5_000, "document");
     try (FairExecutor executor = FairExecutor.builder().threads(8).rate("provider", 5, 1).build()) {
-      Placement noisy = Placement.of("noisy").withThrottles("provider");
-      Placement quiet = Placement.of("quiet").withThrottles("provider");
+      Placement noisy = Placement.of("noisy").withThrottleKeys("provider");
+      Placement quiet = Placement.of("quiet").withThrottleKeys("provider");
       for (String document : documents) { // thousands of them
         executor.execute(noisy, () -> call(document));
       }
@@ -105,7 +105,7 @@ final class ReadmeExamplesTest {
     scheduler.setRate("provider", 5, 1, System.nanoTime());
     FairQueue<String> queue = scheduler.queue("mail");
     ScheduledItem<String> mail =
-        queue.enqueue("hello", Placement.of("tenant-a").withWeight(3).withThrottles("provider"));
+        queue.enqueue("hello", Placement.of("tenant-a").withWeight(3).withThrottleKeys("provider"));
 
     Next<String> next = scheduler.next(System.nanoTime());
     if (next instanceof Next.Offer<String> offer) {
@@ -122,7 +122,7 @@ final class ReadmeExamplesTest {
   void testing() {
     ManualClock clock = ManualClock.create();
     TokenBucket bucket = TokenBucket.builder().limit(Limit.perSecond(10)).clock(clock).build();
-    CompletableFuture<Void> turn = bucket.consume(15);
+    CompletableFuture<Void> turn = bucket.acquireAsync(15);
     clock.advance(Duration.ofMillis(499)); // not yet
     assertThat(turn).isNotDone();
     clock.advance(Duration.ofMillis(1)); // completes it, on this thread

@@ -101,7 +101,7 @@ final class ReconfigureTest {
     TokenBucket bucket = bucket(Limit.perSecond(10), 0, clock);
     clock.advance(Duration.ofMillis(2_345));
     bucket.reconfigure(new Limit.Strict(10, SECOND));
-    assertThat(bucket.tryConsume(10)).isTrue();
+    assertThat(bucket.tryAcquire(10)).isTrue();
     assertThat(((Decision.Denied) bucket.decide(1)).retryAfter()).isEqualTo(Duration.ofMillis(655));
     clock.advance(Duration.ofMillis(655));
     assertThat(bucket.available()).isEqualTo(10);
@@ -120,11 +120,11 @@ final class ReconfigureTest {
   void waiters_keepTheirPlace_andPayAtTheNewRate() {
     ManualClock clock = ManualClock.create();
     TokenBucket bucket = bucket(Limit.perSecond(10), 0, clock);
-    CompletableFuture<Void> first = bucket.consume(5);
-    CompletableFuture<Void> second = bucket.consume(10);
+    CompletableFuture<Void> first = bucket.acquireAsync(5);
+    CompletableFuture<Void> second = bucket.acquireAsync(10);
     clock.advance(Duration.ofMillis(300));
     bucket.reconfigure(Limit.perSecond(1000));
-    assertThat(bucket.waiting()).isEqualTo(2);
+    assertThat(bucket.waiters()).isEqualTo(2);
     clock.advanceNanos(2_000_000 - 1);
     assertThat(first).isNotDone();
     clock.advanceNanos(1);
@@ -141,7 +141,7 @@ final class ReconfigureTest {
   void waiters_throughDenyAllAndBack() {
     ManualClock clock = ManualClock.create();
     TokenBucket bucket = bucket(Limit.perSecond(10), 0, clock);
-    CompletableFuture<Void> waiter = bucket.consume(1);
+    CompletableFuture<Void> waiter = bucket.acquireAsync(1);
     bucket.reconfigure(new Limit.DenyAll());
     clock.advance(Duration.ofDays(1));
     assertThat(waiter).isNotDone();
@@ -154,7 +154,7 @@ final class ReconfigureTest {
   void waiters_owedMoreThanTheNewLimitCanHold_areNotForgotten() {
     ManualClock clock = ManualClock.create();
     TokenBucket bucket = bucket(Limit.perSecond(10), 0, clock);
-    CompletableFuture<Void> waiter = bucket.consume(1_000_000);
+    CompletableFuture<Void> waiter = bucket.acquireAsync(1_000_000);
     assertThatIllegalStateException()
         .isThrownBy(() -> bucket.reconfigure(new Limit.Balanced(1, 1, Duration.ofDays(36_525))))
         .withMessageContaining("waiting=1");
@@ -167,7 +167,7 @@ final class ReconfigureTest {
   @Test
   void waiters_owedBeyondTheEndOfTime_areNotForgotten() {
     TokenBucket bucket = bucket(Limit.perSecond(10), 0, ManualClock.create());
-    CompletableFuture<Void> waiter = bucket.consume(5);
+    CompletableFuture<Void> waiter = bucket.acquireAsync(5);
     assertThatIllegalStateException()
         .isThrownBy(() -> bucket.reconfigure(new Limit.Strict(1, Duration.ofDays(36_525))));
     bucket.reconfigure(new Limit.Strict(5, Duration.ofDays(36_525)));
@@ -179,8 +179,8 @@ final class ReconfigureTest {
   void waiters_thatAreDueWhenAChangeIsRefused_areServedAllTheSame() {
     AtomicLong time = new AtomicLong();
     TokenBucket bucket = bucket(Limit.perSecond(10), 0, time::get);
-    CompletableFuture<Void> due = bucket.consume(1);
-    CompletableFuture<Void> waiting = bucket.consume(1_000_000);
+    CompletableFuture<Void> due = bucket.acquireAsync(1);
+    CompletableFuture<Void> waiting = bucket.acquireAsync(1_000_000);
     time.set(SECOND.toNanos());
     assertThatIllegalStateException()
         .isThrownBy(() -> bucket.reconfigure(new Limit.Balanced(1, 1, Duration.ofDays(36_525))));
@@ -194,7 +194,7 @@ final class ReconfigureTest {
     AtomicTokenBucket bucket =
         (AtomicTokenBucket) bucket(Limit.perSecond(10), 0, ManualClock.create());
     long wished = Duration.ofSeconds(60).toNanos();
-    assertThat(bucket.tryConsume(10, wished)).isTrue();
+    assertThat(bucket.tryAcquire(10, wished)).isTrue();
     UnitScale faster = UnitScale.of(Limit.perSecond(1_000_000));
     assertThat(bucket.ask(new CellSuccessor.Change(faster, wished))).isTrue();
     assertThat(bucket.seal(false)).isTrue();
@@ -226,12 +226,12 @@ final class ReconfigureTest {
       afterReading.set(
           () -> {
             time.set(SECOND.toNanos());
-            assertThat(bucket.tryConsume(10)).isTrue();
+            assertThat(bucket.tryAcquire(10)).isTrue();
           });
       bucket.reconfigure(Limit.perSecond(10));
-      assertThat(bucket.tryConsume(1)).as("%s", slow).isFalse();
+      assertThat(bucket.tryAcquire(1)).as("%s", slow).isFalse();
       time.addAndGet(Duration.ofMillis(100).toNanos());
-      assertThat(bucket.tryConsume(1)).as("no false debt either").isTrue();
+      assertThat(bucket.tryAcquire(1)).as("no false debt either").isTrue();
     }
   }
 
@@ -244,7 +244,7 @@ final class ReconfigureTest {
           Threads.beside(
               () -> {
                 while (!done.get()) {
-                  bucket.tryConsume(100_000);
+                  bucket.tryAcquire(100_000);
                 }
               });
       bucket.reconfigure(Limit.perSecond(1));
@@ -257,7 +257,7 @@ final class ReconfigureTest {
   @Test
   void aStaleExplicitReading_leavesNoFalseDebt() {
     TokenBucket bucket = bucket(Limit.perSecond(10), 10, ManualClock.create());
-    assertThat(bucket.tryConsume(10, SECOND.toNanos())).isTrue();
+    assertThat(bucket.tryAcquire(10, SECOND.toNanos())).isTrue();
     bucket.reconfigure(Limit.perSecond(1), 0);
     assertThat(((Decision.Denied) bucket.decide(1, SECOND.toNanos())).retryAfter())
         .isEqualTo(SECOND);
@@ -295,7 +295,7 @@ final class ReconfigureTest {
     ManualClock clock = ManualClock.create();
     TokenBucket bucket = bucket(new Limit.Strict(10, SECOND), 0, clock);
     List<CompletableFuture<Void>> waiters =
-        Stream.generate(() -> bucket.consume(6)).limit(4).toList();
+        Stream.generate(() -> bucket.acquireAsync(6)).limit(4).toList();
     for (int i = 0; i < 100; i++) {
       bucket.reconfigure(new Limit.Strict(10, Duration.ofSeconds(2)));
       bucket.reconfigure(new Limit.Strict(10, SECOND));
@@ -312,7 +312,7 @@ final class ReconfigureTest {
   void moreOwedThanTheGridCanHold_isRefused() {
     TokenBucket bucket = bucket(new Limit.Manual(Limit.MAX_CAPACITY), 0, ManualClock.create());
     List<CompletableFuture<Void>> waiters =
-        Stream.generate(() -> bucket.consume((1L << 52) + 1)).limit(700).toList();
+        Stream.generate(() -> bucket.acquireAsync((1L << 52) + 1)).limit(700).toList();
     assertThatIllegalStateException()
         .isThrownBy(() -> bucket.reconfigure(new Limit.Strict(Limit.MAX_CAPACITY, SECOND)));
     assertThat(bucket.available()).isZero();
@@ -322,7 +322,7 @@ final class ReconfigureTest {
   @Test
   void denyAll_grantsNothing_evenToWhoWaitsAndIsFed() {
     TokenBucket bucket = bucket(Limit.perSecond(10), 0, ManualClock.create());
-    CompletableFuture<Void> waiter = bucket.consume(5);
+    CompletableFuture<Void> waiter = bucket.acquireAsync(5);
     bucket.reconfigure(new Limit.DenyAll());
     bucket.replenish(5);
     assertThat(waiter).isNotDone();
@@ -335,7 +335,7 @@ final class ReconfigureTest {
         (AtomicTokenBucket) bucket(Limit.perSecond(10), 6, ManualClock.create());
     // What a writer has done when it stalls before sealing: published its wish, no more.
     bucket.successor = new CellSuccessor.Change(UnitScale.of(Limit.perSecond(20)), 0);
-    assertThat(bucket.tryConsume(1)).as("not sealed yet: the old cell serves").isTrue();
+    assertThat(bucket.tryAcquire(1)).as("not sealed yet: the old cell serves").isTrue();
     bucket.reconfigure(Limit.perSecond(30));
     assertThat(bucket.limit()).isEqualTo(Limit.perSecond(30));
     assertThat(bucket.available()).isEqualTo(5);
@@ -396,7 +396,7 @@ final class ReconfigureTest {
             3,
             () -> {
               long count = 0;
-              while (bucket.tryConsume(3)) {
+              while (bucket.tryAcquire(3)) {
                 count += 3;
                 if (ThreadLocalRandom.current().nextInt(5) == 0) {
                   bucket.replenish(1);
@@ -428,7 +428,7 @@ final class ReconfigureTest {
             () -> {
               long count = 0;
               while (System.nanoTime() - end < 0) {
-                count += bucket.tryConsume() ? 1 : 0;
+                count += bucket.tryAcquire() ? 1 : 0;
               }
               return count;
             });

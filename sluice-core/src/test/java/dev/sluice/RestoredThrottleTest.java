@@ -23,7 +23,7 @@ final class RestoredThrottleTest {
   private final Limits throttle = Limits.create(clock);
 
   private double level(String key) {
-    return throttle.snapshot(key).orElseThrow().level();
+    return throttle.stats(key).orElseThrow().level();
   }
 
   private void seconds(long count) {
@@ -33,11 +33,11 @@ final class RestoredThrottleTest {
   @Test
   void aRestoredRate_startsEmpty_andFillsAtItsRate() {
     throttle.restoreRate("key", 2, 10);
-    assertThat(throttle.tryConsume("key")).isFalse();
+    assertThat(throttle.tryAcquire("key")).isFalse();
     seconds(3);
     assertThat(level("key")).isEqualTo(6);
-    assertThat(throttle.tryConsume("key", 7)).isFalse();
-    assertThat(throttle.tryConsume("key", 6)).isTrue();
+    assertThat(throttle.tryAcquire("key", 7)).isFalse();
+    assertThat(throttle.tryAcquire("key", 6)).isTrue();
     seconds(100);
     assertThat(level("key")).isEqualTo(10);
   }
@@ -48,9 +48,9 @@ final class RestoredThrottleTest {
     throttle.restoreTemplate("tenant:*", 1, 10);
     seconds(after);
     assertThat(level("tenant:a")).isEqualTo(expected);
-    assertThat(throttle.tryConsume("tenant:a", (long) expected + 1)).isFalse();
-    assertThat(expected == 0 || throttle.tryConsume("tenant:a", (long) expected)).isTrue();
-    assertThat(throttle.tryConsume("tenant:a")).isFalse();
+    assertThat(throttle.tryAcquire("tenant:a", (long) expected + 1)).isFalse();
+    assertThat(expected == 0 || throttle.tryAcquire("tenant:a", (long) expected)).isTrue();
+    assertThat(throttle.tryAcquire("tenant:a")).isFalse();
     assertThat(level("tenant:b")).isEqualTo(expected);
   }
 
@@ -59,8 +59,8 @@ final class RestoredThrottleTest {
     throttle.restoreRate("key", 0, 10);
     throttle.restoreTemplate("tenant:*", 0, 10);
     clock.advance(Duration.ofDays(1_000));
-    assertThat(throttle.tryConsume("key")).isFalse();
-    assertThat(throttle.tryConsume("tenant:a")).isFalse();
+    assertThat(throttle.tryAcquire("key")).isFalse();
+    assertThat(throttle.tryAcquire("tenant:a")).isFalse();
     assertThat(throttle.evictIdle()).isZero();
   }
 
@@ -68,7 +68,7 @@ final class RestoredThrottleTest {
   void aKeyThatHasABucket_keepsItsTokens() {
     throttle.setRate("key", 1, 10);
     throttle.setTemplate("tenant:*", 1, 10);
-    assertThat(throttle.tryConsume(List.of("key", "tenant:a"), 4)).isTrue();
+    assertThat(throttle.tryAcquire(List.of("key", "tenant:a"), 4)).isTrue();
     throttle.restoreRate("key", 1, 20);
     throttle.restoreTemplate("tenant:*", 1, 20);
     assertThat(level("key")).isEqualTo(6);
@@ -119,18 +119,18 @@ final class RestoredThrottleTest {
   void evictIdle_leavesKeysThatAreNotFull() {
     throttle.restoreTemplate("tenant:*", 1, 10);
     seconds(9);
-    assertThat(throttle.tryConsume("tenant:a", 10)).isFalse();
+    assertThat(throttle.tryAcquire("tenant:a", 10)).isFalse();
     assertThat(throttle.evictIdle()).isZero();
     seconds(1);
     assertThat(throttle.evictIdle()).isEqualTo(1);
-    assertThat(throttle.tryConsume("tenant:a", 10)).isTrue();
+    assertThat(throttle.tryAcquire("tenant:a", 10)).isTrue();
   }
 
   @Test
   void aKeyEvictedAfterAnUpdate_comesBackFull() {
     throttle.restoreTemplate("tenant:*", 10, 10);
     clock.advance(Duration.ofMillis(500));
-    assertThat(throttle.tryConsume("tenant:a", 6)).isFalse();
+    assertThat(throttle.tryAcquire("tenant:a", 6)).isFalse();
     throttle.setTemplate("tenant:*", 0.001, 5);
     assertThat(level("tenant:a")).isEqualTo(5);
     assertThat(throttle.evictIdle()).isEqualTo(1);
@@ -149,9 +149,9 @@ final class RestoredThrottleTest {
       clock.advanceNanos(random.nextLong(400_000_000));
       String key = "tenant:" + random.nextInt(5);
       long cost = random.nextLong(1, 4);
-      assertThat(throttle.tryConsume(key, cost))
+      assertThat(throttle.tryAcquire(key, cost))
           .as("step %d, %s", step, key)
-          .isEqualTo(kept.tryConsume(key, cost));
+          .isEqualTo(kept.tryAcquire(key, cost));
       throttle.evictIdle();
     }
   }
@@ -172,14 +172,14 @@ final class RestoredThrottleTest {
       Limits extreme = Limits.create(time);
       extreme.restoreRate("key", rate, burst);
       extreme.restoreTemplate("t:*", rate, burst);
-      assertThat(extreme.snapshot("key").orElseThrow().level()).isZero();
-      assertThat(extreme.tryConsume(List.of("key", "t:a"))).isFalse();
+      assertThat(extreme.stats("key").orElseThrow().level()).isZero();
+      assertThat(extreme.tryAcquire(List.of("key", "t:a"))).isFalse();
       long fillNanos = (long) Math.ceil(burst / rate * 1e9);
       time.advanceNanos(fillNanos / 2);
-      assertThat(extreme.snapshot("t:b").orElseThrow().level())
+      assertThat(extreme.stats("t:b").orElseThrow().level())
           .isBetween(0.0, burst / 2 + 2 * rate / 1e9);
       time.advanceNanos(fillNanos / 2 + fillNanos / 1_000 + 2);
-      assertThat(extreme.tryConsume(List.of("key", "t:a", "t:b", "t:c"), (long) burst)).isTrue();
+      assertThat(extreme.tryAcquire(List.of("key", "t:a", "t:b", "t:c"), (long) burst)).isTrue();
     }
   }
 
@@ -188,8 +188,8 @@ final class RestoredThrottleTest {
     throttle.restoreTemplate("tenant:*", 1, 10);
     seconds(5);
     long now = clock.nanoTime();
-    assertThat(throttle.tryConsume("tenant:a", 1, now - Duration.ofDays(400).toNanos())).isFalse();
-    assertThat(throttle.tryConsume("tenant:b", 1, Long.MIN_VALUE)).isFalse();
+    assertThat(throttle.tryAcquire("tenant:a", 1, now - Duration.ofDays(400).toNanos())).isFalse();
+    assertThat(throttle.tryAcquire("tenant:b", 1, Long.MIN_VALUE)).isFalse();
     assertThat(level("tenant:a")).isEqualTo(5);
     assertThat(level("tenant:b")).isEqualTo(5);
   }
@@ -215,7 +215,7 @@ final class RestoredThrottleTest {
               2,
               () -> {
                 long count = 0;
-                while (throttle.tryConsume(key)) {
+                while (throttle.tryAcquire(key)) {
                   count++;
                 }
                 return count;
@@ -241,8 +241,8 @@ final class RestoredThrottleTest {
     for (int round = 0; round < 1_000; round++) {
       String key = "tenant:" + round;
       long granted =
-          sumOver(2, () -> (throttle.tryConsume(key) ? 1 : 0) + (throttle.tryConsume(key) ? 1 : 0));
-      while (throttle.tryConsume(key)) {
+          sumOver(2, () -> (throttle.tryAcquire(key) ? 1 : 0) + (throttle.tryAcquire(key) ? 1 : 0));
+      while (throttle.tryAcquire(key)) {
         granted++;
       }
       assertThat(granted).isLessThanOrEqualTo(5);

@@ -70,7 +70,7 @@ class SchedulerModelPropertyTest {
 
     Run(boolean strict, long maxTokens, int maxThrottles) {
       this.model = new SchedulerModel(strict);
-      FairScheduler.Builder<Item> builder = FairScheduler.<Item>builder().unit(4);
+      FairScheduler.Builder<Item> builder = FairScheduler.<Item>builder().maxCost(4);
       this.scheduler = strict ? builder.strictOrder().build() : builder.build();
       this.maxTokens = maxTokens;
       this.maxThrottles = maxThrottles;
@@ -100,7 +100,7 @@ class SchedulerModelPropertyTest {
         case 15 -> limit(pick(QUEUES, step.a), pick(KEYS, step.b), 1 + step.c % 2);
         case 16 -> complete(step.a);
         case 17 -> scheduler.queue(pick(QUEUES, step.a)).setWeight(pick(KEYS, step.b), 1 + step.c);
-        case 19, 20 -> putBack(step.a, step.kind == 20);
+        case 19, 20 -> requeue(step.a, step.kind == 20);
         case 21 -> share(pick(QUEUES, step.a), step.b % 3, step.c);
         case 18 -> model.advance(step.a * 10_000_000L + step.b);
         default -> credit(pick(QUEUES, step.a), Long.MAX_VALUE);
@@ -122,7 +122,7 @@ class SchedulerModelPropertyTest {
       Item item = new Item(ids++, queue, pick(KEYS, step.a), step.b / 8 % 3, tokens);
       Placement placement = Placement.of(item.key()).withPriority(item.priority());
       for (Map.Entry<String, Long> need : tokens.entrySet()) {
-        placement = placement.withThrottle(need.getKey(), need.getValue());
+        placement = placement.withThrottleKey(need.getKey(), need.getValue());
       }
       placement = placement.withCost(1 + step.c % 4);
       model.add(item);
@@ -146,7 +146,7 @@ class SchedulerModelPropertyTest {
     }
 
     private void unrate(String name) {
-      assertThat(scheduler.removeRate(name)).isEqualTo(model.hasRate(name));
+      assertThat(scheduler.removeLimit(name)).isEqualTo(model.hasRate(name));
       model.removeRate(name);
     }
 
@@ -157,7 +157,7 @@ class SchedulerModelPropertyTest {
 
     private void limit(String queue, String key, int limit) {
       model.setLimit(queue, key, limit);
-      scheduler.queue(queue).setConcurrencyLimit(key, limit);
+      scheduler.queue(queue).setMaxInFlight(key, limit);
     }
 
     /*
@@ -169,10 +169,10 @@ class SchedulerModelPropertyTest {
         return;
       }
       if (rate % 4 == 0) {
-        scheduler.queue(queue).removeMinimumShare(priority);
+        scheduler.queue(queue).removeMinimumRate(priority);
       } else {
         long now = model.nowNanos();
-        scheduler.queue(queue).setMinimumShare(priority, rate % 4, 1 + rate % 2, now);
+        scheduler.queue(queue).setMinimumRate(priority, rate % 4, 1 + rate % 2, now);
       }
     }
 
@@ -186,12 +186,12 @@ class SchedulerModelPropertyTest {
       }
     }
 
-    private void putBack(int index, boolean withTokens) {
+    private void requeue(int index, boolean withTokens) {
       if (!delivered.isEmpty()) {
         ScheduledItem<Item> handle = delivered.remove(index % delivered.size());
         Item item = handle.item();
         if (withTokens) {
-          giveBackTokens(handle);
+          returnTokens(handle);
         }
         if (handle.slots != null) {
           model.complete(item.queue(), item.key());
@@ -199,17 +199,17 @@ class SchedulerModelPropertyTest {
         model.add(item);
         handles.remove(handle);
         Placement placement = Objects.requireNonNull(placements.get(item));
-        handles.add(scheduler.queue(item.queue()).putBack(handle, placement));
+        handles.add(scheduler.queue(item.queue()).requeue(handle, placement));
         assertThat(handle.isQueued()).isFalse();
       }
     }
 
     /** Takes over the new levels; {@link TokenReturnPropertyTest} checks that they are right. */
-    private void giveBackTokens(ScheduledItem<Item> handle) {
-      scheduler.giveBackTokens(handle, model.nowNanos());
+    private void returnTokens(ScheduledItem<Item> handle) {
+      scheduler.returnTokens(handle, model.nowNanos());
       for (String name : handle.item().tokens().keySet()) {
         scheduler
-            .throttle(name, model.nowNanos())
+            .limitStats(name, model.nowNanos())
             .ifPresent(stats -> model.setLevel(name, stats.level()));
       }
     }
@@ -244,9 +244,9 @@ class SchedulerModelPropertyTest {
       if (confirm) {
         assertThat(offer.confirm().isQueued()).isFalse();
         model.deliver(item, model.isLimited(item.queue(), item.key()));
-        delivered.add(offer.scheduled());
+        delivered.add(offer.scheduledItem());
       } else {
-        offer.giveBack();
+        offer.decline();
         levelsAgree();
         Next<Item> again = scheduler.next(model.nowNanos());
         assertThat(again)
@@ -254,7 +254,7 @@ class SchedulerModelPropertyTest {
                 Next.Offer.class,
                 same -> {
                   assertThat(same.item()).isEqualTo(item);
-                  same.giveBack();
+                  same.decline();
                 });
       }
     }
@@ -301,7 +301,7 @@ class SchedulerModelPropertyTest {
     private void levelsAgree() {
       for (String name : THROTTLES) {
         @Nullable Double level =
-            scheduler.throttle(name, model.nowNanos()).map(LimitStats::level).orElse(null);
+            scheduler.limitStats(name, model.nowNanos()).map(LimitStats::level).orElse(null);
         assertThat(level == null).isEqualTo(!model.hasRate(name));
         if (level != null) {
           assertThat(level).isEqualTo(model.level(name));

@@ -29,8 +29,8 @@ class SchedulerSeedTest {
   void ac2_aThrottledKeyIsSkipped_othersGo(boolean strict) {
     FairScheduler<String> both = scheduler(strict);
     both.setRate("slow", 1, 1, 0);
-    both.queue("q").enqueue("t1", Placement.of("throttled").withThrottles("slow"));
-    both.queue("q").enqueue("t2", Placement.of("throttled").withThrottles("slow"));
+    both.queue("q").enqueue("t1", Placement.of("throttled").withThrottleKeys("slow"));
+    both.queue("q").enqueue("t2", Placement.of("throttled").withThrottleKeys("slow"));
     both.queue("q").enqueue("f1", Placement.of("free"));
     both.queue("q").enqueue("f2", Placement.of("free"));
     assertThat(items(serve(both, 9, 0))).containsExactlyInAnyOrder("t1", "f1", "f2");
@@ -43,11 +43,11 @@ class SchedulerSeedTest {
     FairScheduler<String> both = scheduler(strict);
     both.setRate("provider:aws", 1, 5, 0);
     both.setRate("region:us-east-1", 1, 1, 0);
-    Placement placement = Placement.of("a").withThrottles("provider:aws", "region:us-east-1");
+    Placement placement = Placement.of("a").withThrottleKeys("provider:aws", "region:us-east-1");
     enqueue(both.queue("q"), 3, placement);
     assertThat(serve(both, 9, 0)).hasSize(1);
-    assertThat(both.throttle("provider:aws", 0).orElseThrow().level()).isEqualTo(4);
-    assertThat(both.throttle("region:us-east-1", 0).orElseThrow().level()).isZero();
+    assertThat(both.limitStats("provider:aws", 0).orElseThrow().level()).isEqualTo(4);
+    assertThat(both.limitStats("region:us-east-1", 0).orElseThrow().level()).isZero();
   }
 
   @ParameterizedTest
@@ -55,7 +55,7 @@ class SchedulerSeedTest {
   void ac4_refillLetsTheNextOneGo(boolean strict) {
     FairScheduler<String> both = scheduler(strict);
     both.setRate("slow", 10, 1, 0);
-    enqueue(both.queue("q"), 3, Placement.of("a").withThrottles("slow"));
+    enqueue(both.queue("q"), 3, Placement.of("a").withThrottleKeys("slow"));
     assertThat(items(serve(both, 9, 0))).containsExactly("a0");
     assertThat(serve(both, 9, SECOND / 10 - 1)).isEmpty();
     assertThat(items(serve(both, 9, SECOND / 10))).containsExactly("a1");
@@ -66,14 +66,14 @@ class SchedulerSeedTest {
   void ac5_aParkedKeyStaysActive_withItsDeficit(boolean strict) {
     FairScheduler<String> both = scheduler(strict);
     both.setRate("slow", 1, 1, 0);
-    enqueue(both.queue("q"), 3, Placement.of("a").withWeight(3).withThrottles("slow"));
+    enqueue(both.queue("q"), 3, Placement.of("a").withWeight(3).withThrottleKeys("slow"));
     assertThat(serve(both, 9, 0)).hasSize(1);
     FairnessKeyStats stats = both.queue("q").stats("a").orElseThrow();
     assertThat(stats.pending()).isEqualTo(2);
     assertThat(stats.deficit()).isEqualTo(2);
-    assertThat(stats.parked())
+    assertThat(stats.throttled())
         .containsExactly(new FairnessKeyStats.Throttled("slow", 2, OptionalLong.of(SECOND)));
-    assertThat(both.throttle("slow", 0).orElseThrow().waiters()).isEqualTo(1);
+    assertThat(both.limitStats("slow", 0).orElseThrow().waiters()).isEqualTo(1);
   }
 
   @ParameterizedTest
@@ -111,7 +111,7 @@ class SchedulerSeedTest {
     scheduler.setRate("shared", 1_000, 1, 0);
     for (int weight = 1; weight <= 5; weight++) {
       Placement placement = Placement.of("k" + weight).withWeight(weight);
-      enqueue(queue, 10_000, placement.withThrottles("shared"));
+      enqueue(queue, 10_000, placement.withThrottleKeys("shared"));
     }
     List<ScheduledItem<String>> served = new ArrayList<>();
     for (long now = 0; served.size() < 5_000; now += SECOND / 1_000) {
@@ -126,7 +126,7 @@ class SchedulerSeedTest {
     scheduler.setRate("shared", 1_000, burst, 0);
     for (int weight = 1; weight <= 5; weight++) {
       Placement placement = Placement.of("k" + weight).withWeight(weight);
-      enqueue(queue, 10_000, placement.withThrottles("shared"));
+      enqueue(queue, 10_000, placement.withThrottleKeys("shared"));
     }
     List<ScheduledItem<String>> served = new ArrayList<>();
     for (long now = 0; served.size() < 5_000; now += stepMillis * SECOND / 1_000) {

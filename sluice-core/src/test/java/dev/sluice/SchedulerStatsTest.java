@@ -17,14 +17,14 @@ class SchedulerStatsTest {
   @Test
   void throttle_saysWhatWasTakenWhoWaitsAndUntilWhen() {
     scheduler.setRate("x", 2, 1, 0);
-    enqueue(queue, 3, Placement.of("a").withThrottles("x"));
-    enqueue(scheduler.queue("other"), 2, Placement.of("b").withThrottles("x"));
-    queue.enqueue("never", Placement.of("c").withThrottle("x", 2));
+    enqueue(queue, 3, Placement.of("a").withThrottleKeys("x"));
+    enqueue(scheduler.queue("other"), 2, Placement.of("b").withThrottleKeys("x"));
+    queue.enqueue("never", Placement.of("c").withThrottleKey("x", 2));
     assertThat(serveAll(scheduler, 0)).hasSize(1);
-    LimitStats stats = scheduler.throttle("x", 0).orElseThrow();
+    LimitStats stats = scheduler.limitStats("x", 0).orElseThrow();
     assertThat(stats.taken()).isEqualTo(1);
     assertThat(stats.untilNanos()).isEqualTo(OptionalLong.of(SECOND / 2));
-    assertThat(stats.neverAsks()).isEqualTo(OptionalLong.of(2));
+    assertThat(stats.impossibleCost()).isEqualTo(OptionalLong.of(2));
     assertThat(scheduler.waiters("x", 10))
         .containsExactlyInAnyOrder(
             new LimitStats.Waiter("q", "a", 2, 2, 1),
@@ -34,8 +34,8 @@ class SchedulerStatsTest {
     assertThat(scheduler.waiters("x", 2)).hasSize(2);
     assertThat(scheduler.waiters("unknown", 9)).isEmpty();
     assertThat(serveAll(scheduler, 10 * SECOND)).hasSize(1);
-    assertThat(scheduler.throttle("x", 10 * SECOND).orElseThrow().taken()).isEqualTo(2);
-    scheduler.removeRate("x");
+    assertThat(scheduler.limitStats("x", 10 * SECOND).orElseThrow().taken()).isEqualTo(2);
+    scheduler.removeLimit("x");
     assertThat(serveAll(scheduler, 10 * SECOND)).hasSize(4);
     assertThat(scheduler.waiters("x", 9)).isEmpty();
   }
@@ -43,15 +43,15 @@ class SchedulerStatsTest {
   @Test
   void waiters_sayWhatTheyAskForTogetherAndNext() {
     scheduler.setRate("x", 4, 5, 0);
-    queue.enqueue("first", Placement.of("a").withThrottle("x", 5));
-    enqueue(queue, 40, Placement.of("a").withThrottle("x", 4));
-    queue.enqueue("last", Placement.of("a").withThrottle("x", 3));
+    queue.enqueue("first", Placement.of("a").withThrottleKey("x", 5));
+    enqueue(queue, 40, Placement.of("a").withThrottleKey("x", 4));
+    queue.enqueue("last", Placement.of("a").withThrottleKey("x", 3));
     assertThat(serveAll(scheduler, 0)).containsExactly("first");
     assertThat(scheduler.waiters("x", 10))
         .containsExactly(new LimitStats.Waiter("q", "a", 41, 163, 4));
-    assertThat(scheduler.throttle("x", 0).orElseThrow().neverAsks()).isEmpty();
-    enqueue(queue, 20_000, Placement.of("b").withThrottle("x", 2));
-    queue.enqueue("other", Placement.of("b").withThrottle("x", 5));
+    assertThat(scheduler.limitStats("x", 0).orElseThrow().impossibleCost()).isEmpty();
+    enqueue(queue, 20_000, Placement.of("b").withThrottleKey("x", 2));
+    queue.enqueue("other", Placement.of("b").withThrottleKey("x", 5));
     assertThat(serveAll(scheduler, 0)).isEmpty();
     assertThat(scheduler.waiters("x", 10))
         .contains(new LimitStats.Waiter("q", "b", 20_001, 40_002, 2));
@@ -60,18 +60,18 @@ class SchedulerStatsTest {
   @Test
   void weightAt_countsEachKeyOfItsQueueOnce() {
     scheduler.setRate("x", 1, 1, 0);
-    enqueue(queue, 2, Placement.of("a").withWeight(2).withThrottles("x"));
-    enqueue(queue, 1, Placement.of("a").withWeight(2).withThrottles("x", "y"));
-    enqueue(queue, 2, Placement.of("a").withWeight(2).withThrottles("x").withPriority(1));
-    queue.enqueue("never", Placement.of("b").withWeight(3).withThrottle("x", 2));
-    enqueue(scheduler.queue("other"), 1, Placement.of("c").withWeight(7).withThrottles("x"));
+    enqueue(queue, 2, Placement.of("a").withWeight(2).withThrottleKeys("x"));
+    enqueue(queue, 1, Placement.of("a").withWeight(2).withThrottleKeys("x", "y"));
+    enqueue(queue, 2, Placement.of("a").withWeight(2).withThrottleKeys("x").withPriority(1));
+    queue.enqueue("never", Placement.of("b").withWeight(3).withThrottleKey("x", 2));
+    enqueue(scheduler.queue("other"), 1, Placement.of("c").withWeight(7).withThrottleKeys("x"));
     assertThat(serveAll(scheduler, 0)).hasSize(1);
-    assertThat(queue.weightAt("x")).isEqualTo(5);
-    assertThat(scheduler.queue("other").weightAt("x")).isEqualTo(7);
-    assertThat(queue.weightAt("y")).isZero();
-    assertThat(queue.weightAt("unknown")).isZero();
-    scheduler.removeRate("x");
+    assertThat(queue.waitingWeight("x")).isEqualTo(5);
+    assertThat(scheduler.queue("other").waitingWeight("x")).isEqualTo(7);
+    assertThat(queue.waitingWeight("y")).isZero();
+    assertThat(queue.waitingWeight("unknown")).isZero();
+    scheduler.removeLimit("x");
     assertThat(serveAll(scheduler, 0)).hasSize(6);
-    assertThat(queue.weightAt("x")).isZero();
+    assertThat(queue.waitingWeight("x")).isZero();
   }
 }

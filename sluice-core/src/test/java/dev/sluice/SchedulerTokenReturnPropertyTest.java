@@ -43,7 +43,7 @@ class SchedulerTokenReturnPropertyTest {
   private static final class Run {
     private final Generator generator;
     private final FairScheduler<Integer> scheduler =
-        FairScheduler.<Integer>builder().unit(4).build();
+        FairScheduler.<Integer>builder().maxCost(4).build();
     private final FairQueue<Integer> queue = scheduler.queue("q");
     private final Map<String, List<Event>> accounts = new HashMap<>();
     private final List<ScheduledItem<Integer>> delivered = new ArrayList<>();
@@ -82,13 +82,13 @@ class SchedulerTokenReturnPropertyTest {
     }
 
     private void removeRate(String key) {
-      if (scheduler.removeRate(key)) {
+      if (scheduler.removeLimit(key)) {
         accounts.get(key).add(new Rate(nowNanos, -1, 0));
       }
     }
 
     private void setLevel(String key) {
-      if (scheduler.hasRate(key)) {
+      if (scheduler.hasLimit(key)) {
         long tokens = generator.below(13);
         accounts.get(key).add(new Level(nowNanos, tokens));
         scheduler.setLevel(key, (double) tokens, nowNanos);
@@ -103,7 +103,7 @@ class SchedulerTokenReturnPropertyTest {
       Placement placement = Placement.of(generator.pick("a", "b"));
       for (String key : KEYS) {
         if (generator.nextBoolean()) {
-          placement = placement.withThrottle(key, generator.longBetween(1, 4));
+          placement = placement.withThrottleKey(key, generator.longBetween(1, 4));
         }
       }
       placements.put(++items, placement);
@@ -116,7 +116,7 @@ class SchedulerTokenReturnPropertyTest {
         delivered.add(item);
         placements
             .get(item.item())
-            .throttles()
+            .throttleKeys()
             .forEach(
                 (key, tokens) -> accounts.get(key).add(new Charge(nowNanos, tokens, item.item())));
       }
@@ -127,7 +127,7 @@ class SchedulerTokenReturnPropertyTest {
       if (!delivered.isEmpty()) {
         ScheduledItem<Integer> item = delivered.get(generator.below(delivered.size()));
         returned.add(item.item());
-        scheduler.giveBackTokens(item, nowNanos);
+        scheduler.returnTokens(item, nowNanos);
         if (generator.nextBoolean()) {
           delivered.remove(item);
         }

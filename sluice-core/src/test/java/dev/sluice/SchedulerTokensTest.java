@@ -21,68 +21,68 @@ class SchedulerTokensTest {
   }
 
   private double level(String key, long nowNanos) {
-    return scheduler.throttle(key, nowNanos).orElseThrow().level();
+    return scheduler.limitStats(key, nowNanos).orElseThrow().level();
   }
 
   @Test
-  void giveBackTokens_returnsTheTokensOfEveryKey_once() {
+  void returnTokens_returnsTheTokensOfEveryKey_once() {
     scheduler.setRate("x", 0, 5, 0);
     scheduler.setRate("y", 0, 5, 0);
-    Placement both = Placement.of("a").withThrottle("x", 2).withThrottle("y", 3);
+    Placement both = Placement.of("a").withThrottleKey("x", 2).withThrottleKey("y", 3);
     ScheduledItem<String> item = deliver(both, 0);
     assertThat(level("x", 0)).isEqualTo(3);
     assertThat(level("y", 0)).isEqualTo(2);
-    scheduler.giveBackTokens(item, 0);
-    scheduler.giveBackTokens(item, 0);
+    scheduler.returnTokens(item, 0);
+    scheduler.returnTokens(item, 0);
     assertThat(level("x", 0)).isEqualTo(5);
     assertThat(level("y", 0)).isEqualTo(5);
   }
 
   @Test
-  void giveBackTokens_doesNotReturnRefilledTokens() {
+  void returnTokens_doesNotReturnRefilledTokens() {
     scheduler.setRate("x", 1, 2, 0);
-    Placement placement = Placement.of("a").withThrottles("x");
+    Placement placement = Placement.of("a").withThrottleKeys("x");
     ScheduledItem<String> first = deliver(placement, 0);
     // The bucket is full again by then, so the later charges are not part of the first debt.
     deliver(placement, 2 * SECOND);
     deliver(placement, 2 * SECOND);
-    scheduler.giveBackTokens(first, 2 * SECOND);
+    scheduler.returnTokens(first, 2 * SECOND);
     assertThat(level("x", 2 * SECOND)).isZero();
   }
 
   @Test
-  void giveBackTokens_ofTwoItems_doesNotCountTheSameDebtTwice() {
+  void returnTokens_ofTwoItems_doesNotCountTheSameDebtTwice() {
     scheduler.setRate("x", 1, 3, 0);
-    Placement two = Placement.of("a").withThrottle("x", 2);
+    Placement two = Placement.of("a").withThrottleKey("x", 2);
     ScheduledItem<String> first = deliver(two, 0);
     ScheduledItem<String> second = deliver(two, SECOND);
     // A refill makes up for one token of each before the third item takes its own.
-    deliver(Placement.of("a").withThrottles("x"), 2 * SECOND);
-    scheduler.giveBackTokens(first, 2 * SECOND);
-    scheduler.giveBackTokens(second, 2 * SECOND);
+    deliver(Placement.of("a").withThrottleKeys("x"), 2 * SECOND);
+    scheduler.returnTokens(first, 2 * SECOND);
+    scheduler.returnTokens(second, 2 * SECOND);
     assertThat(level("x", 2 * SECOND)).isEqualTo(2);
   }
 
   @Test
-  void giveBackTokens_letsAWaiterGo() {
+  void returnTokens_letsAWaiterGo() {
     scheduler.setRate("x", 0.001, 1, 0);
     letsAWaiterGo();
   }
 
   @Test
-  void giveBackTokens_atRateZero_letsAWaiterGo() {
+  void returnTokens_atRateZero_letsAWaiterGo() {
     scheduler.setRate("x", 0, 1, 0);
     letsAWaiterGo();
   }
 
   private void letsAWaiterGo() {
-    Placement placement = Placement.of("a").withThrottles("x");
+    Placement placement = Placement.of("a").withThrottleKeys("x");
     ScheduledItem<String> item = deliver(placement, 0);
     queue.enqueue("waiter", placement);
     assertThat(serveAll(scheduler, 0)).isEmpty();
-    assertThat(queue.mayGo()).isFalse();
-    scheduler.giveBackTokens(item, 0);
-    assertThat(queue.mayGo()).isTrue();
+    assertThat(queue.hasReady()).isFalse();
+    scheduler.returnTokens(item, 0);
+    assertThat(queue.hasReady()).isTrue();
     assertThat(serveAll(scheduler, 0)).containsExactly("waiter");
   }
 
@@ -92,31 +92,31 @@ class SchedulerTokensTest {
     FairQueue<String> other = scheduler.queue("other");
     scheduler.setRate("x", 1, 2, 0);
     scheduler.setRate("y", 1, 1, 0);
-    deliver(Placement.of("a").withThrottle("x", 2), 0);
-    deliver(Placement.of("a").withThrottles("y"), 0);
-    queue.enqueue("first", Placement.of("a").withThrottles("x"));
-    queue.enqueue("second", Placement.of("b").withThrottles("x"));
-    other.enqueue("elsewhere", Placement.of("c").withThrottles("y"));
+    deliver(Placement.of("a").withThrottleKey("x", 2), 0);
+    deliver(Placement.of("a").withThrottleKeys("y"), 0);
+    queue.enqueue("first", Placement.of("a").withThrottleKeys("x"));
+    queue.enqueue("second", Placement.of("b").withThrottleKeys("x"));
+    other.enqueue("elsewhere", Placement.of("c").withThrottleKeys("y"));
     assertThat(serveAll(scheduler, 0)).isEmpty();
     scheduler.setLevel("x", 3, 0);
-    assertThat(queue.mayGo()).isTrue();
-    assertThat(other.mayGo()).isFalse();
+    assertThat(queue.hasReady()).isTrue();
+    assertThat(other.hasReady()).isFalse();
     ((Next.Offer<String>) scheduler.next(0)).confirm();
-    assertThat(queue.mayGo()).isTrue();
-    assertThat(other.mayGo()).isFalse();
+    assertThat(queue.hasReady()).isTrue();
+    assertThat(other.hasReady()).isFalse();
   }
 
   /** Would take minutes if each return had another look at every fairness key that never goes. */
   @Test
   @Timeout(30)
-  void giveBackTokens_doesNotRetryItemsThatNeverGo() {
+  void returnTokens_doesNotRetryItemsThatNeverGo() {
     scheduler.setRate("x", 1, 1, 0);
     for (int i = 0; i < 30_000; i++) {
-      queue.enqueue("never", Placement.of("key" + i).withThrottle("x", 2));
+      queue.enqueue("never", Placement.of("key" + i).withThrottleKey("x", 2));
     }
     assertThat(serveAll(scheduler, 0)).isEmpty();
     for (int i = 0; i < 5_000; i++) {
-      scheduler.giveBackTokens(deliver(Placement.of("a").withThrottles("x"), 0), 0);
+      scheduler.returnTokens(deliver(Placement.of("a").withThrottleKeys("x"), 0), 0);
     }
     assertThat(serveAll(scheduler, 0)).isEmpty();
     scheduler.setRate("x", 0, 2, 0);
@@ -125,31 +125,31 @@ class SchedulerTokensTest {
   }
 
   @Test
-  void giveBackTokens_afterTheRateWasRemovedOrTheLevelSet_returnsNothing() {
-    Placement placement = Placement.of("a").withThrottles("x");
+  void returnTokens_afterTheRateWasRemovedOrTheLevelSet_returnsNothing() {
+    Placement placement = Placement.of("a").withThrottleKeys("x");
     scheduler.setRate("x", 0, 5, 0);
     ScheduledItem<String> removed = deliver(placement, 0);
-    scheduler.removeRate("x");
+    scheduler.removeLimit("x");
     ScheduledItem<String> unlimited = deliver(placement, 0);
     scheduler.setRate("x", 0, 5, 0);
     ScheduledItem<String> before = deliver(placement, 0);
     deliver(placement, 0);
-    scheduler.giveBackTokens(removed, 0);
-    scheduler.giveBackTokens(unlimited, 0);
+    scheduler.returnTokens(removed, 0);
+    scheduler.returnTokens(unlimited, 0);
     assertThat(level("x", 0)).isEqualTo(3);
     scheduler.setLevel("x", 1.5, 0);
-    scheduler.giveBackTokens(before, 0);
+    scheduler.returnTokens(before, 0);
     assertThat(level("x", 0)).isEqualTo(1);
   }
 
   @Test
   void taken_neverDecreases_andDoesNotCountReturnedTokens() {
     scheduler.setRate("x", 0, 5, 0);
-    Placement placement = Placement.of("a").withThrottles("x");
+    Placement placement = Placement.of("a").withThrottleKeys("x");
     ScheduledItem<String> first = deliver(placement, 0);
     ScheduledItem<String> second = deliver(placement, 0);
-    scheduler.giveBackTokens(first, 0);
-    scheduler.giveBackTokens(second, 0);
+    scheduler.returnTokens(first, 0);
+    scheduler.returnTokens(second, 0);
     assertThat(taken()).isEqualTo(2);
     deliver(placement, 0);
     deliver(placement, 0);
@@ -162,16 +162,16 @@ class SchedulerTokensTest {
   @Test
   void taken_isNotLoweredByItemsThatTookNothing() {
     scheduler.setRate("y", 0, 0, 0);
-    queue.enqueue("kept", Placement.of("a").withThrottles("x", "y"));
-    Placement placement = Placement.of("a").withThrottles("x");
+    queue.enqueue("kept", Placement.of("a").withThrottleKeys("x", "y"));
+    Placement placement = Placement.of("a").withThrottleKeys("x");
     ScheduledItem<String> unlimited = deliver(placement, 0);
     scheduler.setRate("x", 0, 5, 0);
-    scheduler.giveBackTokens(unlimited, 0);
+    scheduler.returnTokens(unlimited, 0);
     deliver(placement, 0);
     assertThat(taken()).isEqualTo(1);
   }
 
   private long taken() {
-    return scheduler.throttle("x", 0).orElseThrow().taken();
+    return scheduler.limitStats("x", 0).orElseThrow().taken();
   }
 }

@@ -19,7 +19,7 @@ final class Schedules {
 
   static void enqueue(FairQueue<String> queue, int items, Placement placement) {
     for (int i = 0; i < items; i++) {
-      assertThat(queue.enqueue(placement.key() + i, placement).isQueued()).isTrue();
+      assertThat(queue.enqueue(placement.fairnessKey() + i, placement).isQueued()).isTrue();
     }
   }
 
@@ -44,7 +44,7 @@ final class Schedules {
 
   static Map<String, Integer> perKey(List<ScheduledItem<String>> served) {
     Map<String, Integer> counts = new HashMap<>();
-    served.forEach(item -> counts.merge(item.key(), 1, Integer::sum));
+    served.forEach(item -> counts.merge(item.fairnessKey(), 1, Integer::sum));
     return counts;
   }
 

@@ -36,7 +36,7 @@ final class SeedTablesTest {
       clock.advanceNanos(row.ms * MS - clock.nanoTime());
       assertThat(bucket.available()).as("budget after mint at %s ms", row.ms).isEqualTo(row.before);
       assertThat(row.before - previous).as("minted at %s ms", row.ms).isEqualTo(row.minted);
-      assertThat(bucket.tryConsume(row.request)).as("request at %s ms", row.ms).isEqualTo(row.ok);
+      assertThat(bucket.tryAcquire(row.request)).as("request at %s ms", row.ms).isEqualTo(row.ok);
       assertThat(bucket.available())
           .as("budget after consume at %s ms", row.ms)
           .isEqualTo(row.after);
@@ -50,7 +50,7 @@ final class SeedTablesTest {
     TokenBucket bucket = tenPerSecond(ManualClock.create());
     long[] consumed = new long[3];
     for (Row row : SCENARIO_1) {
-      if (bucket.tryConsume(row.request, row.ms * MS)) {
+      if (bucket.tryAcquire(row.request, row.ms * MS)) {
         consumed[(int) (row.ms / 1000)] += row.request;
       }
     }
@@ -69,7 +69,7 @@ final class SeedTablesTest {
   void comparison_longIdleWhileFull_burnsTheIdleTime() {
     TokenBucket bucket = bucket(5, Duration.ofSeconds(1), 5, ManualClock.create());
     assertThat(bucket.available(2500 * MS)).isEqualTo(5);
-    assertThat(bucket.tryConsume(5, 2500 * MS)).isTrue();
+    assertThat(bucket.tryAcquire(5, 2500 * MS)).isTrue();
     assertNextTokenAt(bucket, 0, 2700 * MS);
   }
 
@@ -77,7 +77,7 @@ final class SeedTablesTest {
   void comparison_overfullUpdate_discardsTheLeftover() {
     TokenBucket bucket = bucket(10, Duration.ofSeconds(1), 8, ManualClock.create());
     assertThat(bucket.available(300 * MS)).isEqualTo(10);
-    assertThat(bucket.tryConsume(10, 300 * MS)).isTrue();
+    assertThat(bucket.tryAcquire(10, 300 * MS)).isTrue();
     assertNextTokenAt(bucket, 0, 400 * MS);
   }
 
@@ -107,7 +107,7 @@ final class SeedTablesTest {
           .as("after mint at %s ms", batch.ms)
           .isEqualTo(batch.before + batch.minted);
       long granted =
-          IntStream.range(0, batch.requests).filter(i -> bucket.tryConsume(1, now)).count();
+          IntStream.range(0, batch.requests).filter(i -> bucket.tryAcquire(1, now)).count();
       assertThat(granted).as("accepted at %s ms", batch.ms).isEqualTo(batch.accepted);
       assertThat(batch.requests - granted).isEqualTo(batch.rejected);
       assertThat(bucket.available(now)).as("left at %s ms", batch.ms).isEqualTo(batch.after);
@@ -130,7 +130,7 @@ final class SeedTablesTest {
       clock.advanceNanos(batch.ms * MS - clock.nanoTime());
       for (int i = 0; i < batch.requests; i++) {
         int number = futures.size();
-        futures.add(bucket.consume(1).thenRun(() -> completed.add(number)));
+        futures.add(bucket.acquireAsync(1).thenRun(() -> completed.add(number)));
       }
       long mintable = 10 + batch.ms;
       assertThat(completed)
@@ -138,7 +138,7 @@ final class SeedTablesTest {
           .hasSize((int) Math.min(mintable, futures.size()));
     }
     assertThat(completed).hasSize(50);
-    assertThat(bucket.waiting()).isEqualTo(44);
+    assertThat(bucket.waiters()).isEqualTo(44);
     clock.advanceNanos(44 * MS - 1);
     assertThat(completed).hasSize(93);
     clock.advanceNanos(1);
@@ -149,8 +149,8 @@ final class SeedTablesTest {
   @Test
   void nineteenTokensInOneInstant_areDenied() {
     TokenBucket bucket = bucket(10, Duration.ofSeconds(1), 9, ManualClock.create());
-    assertThat(bucket.tryConsume(9, 1000 * MS)).isTrue();
-    assertThat(bucket.tryConsume(10, 1000 * MS)).isFalse();
+    assertThat(bucket.tryAcquire(9, 1000 * MS)).isTrue();
+    assertThat(bucket.tryAcquire(10, 1000 * MS)).isFalse();
     assertThat(bucket.available(1000 * MS)).isEqualTo(1);
   }
 

@@ -30,15 +30,15 @@ final class StrictThrottleTest {
   void unknownKey_passesAndCounts() {
     Limits throttle = Limits.create(clock);
     addRates(throttle);
-    assertThat(throttle.tryConsume("provide")).isTrue();
-    assertThat(throttle.tryConsume(BOTH)).isTrue();
-    assertThat(throttle.tryConsume(COSTS)).isTrue();
-    assertThat(throttle.consume("provide").isGranted()).isTrue();
-    assertThat(throttle.consume(BOTH, 9).isGranted()).isFalse();
-    assertThat(throttle.unknownKeys()).isEqualTo(5);
+    assertThat(throttle.tryAcquire("provide")).isTrue();
+    assertThat(throttle.tryAcquire(BOTH)).isTrue();
+    assertThat(throttle.tryAcquire(COSTS)).isTrue();
+    assertThat(throttle.decide("provide").isGranted()).isTrue();
+    assertThat(throttle.decide(BOTH, 9).isGranted()).isFalse();
+    assertThat(throttle.unknownNames()).isEqualTo(5);
     assertThat(throttle.peek(BOTH).isGranted()).isTrue();
-    assertThat(throttle.tryConsume(List.of("tenant:a", "provider"))).isTrue();
-    assertThat(throttle.unknownKeys()).isEqualTo(5);
+    assertThat(throttle.tryAcquire(List.of("tenant:a", "provider"))).isTrue();
+    assertThat(throttle.unknownNames()).isEqualTo(5);
   }
 
   @Test
@@ -46,31 +46,31 @@ final class StrictThrottleTest {
     Limits throttle = Limits.createStrict(clock);
     addRates(throttle);
     int size = throttle.size();
-    assertRefused(() -> throttle.tryConsume("provide"));
-    assertRefused(() -> throttle.tryConsume(BOTH));
-    assertRefused(() -> throttle.tryConsume(COSTS));
-    assertRefused(() -> throttle.consume("provide"));
-    assertRefused(() -> throttle.consume(BOTH));
-    assertRefused(() -> throttle.consume(COSTS));
+    assertRefused(() -> throttle.tryAcquire("provide"));
+    assertRefused(() -> throttle.tryAcquire(BOTH));
+    assertRefused(() -> throttle.tryAcquire(COSTS));
+    assertRefused(() -> throttle.decide("provide"));
+    assertRefused(() -> throttle.decide(BOTH));
+    assertRefused(() -> throttle.decide(COSTS));
     assertRefused(() -> throttle.peek("provide"));
     assertRefused(() -> throttle.peek(BOTH));
     assertRefused(() -> throttle.peek(COSTS));
-    assertThat(throttle.unknownKeys()).isEqualTo(9);
+    assertThat(throttle.unknownNames()).isEqualTo(9);
     assertThat(throttle.size()).isEqualTo(size);
-    assertThat(throttle.snapshot("provider").orElseThrow().level()).isEqualTo(5);
+    assertThat(throttle.stats("provider").orElseThrow().level()).isEqualTo(5);
   }
 
   @Test
   void strict_knownKeys_passUntilTheirRateIsRemoved() {
     Limits throttle = Limits.createStrict(clock);
     addRates(throttle);
-    assertThat(throttle.tryConsume(List.of("tenant:a", "provider"))).isTrue();
-    assertThat(throttle.tryConsume("tenant:b")).isTrue();
+    assertThat(throttle.tryAcquire(List.of("tenant:a", "provider"))).isTrue();
+    assertThat(throttle.tryAcquire("tenant:b")).isTrue();
     throttle.setRate("provide", 1, 1);
-    assertThat(throttle.tryConsume("provide")).isTrue();
+    assertThat(throttle.tryAcquire("provide")).isTrue();
     throttle.removeRate("provide");
-    assertRefused(() -> throttle.tryConsume("provide"));
+    assertRefused(() -> throttle.tryAcquire("provide"));
     throttle.removeTemplate("tenant:*");
-    assertThatIllegalArgumentException().isThrownBy(() -> throttle.tryConsume("tenant:a"));
+    assertThatIllegalArgumentException().isThrownBy(() -> throttle.tryAcquire("tenant:a"));
   }
 }

@@ -16,9 +16,9 @@ final class StrictWaitersTest {
   @Test
   void moreThanTheCapacity_takesWhatEachPeriodGives() {
     TokenBucket bucket = bucket(new Limit.Strict(10, SECOND), 10, clock);
-    CompletableFuture<Void> big = bucket.consume(25);
-    CompletableFuture<Void> next = bucket.consume(5);
-    CompletableFuture<Void> last = bucket.consume(1);
+    CompletableFuture<Void> big = bucket.acquireAsync(25);
+    CompletableFuture<Void> next = bucket.acquireAsync(5);
+    CompletableFuture<Void> last = bucket.acquireAsync(1);
     clock.advance(Duration.ofSeconds(2).minusNanos(1));
     assertThat(big).isNotDone();
     clock.advanceNanos(1);
@@ -33,10 +33,10 @@ final class StrictWaitersTest {
   @Test
   void waitersDoNotCarryTokensOverTheBoundary() {
     TokenBucket bucket = bucket(new Limit.Strict(10, SECOND), 10, clock);
-    assertThat(bucket.tryConsume(7)).isTrue();
-    CompletableFuture<Void> five = bucket.consume(5);
-    CompletableFuture<Void> one = bucket.consume(1);
-    assertThat(bucket.tryConsume(1)).isFalse();
+    assertThat(bucket.tryAcquire(7)).isTrue();
+    CompletableFuture<Void> five = bucket.acquireAsync(5);
+    CompletableFuture<Void> one = bucket.acquireAsync(1);
+    assertThat(bucket.tryAcquire(1)).isFalse();
     clock.advance(SECOND);
     assertThat(five).isCompleted();
     assertThat(one).isCompleted();
@@ -46,10 +46,10 @@ final class StrictWaitersTest {
   @Test
   void cancel_movesThoseBehindToWhereTheyFit() {
     TokenBucket bucket = bucket(new Limit.Strict(10, SECOND), 10, clock);
-    assertThat(bucket.tryConsume(7)).isTrue();
-    CompletableFuture<Void> eight = bucket.consume(8);
-    CompletableFuture<Void> three = bucket.consume(3);
-    CompletableFuture<Void> seven = bucket.consume(7);
+    assertThat(bucket.tryAcquire(7)).isTrue();
+    CompletableFuture<Void> eight = bucket.acquireAsync(8);
+    CompletableFuture<Void> three = bucket.acquireAsync(3);
+    CompletableFuture<Void> seven = bucket.acquireAsync(7);
     assertThat(eight.cancel(true)).isTrue();
     assertThat(three).as("fits the present period").isCompleted();
     assertThat(seven).isNotDone();
@@ -62,14 +62,14 @@ final class StrictWaitersTest {
   @Test
   void replenish_servesWaitersFirst_andKeepsTheRest() {
     TokenBucket bucket = bucket(new Limit.Strict(10, SECOND), 0, clock);
-    CompletableFuture<Void> first = bucket.consume(6);
-    CompletableFuture<Void> second = bucket.consume(6);
+    CompletableFuture<Void> first = bucket.acquireAsync(6);
+    CompletableFuture<Void> second = bucket.acquireAsync(6);
     bucket.replenish(12);
     assertThat(first).isCompleted();
     assertThat(second).isCompleted();
     assertThat(bucket.available()).isZero();
     bucket.replenish(5);
-    CompletableFuture<Void> third = bucket.consume(10);
+    CompletableFuture<Void> third = bucket.acquireAsync(10);
     bucket.replenish(9);
     assertThat(third).isCompleted();
     assertThat(bucket.available()).isEqualTo(4);

@@ -42,7 +42,7 @@ final class ThrottleConcurrencyTest {
     betweenReadingAndUse.set(
         () -> {
           time.set(5_000_000_000L);
-          assertThat(throttle.tryConsume("key", 5)).isTrue();
+          assertThat(throttle.tryAcquire("key", 5)).isTrue();
         });
     throttle.setRate("key", 1_000, 10);
     assertThat(level(throttle, "key")).isEqualTo(5);
@@ -58,7 +58,7 @@ final class ThrottleConcurrencyTest {
               8,
               () -> {
                 long count = 0;
-                while (throttle.tryConsume("key")) {
+                while (throttle.tryAcquire("key")) {
                   count++;
                 }
                 return count;
@@ -80,8 +80,7 @@ final class ThrottleConcurrencyTest {
               if (turns.getAndIncrement() == 0) {
                 for (int i = 0; i < 300_000; i++) {
                   throttle.restoreRate("key", 0, 10);
-                  count +=
-                      throttle.snapshot("key").filter(all -> all.level() > 0).isPresent() ? 1 : 0;
+                  count += throttle.stats("key").filter(all -> all.level() > 0).isPresent() ? 1 : 0;
                 }
                 restoring.set(false);
               } else {
@@ -105,7 +104,7 @@ final class ThrottleConcurrencyTest {
             4,
             () -> {
               long count = 0;
-              while (throttle.tryConsume(List.of("c", "a", "b"))) {
+              while (throttle.tryAcquire(List.of("c", "a", "b"))) {
                 count++;
               }
               return count;
@@ -166,7 +165,7 @@ final class ThrottleConcurrencyTest {
       if (hopeless) {
         keys.add(random.nextInt(keys.size() + 1), "empty");
       }
-      boolean granted = i % 3 == 0 ? throttle.consume(keys).isGranted() : throttle.tryConsume(keys);
+      boolean granted = i % 3 == 0 ? throttle.decide(keys).isGranted() : throttle.tryAcquire(keys);
       assertThat(granted).isEqualTo(!hopeless);
       refused += granted ? 0 : 1;
       if (granted) {
@@ -186,7 +185,7 @@ final class ThrottleConcurrencyTest {
         beside(
             () -> {
               for (int i = 0; i < 200_000; i++) {
-                throttle.tryConsume(i % 2 == 0 ? List.of("a", "b") : List.of("b", "a"));
+                throttle.tryAcquire(i % 2 == 0 ? List.of("a", "b") : List.of("b", "a"));
               }
               done.set(true);
             });
@@ -208,7 +207,7 @@ final class ThrottleConcurrencyTest {
     throttle.setRate("a", 999_999_937, burst);
     throttle.setRate("b", 999_999_937, burst);
     throttle.setRate("idle", 999_999_937, burst);
-    assertThat(throttle.tryConsume(List.of("a", "b"), (long) burst)).isTrue();
+    assertThat(throttle.tryAcquire(List.of("a", "b"), (long) burst)).isTrue();
     long granted =
         sumOver(
             4,
@@ -216,7 +215,7 @@ final class ThrottleConcurrencyTest {
               long count = 0;
               for (int i = 0; i < 10_000; i++) {
                 clock.addAndGet(50_000_000);
-                while (throttle.tryConsume(List.of("a", "b"), 1_000_003)) {
+                while (throttle.tryAcquire(List.of("a", "b"), 1_000_003)) {
                   count += 1_000_003;
                 }
               }
@@ -246,8 +245,8 @@ final class ThrottleConcurrencyTest {
             now = System.nanoTime();
             boolean granted =
                 i % 2 == 0
-                    ? throttle.tryConsume("t:1", 1, now)
-                    : throttle.tryConsume(List.of("t:2", "t:1"), 1, now);
+                    ? throttle.tryAcquire("t:1", 1, now)
+                    : throttle.tryAcquire(List.of("t:2", "t:1"), 1, now);
             if (granted) {
               mine.add(new Grant(now, 1));
             }
@@ -267,7 +266,7 @@ final class ThrottleConcurrencyTest {
     // Without refill a key must not gain by moving between rules, whoever finishes the move.
     Limits throttle = Limits.create();
     throttle.setTemplate("t:*", 0, 10_000);
-    assertThat(throttle.tryConsume("t:x:1")).isTrue();
+    assertThat(throttle.tryAcquire("t:x:1")).isTrue();
     AtomicBoolean done = new AtomicBoolean();
     CompletableFuture<Void> changes =
         beside(
@@ -286,8 +285,8 @@ final class ThrottleConcurrencyTest {
             () -> {
               long count = 0;
               for (int i = 0; i < 20_000; i++) {
-                count += throttle.tryConsume(List.of("t:2", "t:x:1")) ? 1 : 0;
-                count += throttle.tryConsume("t:x:1") ? 1 : 0;
+                count += throttle.tryAcquire(List.of("t:2", "t:x:1")) ? 1 : 0;
+                count += throttle.tryAcquire("t:x:1") ? 1 : 0;
               }
               return count;
             });
@@ -306,14 +305,14 @@ final class ThrottleConcurrencyTest {
     }
     keys.add("b");
     keys.forEach(key -> throttle.setRate(key, 1, BURST));
-    throttle.tryConsume("a");
+    throttle.tryAcquire("a");
     AtomicBoolean done = new AtomicBoolean();
     CompletableFuture<Void> taker =
         beside(
             () -> {
               for (int i = 0; i < 300_000; i++) {
-                throttle.tryConsume("a");
-                throttle.tryConsume("b");
+                throttle.tryAcquire("a");
+                throttle.tryAcquire("b");
               }
               done.set(true);
             });
@@ -325,6 +324,6 @@ final class ThrottleConcurrencyTest {
   }
 
   private static double level(Limits throttle, String key) {
-    return throttle.snapshot(key).orElseThrow().level();
+    return throttle.stats(key).orElseThrow().level();
   }
 }

@@ -47,7 +47,7 @@ final class ThrottleMemoryTest {
     if (!template) {
       throttle.setRate(key, 1, 1);
     }
-    throttle.tryConsume(List.of(key));
+    throttle.tryAcquire(List.of(key));
     clock.advanceNanos(1_000_000_000);
     assertThat(template ? throttle.evictIdle() == 1 : throttle.removeRate(key)).isTrue();
     return new WeakReference<>(key);

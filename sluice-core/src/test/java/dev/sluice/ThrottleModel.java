@@ -51,7 +51,7 @@ final class ThrottleModel {
         });
   }
 
-  boolean tryConsume(Map<String, Long> costs) {
+  boolean tryAcquire(Map<String, Long> costs) {
     if (costs.keySet().stream().anyMatch(key -> missing(key, costs).signum() > 0)) {
       return false;
     }

@@ -57,7 +57,7 @@ final class ThrottlePropertyTest {
             }
             assertSameAnswer(throttle, model, step.costs(), clock.nanoTime());
             for (String key : List.of("a", "b", "t:1", "t:2")) {
-              assertThat(throttle.snapshot(key).orElseThrow().level())
+              assertThat(throttle.stats(key).orElseThrow().level())
                   .isCloseTo(model.level(key).doubleValue() / 1e12, within(1e-9));
             }
           }
@@ -73,11 +73,11 @@ final class ThrottlePropertyTest {
     BigInteger wait = model.wait(binding, costs);
     assertThat(throttle.peek(costs).isGranted()).isEqualTo(wait.signum() == 0);
     if (nowNanos % 2 == 0) {
-      assertThat(throttle.tryConsume(costs)).isEqualTo(model.tryConsume(costs));
+      assertThat(throttle.tryAcquire(costs)).isEqualTo(model.tryAcquire(costs));
       return;
     }
-    ThrottleDecision decision = throttle.consume(costs);
-    assertThat(decision.isGranted()).isEqualTo(model.tryConsume(costs));
+    ThrottleDecision decision = throttle.decide(costs);
+    assertThat(decision.isGranted()).isEqualTo(model.tryAcquire(costs));
     if (decision instanceof ThrottleDecision.Denied denied) {
       assertThat(BigInteger.valueOf(denied.retryAfterNanos())).isEqualTo(wait);
       assertThat(model.wait(denied.bindingKey(), costs)).isEqualTo(wait);
@@ -117,8 +117,8 @@ final class ThrottlePropertyTest {
             long cost = 1 + step.cost % limit.capacity();
             boolean granted =
                 n++ % 2 == 0
-                    ? throttle.tryConsume("t:1", cost, now)
-                    : throttle.tryConsume(List.of("t:1", "t:2" + n), cost, now);
+                    ? throttle.tryAcquire("t:1", cost, now)
+                    : throttle.tryAcquire(List.of("t:1", "t:2" + n), cost, now);
             if (granted) {
               grants.add(new Grant(now, cost));
             }
@@ -140,13 +140,13 @@ final class ThrottlePropertyTest {
           throttle.setRate("a", before.rate(), before.burst());
           for (Step step : steps) {
             clock.advanceNanos(step.advance * step.advance);
-            throttle.tryConsume("a", 1 + step.cost % 5);
+            throttle.tryAcquire("a", 1 + step.cost % 5);
           }
-          double level = throttle.snapshot("a").orElseThrow().level();
+          double level = throttle.stats("a").orElseThrow().level();
           throttle.setRate("a", after.rate(), after.burst());
           double expected = Math.min(level, after.burst());
           double lost = after.milliPerSecond() == 0 ? 1 : 1e-6;
-          assertThat(throttle.snapshot("a").orElseThrow().level())
+          assertThat(throttle.stats("a").orElseThrow().level())
               .isBetween(Math.max(0, expected - lost), expected + 1e-9);
         });
   }

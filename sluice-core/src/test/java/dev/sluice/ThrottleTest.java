@@ -27,9 +27,9 @@ final class ThrottleTest {
 
   @Test
   void emptyCollection_passes() {
-    assertThat(throttle.tryConsume(List.of())).isTrue();
-    assertThat(throttle.tryConsume(Map.of())).isTrue();
-    assertThat(throttle.consume(List.of()).isGranted()).isTrue();
+    assertThat(throttle.tryAcquire(List.of())).isTrue();
+    assertThat(throttle.tryAcquire(Map.of())).isTrue();
+    assertThat(throttle.decide(List.of()).isGranted()).isTrue();
     assertThat(throttle.peek(Map.of()).isGranted()).isTrue();
   }
 
@@ -37,10 +37,10 @@ final class ThrottleTest {
   void duplicateKeys_countOnce() {
     throttle.setRate("a", 0, 10);
     throttle.setRate("b", 0, 10);
-    assertThat(throttle.tryConsume(List.of("a", "b", "a", "a", "b"))).isTrue();
+    assertThat(throttle.tryAcquire(List.of("a", "b", "a", "a", "b"))).isTrue();
     assertThat(level("a")).isEqualTo(9);
     assertThat(level("b")).isEqualTo(9);
-    assertThat(throttle.consume(List.of("a", "a"), 9).isGranted()).isTrue();
+    assertThat(throttle.decide(List.of("a", "a"), 9).isGranted()).isTrue();
     assertThat(level("a")).isZero();
   }
 
@@ -51,9 +51,9 @@ final class ThrottleTest {
       keys.add("key" + i * 7919 % 2_000);
       throttle.setRate("key" + i, 0, 2);
     }
-    assertThat(throttle.tryConsume(keys)).isTrue();
+    assertThat(throttle.tryAcquire(keys)).isTrue();
     throttle.setRate("key77", 0, 0);
-    assertThat(throttle.tryConsume(keys)).isFalse();
+    assertThat(throttle.tryAcquire(keys)).isFalse();
     keys.removeAll(List.of("key77"));
     assertThat(keys).allSatisfy(key -> assertThat(level(key)).isEqualTo(1));
   }
@@ -65,12 +65,12 @@ final class ThrottleTest {
     throttle.setRate("cpu", 1, 2);
     Map<String, Long> costs = Map.of("calls", 1L, "bytes", 3_000L, "cpu", 2L, "unknown", 99L);
     assertThat(throttle.peek(costs).isGranted()).isTrue();
-    assertThat(throttle.tryConsume(costs)).isTrue();
+    assertThat(throttle.tryAcquire(costs)).isTrue();
     assertThat(level("calls")).isEqualTo(9);
     assertThat(level("bytes")).isEqualTo(2_000);
     assertThat(level("cpu")).isZero();
-    assertThat(throttle.tryConsume(costs)).isFalse();
-    assertThat(throttle.consume(costs))
+    assertThat(throttle.tryAcquire(costs)).isFalse();
+    assertThat(throttle.decide(costs))
         .isInstanceOfSatisfying(
             Denied.class,
             denied -> {
@@ -86,12 +86,12 @@ final class ThrottleTest {
     throttle.setRate("slow", 0.5, 1);
     throttle.setRate("none", 0, 1);
     throttle.setRate("tiny", 5, 0.5);
-    assertThat(throttle.tryConsume(List.of("fast", "slow", "none"))).isTrue();
-    assertThat(throttle.consume(List.of("slow", "fast")))
+    assertThat(throttle.tryAcquire(List.of("fast", "slow", "none"))).isTrue();
+    assertThat(throttle.decide(List.of("slow", "fast")))
         .isEqualTo(new ThrottleDecisions.Denial("slow", 2 * SECOND));
-    assertThat(throttle.consume(List.of("slow", "none", "fast")))
+    assertThat(throttle.decide(List.of("slow", "none", "fast")))
         .isInstanceOfSatisfying(Depleted.class, d -> assertThat(d.bindingKey()).isEqualTo("none"));
-    assertThat(throttle.consume(List.of("none", "tiny", "slow")))
+    assertThat(throttle.decide(List.of("none", "tiny", "slow")))
         .isInstanceOfSatisfying(
             Impossible.class,
             impossible -> {
@@ -106,7 +106,7 @@ final class ThrottleTest {
     throttle.setRate("a", 1, 5);
     assertThat(throttle.peek(List.of("a", "t:1", "t:1"), 5).isGranted()).isTrue();
     assertThat(throttle.peek("t:1", 6)).isInstanceOf(Impossible.class);
-    assertThat(throttle.snapshot("t:1")).contains(new Limits.Snapshot("t:1", 5, 1, 5));
+    assertThat(throttle.stats("t:1")).contains(new Limits.Snapshot("t:1", 5, 1, 5));
     assertThat(throttle.size()).isEqualTo(1);
     assertThat(level("a")).isEqualTo(5);
   }
@@ -114,11 +114,11 @@ final class ThrottleTest {
   @Test
   void rateZero_neverRefills() {
     throttle.setRate("key", 0, 2.5);
-    assertThat(throttle.tryConsume("key", 2)).isTrue();
+    assertThat(throttle.tryAcquire("key", 2)).isTrue();
     clock.advance(Duration.ofDays(100 * 365));
-    assertThat(throttle.tryConsume("key")).isFalse();
-    assertThat(throttle.consume("key")).isInstanceOf(Depleted.class);
-    assertThat(throttle.consume("key", 3)).isInstanceOf(Impossible.class);
+    assertThat(throttle.tryAcquire("key")).isFalse();
+    assertThat(throttle.decide("key")).isInstanceOf(Depleted.class);
+    assertThat(throttle.decide("key", 3)).isInstanceOf(Impossible.class);
   }
 
   @ParameterizedTest
@@ -126,20 +126,18 @@ final class ThrottleTest {
   void burstBelowOne_neverPasses(double burst) {
     throttle.setRate("key", 1_000, burst);
     clock.advance(Duration.ofDays(1));
-    assertThat(throttle.tryConsume("key")).isFalse();
-    assertThat(throttle.consume("key"))
-        .isEqualTo(new ThrottleDecisions.Impossibility("key", burst));
+    assertThat(throttle.tryAcquire("key")).isFalse();
+    assertThat(throttle.decide("key")).isEqualTo(new ThrottleDecisions.Impossibility("key", burst));
   }
 
   @Test
   void halfATokenASecond_isOneEveryTwoSeconds() {
     throttle.setRate("key", 0.5, 1);
     for (int i = 0; i < 100; i++) {
-      assertThat(throttle.tryConsume("key")).isTrue();
-      assertThat(throttle.consume("key"))
-          .isEqualTo(new ThrottleDecisions.Denial("key", 2 * SECOND));
+      assertThat(throttle.tryAcquire("key")).isTrue();
+      assertThat(throttle.decide("key")).isEqualTo(new ThrottleDecisions.Denial("key", 2 * SECOND));
       clock.advanceNanos(2 * SECOND - 1);
-      assertThat(throttle.tryConsume("key")).isFalse();
+      assertThat(throttle.tryAcquire("key")).isFalse();
       clock.advanceNanos(1);
     }
   }
@@ -147,24 +145,24 @@ final class ThrottleTest {
   @Test
   void burstOfTwoAndAHalf_isFullHalfATokenEarlier() {
     throttle.setRate("key", 1, 2.5);
-    assertThat(throttle.tryConsume("key", 2)).isTrue();
-    assertThat(throttle.consume("key")).isEqualTo(new ThrottleDecisions.Denial("key", SECOND / 2));
+    assertThat(throttle.tryAcquire("key", 2)).isTrue();
+    assertThat(throttle.decide("key")).isEqualTo(new ThrottleDecisions.Denial("key", SECOND / 2));
   }
 
   @ParameterizedTest
   @CsvSource({"1e9, 1e9", "1e9, 1", "999999937, 1000", "1e12, 1e6", "1e15, 9e15", "1e-9, 1"})
   void hugeAndTinyRates_grantTheirBurstAndNoMore(double rate, double burst) {
     throttle.setRate("key", rate, burst);
-    assertThat(throttle.tryConsume("key", (long) burst)).isTrue();
-    assertThat(throttle.tryConsume("key")).isFalse();
-    assertThat(throttle.consume("key")).isInstanceOf(Denied.class);
-    assertThat(throttle.tryConsume("key", Long.MAX_VALUE)).isFalse();
+    assertThat(throttle.tryAcquire("key", (long) burst)).isTrue();
+    assertThat(throttle.tryAcquire("key")).isFalse();
+    assertThat(throttle.decide("key")).isInstanceOf(Denied.class);
+    assertThat(throttle.tryAcquire("key", Long.MAX_VALUE)).isFalse();
   }
 
   @Test
   void update_keepsTokens_clampsThem_andNeverGains() {
     throttle.setRate("key", 1, 10);
-    throttle.tryConsume("key", 7);
+    throttle.tryAcquire("key", 7);
     throttle.setRate("key", 100, 50);
     assertThat(level("key")).as("kept").isEqualTo(3);
     clock.advance(Duration.ofMillis(100));
@@ -182,12 +180,12 @@ final class ThrottleTest {
     throttle.setRate("old", 10, 100);
     clock.advance(Duration.ofHours(1));
     throttle.setRate("key", 1, 100);
-    throttle.tryConsume("key", 98);
+    throttle.tryAcquire("key", 98);
     throttle.setRate("key", 10, 100);
     assertThat(level("key")).isEqualTo(2);
     clock.advance(Duration.ofSeconds(1));
     assertThat(level("key")).isEqualTo(12);
-    throttle.tryConsume("key", 12);
+    throttle.tryAcquire("key", 12);
     throttle.setRate("key", 1, 50);
     assertThat(level("key")).isZero();
     clock.advance(Duration.ofSeconds(1));
@@ -197,9 +195,9 @@ final class ThrottleTest {
   @Test
   void update_doesNotBackdateAFasterRateOverGrantsAlreadyMade() {
     throttle.setRate("key", 1, 10);
-    assertThat(throttle.tryConsume("key", 10, 5 * SECOND)).as("by a clock ahead of ours").isTrue();
+    assertThat(throttle.tryAcquire("key", 10, 5 * SECOND)).as("by a clock ahead of ours").isTrue();
     throttle.setRate("key", 1_000, 10);
-    assertThat(throttle.tryConsume("key", 1, 5 * SECOND)).isFalse();
+    assertThat(throttle.tryAcquire("key", 1, 5 * SECOND)).isFalse();
   }
 
   @Test
@@ -209,11 +207,11 @@ final class ThrottleTest {
     simulated.setRate("a", 1, 10, start);
     simulated.setTemplate("t:*", 1, 10);
     List<String> keys = List.of("a", "t:1");
-    assertThat(simulated.tryConsume(keys, 10, start)).isTrue();
+    assertThat(simulated.tryAcquire(keys, 10, start)).isTrue();
     simulated.setRate("a", 2, 10, start + SECOND);
-    assertThat(simulated.snapshot("a", start + 2 * SECOND))
+    assertThat(simulated.stats("a", start + 2 * SECOND))
         .contains(new Limits.Snapshot("a", 3, 2, 10));
-    assertThat(simulated.consume(keys, 3, start + 2 * SECOND))
+    assertThat(simulated.decide(keys, 3, start + 2 * SECOND))
         .isEqualTo(new ThrottleDecisions.Denial("t:1", SECOND));
     assertThat(simulated.evictIdle(start + 10 * SECOND)).isEqualTo(1);
   }
@@ -221,7 +219,7 @@ final class ThrottleTest {
   @Test
   void updateToEqualValues_changesNothing() {
     throttle.setRate("key", 0.3, 10);
-    throttle.tryConsume("key", 5);
+    throttle.tryAcquire("key", 5);
     clock.advanceNanos(123_456_789);
     double before = level("key");
     for (int i = 0; i < 1_000; i++) {
@@ -233,12 +231,12 @@ final class ThrottleTest {
   @Test
   void template_givesEachKeyItsOwnBucket() {
     throttle.setTemplate("tenant:*", 1, 2);
-    assertThat(throttle.tryConsume("tenant:a", 2)).isTrue();
-    assertThat(throttle.tryConsume("tenant:a")).isFalse();
-    assertThat(throttle.tryConsume("tenant:b", 2)).isTrue();
-    assertThat(throttle.tryConsume("other:a", 9)).isTrue();
+    assertThat(throttle.tryAcquire("tenant:a", 2)).isTrue();
+    assertThat(throttle.tryAcquire("tenant:a")).isFalse();
+    assertThat(throttle.tryAcquire("tenant:b", 2)).isTrue();
+    assertThat(throttle.tryAcquire("other:a", 9)).isTrue();
     assertThat(throttle.size()).isEqualTo(2);
-    assertThat(throttle.snapshots())
+    assertThat(throttle.stats())
         .extracting(Limits.Snapshot::key)
         .containsExactlyInAnyOrder("tenant:a", "tenant:b");
   }
@@ -258,35 +256,35 @@ final class ThrottleTest {
   @Test
   void aLongerTemplate_takesOverTheBucketsOfAShorterOne_withTheirTokens() {
     throttle.setTemplate("t:*", 1, 10);
-    throttle.tryConsume(List.of("t:vip:1", "t:2"), 8);
+    throttle.tryAcquire(List.of("t:vip:1", "t:2"), 8);
     throttle.setTemplate("t:vip:*", 5, 100);
-    assertThat(throttle.snapshot("t:vip:1")).contains(new Limits.Snapshot("t:vip:1", 2, 5, 100));
-    assertThat(throttle.snapshot("t:2")).contains(new Limits.Snapshot("t:2", 2, 1, 10));
+    assertThat(throttle.stats("t:vip:1")).contains(new Limits.Snapshot("t:vip:1", 2, 5, 100));
+    assertThat(throttle.stats("t:2")).contains(new Limits.Snapshot("t:2", 2, 1, 10));
     assertThat(throttle.removeTemplate("t:vip:*")).isTrue();
-    assertThat(throttle.snapshot("t:vip:1")).contains(new Limits.Snapshot("t:vip:1", 2, 1, 10));
+    assertThat(throttle.stats("t:vip:1")).contains(new Limits.Snapshot("t:vip:1", 2, 1, 10));
   }
 
   @Test
   void aChangedTemplate_appliesAtOnce_andARemovedOneLetsKeysPass() {
     throttle.setTemplate("t:*", 0, 10);
-    assertThat(throttle.tryConsume("t:1", 9)).isTrue();
+    assertThat(throttle.tryAcquire("t:1", 9)).isTrue();
     throttle.setTemplate("t:*", 0, 5);
-    assertThat(throttle.tryConsume("t:1", 2)).isFalse();
-    assertThat(throttle.tryConsume(List.of("t:1", "t:2"))).isTrue();
+    assertThat(throttle.tryAcquire("t:1", 2)).isFalse();
+    assertThat(throttle.tryAcquire(List.of("t:1", "t:2"))).isTrue();
     assertThat(throttle.removeTemplate("t:*")).isTrue();
     assertThat(throttle.removeTemplate("t:*")).isFalse();
-    assertThat(throttle.tryConsume(List.of("t:1", "t:2"), 100)).isTrue();
+    assertThat(throttle.tryAcquire(List.of("t:1", "t:2"), 100)).isTrue();
     assertThat(throttle.size()).isZero();
   }
 
   @Test
   void setRateOnAKeyOfATemplate_keepsTokens_andSoDoesRemovingIt() {
     throttle.setTemplate("t:*", 0, 10);
-    throttle.tryConsume("t:1", 7);
+    throttle.tryAcquire("t:1", 7);
     throttle.setRate("t:1", 0, 20);
-    assertThat(throttle.snapshot("t:1")).contains(new Limits.Snapshot("t:1", 3, 0, 20));
+    assertThat(throttle.stats("t:1")).contains(new Limits.Snapshot("t:1", 3, 0, 20));
     assertThat(throttle.removeRate("t:1")).isTrue();
-    assertThat(throttle.snapshot("t:1")).contains(new Limits.Snapshot("t:1", 3, 0, 10));
+    assertThat(throttle.stats("t:1")).contains(new Limits.Snapshot("t:1", 3, 0, 10));
     assertThat(throttle.removeRate("t:1")).as("it is the template's").isFalse();
   }
 
@@ -295,26 +293,26 @@ final class ThrottleTest {
     throttle.setTemplate("t:*", 1, 2);
     throttle.setTemplate("z:*", 0, 2);
     throttle.setRate("a", 1, 2);
-    throttle.tryConsume(List.of("t:1", "t:2", "z:1", "a"));
-    throttle.tryConsume("t:2");
+    throttle.tryAcquire(List.of("t:1", "t:2", "z:1", "a"));
+    throttle.tryAcquire("t:2");
     clock.advanceNanos(SECOND - 1);
     assertThat(throttle.evictIdle()).isZero();
     clock.advanceNanos(1);
     assertThat(throttle.evictIdle()).isEqualTo(1);
     clock.advanceNanos(SECOND);
     assertThat(throttle.evictIdle()).isEqualTo(1);
-    assertThat(throttle.snapshots())
+    assertThat(throttle.stats())
         .extracting(Limits.Snapshot::key)
         .containsExactlyInAnyOrder("z:1", "a");
-    assertThat(throttle.tryConsume("t:1", 2)).isTrue();
-    assertThat(throttle.tryConsume("t:1")).isFalse();
+    assertThat(throttle.tryAcquire("t:1", 2)).isTrue();
+    assertThat(throttle.tryAcquire("t:1")).isFalse();
   }
 
   @Test
   void newKeys_makeRoomByThemselves() {
     throttle.setTemplate("t:*", 1_000, 2);
     for (int i = 0; i < 100_000; i++) {
-      assertThat(throttle.tryConsume("t:" + i)).isTrue();
+      assertThat(throttle.tryAcquire("t:" + i)).isTrue();
       clock.advanceNanos(10_000_000);
     }
     // A hundred keys were in use within the last second, and each is full again at once.
@@ -326,11 +324,11 @@ final class ThrottleTest {
     throttle.setTemplate("t:*", 1e9, 1e9);
     for (int round = 0; round < 20; round++) {
       for (int i = 0; i < 1_000; i++) {
-        throttle.tryConsume("t:" + i);
-        throttle.tryConsume("t:new" + round + ":" + i);
+        throttle.tryAcquire("t:" + i);
+        throttle.tryAcquire("t:new" + round + ":" + i);
         clock.advanceNanos(200_000);
       }
-      assertThat(throttle.snapshots()).extracting(Limits.Snapshot::key).contains("t:0", "t:999");
+      assertThat(throttle.stats()).extracting(Limits.Snapshot::key).contains("t:0", "t:999");
     }
     assertThat(throttle.size()).as("of 21,000").isBetween(5_000, 12_000);
   }
@@ -339,22 +337,22 @@ final class ThrottleTest {
   void aReadingFromTheFuture_costsNoOtherKeyItsTokens() {
     throttle.setTemplate("slow:*", 0.001, 10);
     throttle.setTemplate("fast:*", 1, 10);
-    assertThat(throttle.tryConsume("slow:1", 10)).isTrue();
+    assertThat(throttle.tryAcquire("slow:1", 10)).isTrue();
     for (int i = 0; i < 1_000; i++) {
-      throttle.tryConsume("fast:" + i, 1, 1_000_000 * SECOND);
+      throttle.tryAcquire("fast:" + i, 1, 1_000_000 * SECOND);
     }
-    assertThat(throttle.tryConsume("fast:new", 10)).isTrue();
-    assertThat(throttle.tryConsume("slow:1")).isFalse();
+    assertThat(throttle.tryAcquire("fast:new", 10)).isTrue();
+    assertThat(throttle.tryAcquire("slow:1")).isFalse();
   }
 
   @Test
   void aKeyThatComesBack_withAReadingFromBeforeItsEviction_getsNoSecondBurst() {
     throttle.setTemplate("t:*", 1, 10);
-    assertThat(throttle.tryConsume("t:1", 10, 0)).isTrue();
+    assertThat(throttle.tryAcquire("t:1", 10, 0)).isTrue();
     assertThat(throttle.evictIdle(10 * SECOND)).isEqualTo(1);
-    assertThat(throttle.tryConsume("t:1", 1, 0)).isFalse();
-    assertThat(throttle.tryConsume("t:1", 4, 4 * SECOND)).isTrue();
-    assertThat(throttle.tryConsume("t:1", 1, 4 * SECOND)).isFalse();
+    assertThat(throttle.tryAcquire("t:1", 1, 0)).isFalse();
+    assertThat(throttle.tryAcquire("t:1", 4, 4 * SECOND)).isTrue();
+    assertThat(throttle.tryAcquire("t:1", 1, 4 * SECOND)).isFalse();
   }
 
   @Test
@@ -371,10 +369,10 @@ final class ThrottleTest {
     fragile.setRate("a", 999_999_937, 1_000);
     broken[0] = true;
     long later = 10 * SECOND;
-    assertThatThrownBy(() -> fragile.tryConsume("a", 1, later)).hasMessage("no time");
-    assertThatThrownBy(() -> fragile.tryConsume(List.of("a"), 1, later)).hasMessage("no time");
+    assertThatThrownBy(() -> fragile.tryAcquire("a", 1, later)).hasMessage("no time");
+    assertThatThrownBy(() -> fragile.tryAcquire(List.of("a"), 1, later)).hasMessage("no time");
     broken[0] = false;
-    assertThat(fragile.tryConsume("a", 1, later)).isTrue();
+    assertThat(fragile.tryAcquire("a", 1, later)).isTrue();
   }
 
   @Test
@@ -392,21 +390,21 @@ final class ThrottleTest {
     assertRefused(() -> throttle.setTemplate("t:", 1, 1), "one asterisk", "pattern=t:");
     assertRefused(() -> throttle.setTemplate("t*:*", 1, 1), "one asterisk");
     assertRefused(() -> throttle.setTemplate("t:*", Double.NaN, 1), "NaN");
-    assertRefused(() -> throttle.tryConsume("a", 0), "cost must be positive", "cost=0");
-    assertRefused(() -> throttle.consume("a", -1), "cost=-1");
+    assertRefused(() -> throttle.tryAcquire("a", 0), "cost must be positive", "cost=0");
+    assertRefused(() -> throttle.decide("a", -1), "cost=-1");
     assertRefused(() -> throttle.peek("", 1), "key must not be empty");
-    assertRefused(() -> throttle.tryConsume(List.of("a", "t:1", "")), "key must not be empty");
-    assertRefused(() -> throttle.tryConsume(List.of("a"), 0), "cost=0");
-    assertRefused(() -> throttle.consume(Map.of("a", 1L, "t:1", 0L)), "cost=0");
-    assertThatThrownBy(() -> throttle.tryConsume(Arrays.asList("t:1", "a", null)))
+    assertRefused(() -> throttle.tryAcquire(List.of("a", "t:1", "")), "key must not be empty");
+    assertRefused(() -> throttle.tryAcquire(List.of("a"), 0), "cost=0");
+    assertRefused(() -> throttle.decide(Map.of("a", 1L, "t:1", 0L)), "cost=0");
+    assertThatThrownBy(() -> throttle.tryAcquire(Arrays.asList("t:1", "a", null)))
         .isInstanceOf(NullPointerException.class)
         .hasMessage("key");
     Map<String, Long> costs = new HashMap<>(Map.of("a", 1L));
     costs.put("t:1", null);
-    assertThatThrownBy(() -> throttle.tryConsume(costs))
+    assertThatThrownBy(() -> throttle.tryAcquire(costs))
         .isInstanceOf(NullPointerException.class)
         .hasMessage("cost");
-    assertThat(throttle.snapshots()).containsExactly(new Limits.Snapshot("a", 5, 1, 5));
+    assertThat(throttle.stats()).containsExactly(new Limits.Snapshot("a", 5, 1, 5));
   }
 
   private static void assertRefused(ThrowingCallable call, String... parts) {
@@ -416,10 +414,10 @@ final class ThrottleTest {
   }
 
   private double level(String key) {
-    return throttle.snapshot(key).orElseThrow().level();
+    return throttle.stats(key).orElseThrow().level();
   }
 
   private double burst(String key) {
-    return throttle.snapshot(key).orElseThrow().burst();
+    return throttle.stats(key).orElseThrow().burst();
   }
 }

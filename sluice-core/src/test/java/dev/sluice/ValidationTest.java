@@ -70,8 +70,8 @@ final class ValidationTest {
         new TokenBucket[] {
           TokenBucket.perSecond(0), TokenBucket.perMinute(0), TokenBucket.per(0, SECOND)
         }) {
-      assertThat(bucket.tryConsume()).isFalse();
-      assertThat(bucket.tryConsume(0)).isTrue();
+      assertThat(bucket.tryAcquire()).isFalse();
+      assertThat(bucket.tryAcquire(0)).isTrue();
       assertThat(bucket.available()).isZero();
       assertThat(bucket.timeToFull()).contains(Duration.ZERO);
       assertThat(((Decision.Impossible) bucket.decide(1)).capacity()).isZero();
@@ -101,18 +101,18 @@ final class ValidationTest {
     TokenBucket bucket = builder().capacity(10).refill(10, SECOND).clock(clock).build();
     for (ThrowingCallable call :
         List.<ThrowingCallable>of(
-            () -> bucket.tryConsume(tokens),
-            () -> bucket.tryConsume(tokens, 0),
+            () -> bucket.tryAcquire(tokens),
+            () -> bucket.tryAcquire(tokens, 0),
             () -> bucket.decide(tokens),
             () -> bucket.decide(tokens, 0),
             () -> bucket.peek(tokens),
-            () -> bucket.consume(tokens).join(),
-            () -> bucket.consume(tokens, 0).join(),
-            () -> bucket.consume(tokens, SECOND).join(),
-            () -> bucket.consumeBlocking(tokens),
-            () -> bucket.consumeBlocking(tokens, SECOND),
+            () -> bucket.acquireAsync(tokens).join(),
+            () -> bucket.acquireAsync(tokens, 0).join(),
+            () -> bucket.acquireAsync(tokens, SECOND).join(),
+            () -> bucket.acquire(tokens),
+            () -> bucket.acquire(tokens, SECOND),
             () -> bucket.replenish(tokens),
-            () -> bucket.refund(tokens, 0))) {
+            () -> bucket.replenish(tokens, 0))) {
       rejects(call, "tokens must not be negative", "=" + tokens);
       assertThat(bucket.available()).isEqualTo(10);
     }

@@ -101,7 +101,7 @@ final class WaitersPropertyTest {
         bucket.reconfigure(LIMITS.get(0));
       }
       clock.advance(Duration.ofHours(1));
-      assertThat(bucket.waiting()).isZero();
+      assertThat(bucket.waiters()).isZero();
       assertThat(clock.pendingAlarms()).isZero();
       assertThat(waiters).allMatch(CompletableFuture::isDone);
       assertThat(served).as("first come, first served").isSorted();
@@ -113,7 +113,7 @@ final class WaitersPropertyTest {
       switch (step.kind) {
         case WAIT -> join(tokens, waiters.size());
         case TRY -> {
-          if (bucket.tryConsume(tokens)) {
+          if (bucket.tryAcquire(tokens)) {
             grants.add(new Grant(clock.nanoTime(), tokens));
           }
         }
@@ -130,7 +130,7 @@ final class WaitersPropertyTest {
     }
 
     private void join(long tokens, int number) {
-      CompletableFuture<Void> waiter = bucket.consume(tokens);
+      CompletableFuture<Void> waiter = bucket.acquireAsync(tokens);
       waiters.add(waiter);
       CompletableFuture<Void> noted =
           waiter.thenRun(

@@ -45,11 +45,11 @@ final class WaitingLineStressTest {
     TokenBucket bucket = emptyManual(callers);
     List<CompletableFuture<Void>> done = new ArrayList<>();
     for (int i = 0; i < callers; i++) {
-      done.add(bucket.consume(1).thenRun(() -> bucket.replenish(1)));
+      done.add(bucket.acquireAsync(1).thenRun(() -> bucket.replenish(1)));
     }
     bucket.replenish(1);
     allOf(done).get(60, TimeUnit.SECONDS);
-    assertThat(bucket.waiting()).isZero();
+    assertThat(bucket.waiters()).isZero();
     assertThat(bucket.available()).isEqualTo(1);
   }
 
@@ -59,12 +59,12 @@ final class WaitingLineStressTest {
     TokenBucket bucket = emptyManual(callers);
     List<CompletableFuture<Void>> second = new ArrayList<>();
     for (int i = 0; i < callers; i++) {
-      second.add(bucket.consume(1).thenCompose(first -> bucket.consume(1)));
+      second.add(bucket.acquireAsync(1).thenCompose(first -> bucket.acquireAsync(1)));
     }
     bucket.replenish(callers);
     Awaitility.await()
         .atMost(Duration.ofMinutes(1))
-        .until(() -> bucket.available() == 0 && bucket.waiting() == callers);
+        .until(() -> bucket.available() == 0 && bucket.waiters() == callers);
     bucket.replenish(callers);
     allOf(second).get(60, TimeUnit.SECONDS);
   }
@@ -79,10 +79,10 @@ final class WaitingLineStressTest {
     CountDownLatch release = new CountDownLatch(1);
     List<CompletableFuture<Void>> stuck = new ArrayList<>();
     for (int i = 0; i < 30; i++) {
-      stuck.add(bucket.consume(1).thenRun(() -> awaitQuietly(release)));
+      stuck.add(bucket.acquireAsync(1).thenRun(() -> awaitQuietly(release)));
     }
     bucket.reconfigure(hundredPerSecond());
-    bucket.consumeBlocking(1);
+    bucket.acquire(1);
     release.countDown();
     allOf(stuck).get(30, TimeUnit.SECONDS);
   }
@@ -94,12 +94,12 @@ final class WaitingLineStressTest {
     AtomicLong nanos = new AtomicLong();
     TokenBucket bucket = bucket(new Limit.Balanced(100, 1, Duration.ofHours(1)), 0, nanos::get);
     CountDownLatch release = new CountDownLatch(1);
-    CompletableFuture<Void> stuck = bucket.consume(1).thenRun(() -> awaitQuietly(release));
+    CompletableFuture<Void> stuck = bucket.acquireAsync(1).thenRun(() -> awaitQuietly(release));
     nanos.set(Duration.ofHours(1).toNanos());
     if (blocking) {
-      assertThat(bucket.consumeBlocking(1, Duration.ofMillis(1))).isFalse();
+      assertThat(bucket.acquire(1, Duration.ofMillis(1))).isFalse();
     } else {
-      assertThat(bucket.consume(1)).isNotDone();
+      assertThat(bucket.acquireAsync(1)).isNotDone();
     }
     assertThat(stuck).isNotDone();
     release.countDown();
@@ -111,11 +111,11 @@ final class WaitingLineStressTest {
   void aCallbackThatBlocks_doesNotHoldUpThoseBehindIt() throws Exception {
     TokenBucket bucket = bucket(new Limit.Manual(100), 0, NanoClock.system());
     CountDownLatch release = new CountDownLatch(1);
-    CompletableFuture<Void> stuck = bucket.consume(1).thenRun(() -> awaitQuietly(release));
+    CompletableFuture<Void> stuck = bucket.acquireAsync(1).thenRun(() -> awaitQuietly(release));
     bucket.reconfigure(hundredPerSecond());
     List<CompletableFuture<Void>> behind = new ArrayList<>();
     for (int i = 0; i < 10; i++) {
-      behind.add(bucket.consume(1));
+      behind.add(bucket.acquireAsync(1));
     }
     CompletableFuture.allOf(behind.toArray(CompletableFuture[]::new)).get(30, TimeUnit.SECONDS);
     assertThat(stuck).isNotDone();
@@ -151,7 +151,7 @@ final class WaitingLineStressTest {
           ThreadLocalRandom random = ThreadLocalRandom.current();
           for (int i = 0; i < 20_000; i++) {
             long tokens = 1L + random.nextInt(20);
-            CompletableFuture<Void> future = bucket.consume(tokens);
+            CompletableFuture<Void> future = bucket.acquireAsync(tokens);
             if (random.nextBoolean() && future.cancel(true)) {
               continue;
             }
@@ -162,7 +162,7 @@ final class WaitingLineStressTest {
     done.set(true);
     feeder.join();
     bucket.replenish(2_000_000);
-    assertThat(bucket.waiting()).isZero();
+    assertThat(bucket.waiters()).isZero();
     assertThat(counted).allMatch(future -> future.isDone() && !future.isCompletedExceptionally());
     assertThat(granted.get() + bucket.available()).isEqualTo(fed.get() + 2_000_000);
   }
@@ -174,7 +174,7 @@ final class WaitingLineStressTest {
           TokenBucket.builder().capacity(1_000_000).manual().initialTokens(0).build();
       List<CompletableFuture<Void>> futures = new ArrayList<>();
       for (int i = 0; i < 100; i++) {
-        futures.add(bucket.consume(1 + i % 7));
+        futures.add(bucket.acquireAsync(1 + i % 7));
       }
       long fed = 3 * 70;
       sumOver(
@@ -215,7 +215,7 @@ final class WaitingLineStressTest {
               ThreadLocalRandom random = ThreadLocalRandom.current();
               long count = 0;
               while (System.nanoTime() - start < 1_000 * MS) {
-                CompletableFuture<Void> future = bucket.consume(1);
+                CompletableFuture<Void> future = bucket.acquireAsync(1);
                 long patience = System.nanoTime() + random.nextInt(400_000);
                 while (!future.isDone() && System.nanoTime() - patience < 0) {
                   Thread.onSpinWait();
@@ -230,7 +230,7 @@ final class WaitingLineStressTest {
     double elapsed = (System.nanoTime() - start) / 1e9;
     assertThat((double) granted).isLessThanOrEqualTo(100 + 20_000 * elapsed + 1);
     assertThat(granted).isGreaterThan(1_000);
-    assertThat(bucket.waiting()).isZero();
+    assertThat(bucket.waiters()).isZero();
     assertThat(bucket.available()).isBetween(0L, 100L);
   }
 
@@ -248,7 +248,7 @@ final class WaitingLineStressTest {
                 waiting[0] = Thread.currentThread();
                 started.countDown();
                 try {
-                  bucket.consumeBlocking(3);
+                  bucket.acquire(3);
                 } catch (InterruptedException e) {
                   interrupted.set(true);
                 }
@@ -259,7 +259,7 @@ final class WaitingLineStressTest {
       waiter.join();
       feeder.join();
       assertThat(bucket.available()).isEqualTo(interrupted.get() ? 3 : 0);
-      assertThat(bucket.waiting()).isZero();
+      assertThat(bucket.waiters()).isZero();
     }
   }
 
@@ -272,7 +272,7 @@ final class WaitingLineStressTest {
       int number = i;
       futures.add(
           bucket
-              .consume(1)
+              .acquireAsync(1)
               .thenRun(
                   () -> {
                     synchronized (order) {
@@ -288,10 +288,10 @@ final class WaitingLineStressTest {
   @Test
   void aBucketNobodyHolds_isCollected() throws Exception {
     TokenBucket idle = bucket(Limit.perSecond(100), 0, NanoClock.system());
-    idle.consume(1).get(30, TimeUnit.SECONDS);
-    idle.consume(1_000_000).cancel(true);
+    idle.acquireAsync(1).get(30, TimeUnit.SECONDS);
+    idle.acquireAsync(1_000_000).cancel(true);
     TokenBucket unfed = bucket(new Limit.Manual(1), 0, NanoClock.system());
-    assertThat(unfed.consume(1)).isNotDone();
+    assertThat(unfed.acquireAsync(1)).isNotDone();
     List<WeakReference<TokenBucket>> references =
         List.of(new WeakReference<>(idle), new WeakReference<>(unfed));
     idle = null;

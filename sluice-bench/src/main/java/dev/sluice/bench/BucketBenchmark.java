@@ -76,6 +76,6 @@ public class BucketBenchmark {
 
   @Benchmark
   public boolean twoBuckets(Mine mine) {
-    return mine.bucket.tryConsume();
+    return mine.bucket.tryAcquire();
   }
 }

@@ -78,7 +78,7 @@ final class JoinStorm {
     for (int i = 0; i < share; i++) {
       int call = calls.getAndIncrement();
       long from = System.nanoTime();
-      var turn = bucket.consume(1);
+      var turn = bucket.acquireAsync(1);
       nanos[call] = System.nanoTime() - from;
       var unused =
           turn.thenRun(

@@ -18,7 +18,7 @@ public enum KeyedKind {
     Predicate<String> create(long tokens, Duration period) {
       Limits throttle = Limits.create();
       throttle.setTemplate("tenant:*", perSecond(tokens, period), (double) tokens);
-      return throttle::tryConsume;
+      return throttle::tryAcquire;
     }
   },
   SLUICE_SET_RATE {
@@ -27,7 +27,7 @@ public enum KeyedKind {
       Limits throttle = Limits.create();
       return key -> {
         throttle.setRate(key, perSecond(tokens, period), (double) tokens);
-        return throttle.tryConsume(key);
+        return throttle.tryAcquire(key);
       };
     }
   },

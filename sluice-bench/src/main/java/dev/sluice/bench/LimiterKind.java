@@ -21,21 +21,21 @@ public enum LimiterKind {
     @Override
     Limiter create(boolean granting) {
       TokenBucket bucket = sluice(granting, NanoClock.system());
-      return tick -> bucket.tryConsume();
+      return tick -> bucket.tryAcquire();
     }
   },
   SLUICE_COARSE {
     @Override
     Limiter create(boolean granting) {
       TokenBucket bucket = sluice(granting, NanoClock.coarse());
-      return tick -> bucket.tryConsume();
+      return tick -> bucket.tryAcquire();
     }
   },
   SLUICE_GIVEN_NOW {
     @Override
     Limiter create(boolean granting) {
       TokenBucket bucket = sluice(granting, () -> 0);
-      return tick -> bucket.tryConsume(1, tick);
+      return tick -> bucket.tryAcquire(1, tick);
     }
   },
   BUCKET4J {

@@ -73,7 +73,7 @@ public class SchedulerBenchmark {
     for (int i = 0; i < keys; i++) {
       Placement placement = Placement.of("tenant-" + i);
       for (int j = 0; j < throttles; j++) {
-        placement = placement.withThrottles("throttle" + (i * 31 + j * 17) % 1_000);
+        placement = placement.withThrottleKeys("throttle" + (i * 31 + j * 17) % 1_000);
       }
       placements.add(placement);
     }
@@ -88,7 +88,7 @@ public class SchedulerBenchmark {
     FairQueue<Placement> queue = scheduler.queue("parked");
     List<Placement> placements = new ArrayList<>();
     for (int i = 0; i < keys; i++) {
-      Placement placement = Placement.of("parked-" + i).withThrottles("exhausted" + i / 10);
+      Placement placement = Placement.of("parked-" + i).withThrottleKeys("exhausted" + i / 10);
       placements.add(placement);
     }
     Collections.shuffle(placements, new Random(2));

@@ -106,6 +106,6 @@ public class ThrottleBenchmark {
 
   @Benchmark
   public boolean threeKeys(ThreeKeys state) {
-    return state.throttle.tryConsume(state.requests.get(state.next++ & state.mask));
+    return state.throttle.tryAcquire(state.requests.get(state.next++ & state.mask));
   }
 }

@@ -498,7 +498,7 @@ public final class Broker implements AutoCloseable {
 
   /** Returns a snapshot of every throttle key with a rate. */
   public List<LimitStats> throttles() {
-    return machinery().ask(engine -> engine.state.scheduler.throttles(engine.state.now));
+    return machinery().ask(engine -> engine.state.scheduler.limitStats(engine.state.now));
   }
 
   /** Stops once all calls are stored; those whose scripts take over 5 s fail. Idempotent. */

@@ -369,7 +369,7 @@ public final class BrokerView {
       EngineState state, String queue, List<FairnessKeyPage.Row> keys, Map<String, Long> weights) {
     BrokerQueue line = state.line(queue);
     ToLongFunction<String> weightAt =
-        throttleKey -> weights.computeIfAbsent(throttleKey, line.queue::weightAt);
+        throttleKey -> weights.computeIfAbsent(throttleKey, line.queue::waitingWeight);
     return keys.stream()
         .map(
             each ->
@@ -400,7 +400,7 @@ public final class BrokerView {
   private static List<FairnessKeyPage.Throttled> parked(
       FairnessKeyStats stats, long now, ToLongFunction<String> weightAt) {
     Map<String, List<FairnessKeyStats.Throttled>> byKey =
-        stats.parked().stream()
+        stats.throttled().stream()
             .collect(
                 Collectors.groupingBy(
                     FairnessKeyStats.Throttled::throttleKey, TreeMap::new, Collectors.toList()));
@@ -434,7 +434,7 @@ public final class BrokerView {
               long now = engine.state.now;
               return new BrokerView.LimitsSnapshot(
                   now,
-                  engine.state.scheduler.throttles(now).stream()
+                  engine.state.scheduler.limitStats(now).stream()
                       .map(each -> throttle(each, now))
                       .toList());
             });

@@ -96,7 +96,7 @@ class BrokerEdgesTest {
     broker.createQueue("q", QueueConfig.builder().onEnqueue(script).build());
     broker.enqueue("q", Message.of("m").withHeader("t", "")).join();
     assertThat(broker.stats("q").fairnessKeys())
-        .extracting(FairnessKeyStats::key)
+        .extracting(FairnessKeyStats::fairnessKey)
         .containsExactly("default");
   }
 
@@ -127,7 +127,7 @@ class BrokerEdgesTest {
     broker = Broker.open(dir);
     broker.enqueue("q", Message.of("after").withFairnessKey("mine")).join();
     assertThat(broker.stats("q").fairnessKeys())
-        .extracting(FairnessKeyStats::key)
+        .extracting(FairnessKeyStats::fairnessKey)
         .containsExactly("default", "script");
     broker.updateQueue("q", before -> QueueConfig.defaults(), null);
     assertThat(receive("q", 2)).containsExactlyInAnyOrder("before", "after");
@@ -428,7 +428,7 @@ class BrokerEdgesTest {
     broker = Broker.open(dir);
     send(".", 1);
     assertThat(broker.stats(".").depth()).isEqualTo(1);
-    assertThat(broker.throttles()).extracting(LimitStats::key).containsExactly("..");
+    assertThat(broker.throttles()).extracting(LimitStats::name).containsExactly("..");
     broker.deleteQueue(".");
     broker.removeThrottle("..");
     assertThat(broker.queues()).isEmpty();

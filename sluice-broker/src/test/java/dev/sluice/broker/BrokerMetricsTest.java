@@ -135,7 +135,7 @@ class BrokerMetricsTest {
       }
       broker.enqueue("other", Message.of("m").withFairnessKey("mine")).join();
       assertThat(broker.stats("q").depth()).isEqualTo(5);
-      assertThat(broker.stats("q").fairnessKeys().get(0).key())
+      assertThat(broker.stats("q").fairnessKeys().get(0).fairnessKey())
           .isEqualTo(Message.DEFAULT_FAIRNESS_KEY);
     }
     assertThat(counts.counts)

@@ -229,7 +229,7 @@ class BrokerViewTest {
       assertThat(key("b").throttled().get(0).nextGrantIn()).isEmpty();
       BrokerView.Throttle throttle =
           broker.view().limitStats().limits().stream()
-              .filter(each -> each.stats().key().equals("slow"))
+              .filter(each -> each.stats().name().equals("slow"))
               .findFirst()
               .orElseThrow();
       assertThat(throttle.stats().taken()).isEqualTo(1);

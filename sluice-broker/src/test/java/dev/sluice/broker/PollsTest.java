@@ -111,7 +111,8 @@ final class PollsTest {
     assertThat(received.get(1).lease().send()).isFalse();
     broker.kill();
     assertThat(broker.line("q").leased).isEqualTo(1);
-    double level = broker.engine.state.scheduler.throttle("key", broker.now).orElseThrow().level();
+    double level =
+        broker.engine.state.scheduler.limitStats("key", broker.now).orElseThrow().level();
     assertThat(level).isBetween(3.9, 4.0);
   }
 }

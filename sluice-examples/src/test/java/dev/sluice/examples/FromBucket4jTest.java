@@ -44,7 +44,7 @@ final class FromBucket4jTest {
   private static void probeAfter(Replies reply) throws InterruptedException {
     TokenBucket bucket =
         TokenBucket.builder().capacity(50).refill(1, Duration.ofMinutes(1)).build();
-    bucket.consumeBlocking(50);
+    bucket.acquire(50);
     Decision decision = bucket.decide(1);
     if (decision instanceof Decision.Denied denied) {
       reply.header("Retry-After", denied.retryAfter().toSeconds() + 1);
@@ -84,7 +84,7 @@ final class FromBucket4jTest {
     throttle.setTemplate("day:*", 100 / 86_400.0, 100);
     int granted = 0;
     for (int i = 0; i < requests; i++) {
-      ThrottleDecision decision = throttle.consume(List.of("minute:acme", "day:acme"));
+      ThrottleDecision decision = throttle.decide(List.of("minute:acme", "day:acme"));
       if (decision.isGranted()) { // both have given a token, or neither
         granted++;
       }
@@ -99,7 +99,7 @@ final class FromBucket4jTest {
             .addLimit(limit -> limit.capacity(1_000).refillIntervally(1_000, Duration.ofDays(1)))
             .build();
     TokenBucket after = TokenBucket.builder().capacity(1_000).strict(Duration.ofDays(1)).build();
-    assertThat(before.tryConsume(1_000)).isEqualTo(after.tryConsume(1_000)).isTrue();
-    assertThat(before.tryConsume(1)).isEqualTo(after.tryConsume(1)).isFalse();
+    assertThat(before.tryConsume(1_000)).isEqualTo(after.tryAcquire(1_000)).isTrue();
+    assertThat(before.tryConsume(1)).isEqualTo(after.tryAcquire(1)).isFalse();
   }
 }

@@ -63,7 +63,7 @@ final class FromResilience4jTest {
       TokenBucket.builder().capacity(10).strict(Duration.ofHours(1)).build();
 
   private Optional<String> after(String what) throws InterruptedException {
-    boolean mayGo = bucket.consumeBlocking(1, Duration.ofMillis(1)); // hopeless: at once
+    boolean mayGo = bucket.acquire(1, Duration.ofMillis(1)); // hopeless: at once
     return mayGo ? Optional.of(call(what)) : Optional.empty();
   }
 
@@ -80,10 +80,10 @@ final class FromResilience4jTest {
 
     Limits throttle = Limits.create();
     throttle.setTemplate("tenant:*", 2 / 3_600.0, 2);
-    boolean after = throttle.tryConsume("tenant:acme", 2);
+    boolean after = throttle.tryAcquire("tenant:acme", 2);
 
     assertThat(after).isEqualTo(before).isTrue();
-    assertThat(throttle.tryConsume("tenant:acme"))
+    assertThat(throttle.tryAcquire("tenant:acme"))
         .isEqualTo(registry.rateLimiter("tenant:acme").acquirePermission())
         .isFalse();
   }
@@ -92,7 +92,7 @@ final class FromResilience4jTest {
   void limitedThreadsAndRate() {
     try (FairExecutor executor =
         FairExecutor.builder().threads(4).rate("provider", 10, 10).build()) {
-      Placement acme = Placement.of("acme").withThrottles("provider");
+      Placement acme = Placement.of("acme").withThrottleKeys("provider");
       CompletableFuture<String> answer = executor.submit(acme, () -> call("a"));
       assertThat(answer.join()).isEqualTo("a");
     }

@@ -24,8 +24,8 @@ public final class RateLimitFilter extends OncePerRequestFilter {
       HttpServletRequest request, HttpServletResponse response, FilterChain chain)
       throws ServletException, IOException {
     String key = "caller:" + caller(request);
-    ThrottleDecision decision = throttle.consume(key);
-    throttle.snapshot(key).ifPresent(standing -> describe(standing, response));
+    ThrottleDecision decision = throttle.decide(key);
+    throttle.stats(key).ifPresent(standing -> describe(standing, response));
     if (decision.isGranted()) {
       chain.doFilter(request, response);
       return;

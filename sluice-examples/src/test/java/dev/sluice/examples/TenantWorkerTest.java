@@ -68,8 +68,8 @@ final class TenantWorkerTest {
     try (FairExecutor executor =
         FairExecutor.builder().threads(1).rate("provider:ses", 14, 14).build()) {
       executor.execute(Placement.of("noisy"), () -> waitFor(allThere));
-      Placement noisy = Placement.of("noisy").withThrottles("provider:ses");
-      Placement paying = Placement.of("quiet").withWeight(3).withThrottles("provider:ses");
+      Placement noisy = Placement.of("noisy").withThrottleKeys("provider:ses");
+      Placement paying = Placement.of("quiet").withWeight(3).withThrottleKeys("provider:ses");
       for (int i = 0; i < 200; i++) {
         executor.execute(noisy, () -> sent.add("newsletter"));
       }

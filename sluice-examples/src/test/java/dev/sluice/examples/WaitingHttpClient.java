@@ -37,7 +37,7 @@ public final class WaitingHttpClient {
   private <T> CompletableFuture<HttpResponse<T>> attempt(
       HttpRequest request, HttpResponse.BodyHandler<T> body, int left) {
     return open.get()
-        .thenCompose(opened -> turns.consume(1)) // first come, first served; no thread waits
+        .thenCompose(opened -> turns.acquireAsync(1)) // first come, first served; no thread waits
         .thenCompose(
             turn ->
                 open.get().isDone()

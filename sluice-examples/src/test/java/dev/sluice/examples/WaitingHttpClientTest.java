@@ -85,7 +85,7 @@ final class WaitingHttpClientTest {
       calls.add(client.send(request, HttpResponse.BodyHandlers.discarding()));
     }
     assertThat(status(calls.get(0))).isEqualTo(200);
-    assertThat(turns.waiting()).isEqualTo(2);
+    assertThat(turns.waiters()).isEqualTo(2);
     clock.advance(SECOND);
     assertThat(status(calls.get(1))).isEqualTo(200);
     assertThat(calls.get(2)).isNotDone();

@@ -20,7 +20,7 @@ final class BucketContractTest {
   private record CoreBucket(TokenBucket bucket) implements BucketContract.Bucket {
     @Override
     public boolean tryConsume(long tokens) {
-      return bucket.tryConsume(tokens);
+      return bucket.tryAcquire(tokens);
     }
 
     @Override
@@ -50,7 +50,7 @@ final class BucketContractTest {
 
     @Override
     public void refund(long tokens) {
-      bucket.refund(tokens);
+      bucket.replenish(tokens);
     }
 
     @Override

@@ -208,7 +208,7 @@ final class DifferentialTest {
     List<Long> reply = chosen.decide(take ? "take" : "look", 1, items);
     long nanos = reply.get(3) * 1_000;
     assertThat(reply.get(3)).isEqualTo(chosen.micros());
-    ThrottleDecision expected = take ? core.consume(costs, nanos) : core.peek(costs, nanos);
+    ThrottleDecision expected = take ? core.decide(costs, nanos) : core.peek(costs, nanos);
     String story = "%s of %s: %s, core %s".formatted(costs, limits, reply, expected);
     String binding = reply.get(0) == 1 ? "" : items.get((int) (reply.get(1) - 1)).key();
     switch (reply.get(0).intValue()) {
@@ -237,7 +237,7 @@ final class DifferentialTest {
       List<Long> level = chosen.adjust("look", 1, "0", item.key(), item.quota());
       assertThat((double) level.get(0) / level.get(1))
           .as(story)
-          .isEqualTo(core.snapshot(item.key(), nanos).orElseThrow().level());
+          .isEqualTo(core.stats(item.key(), nanos).orElseThrow().level());
     }
   }
 

@@ -40,12 +40,12 @@ final class ThrottleContractTest {
 
     @Override
     public boolean tryConsume(List<String> keys) {
-      return throttle.tryConsume(keys);
+      return throttle.tryAcquire(keys);
     }
 
     @Override
     public ThrottleDecision consume(Map<String, Long> costs) {
-      return throttle.consume(costs);
+      return throttle.decide(costs);
     }
 
     @Override
@@ -55,7 +55,7 @@ final class ThrottleContractTest {
 
     @Override
     public Optional<Limits.Snapshot> snapshot(String key) {
-      return throttle.snapshot(key);
+      return throttle.stats(key);
     }
   }
 

@@ -169,8 +169,8 @@ final class LimitRestartTest {
     assertThatThrownBy(() -> limits.remove(Caller.ANYBODY, "key").join())
         .hasMessageContaining("could not be stored");
     assertThat(limits.list(Caller.ANYBODY)).isEqualTo(Map.of("key", new Rate(1, 1)));
-    assertThat(throttle.snapshot("key").orElseThrow().burst()).isEqualTo(1);
-    assertThat(throttle.snapshot("other")).isEmpty();
+    assertThat(throttle.stats("key").orElseThrow().burst()).isEqualTo(1);
+    assertThat(throttle.stats("other")).isEmpty();
     Files.delete(obstacle);
     Files.delete(obstacle.getParent());
     limits.set(Caller.ANYBODY, "key", new Rate(9, 9)).join();
@@ -186,7 +186,7 @@ final class LimitRestartTest {
           .isInstanceOf(IllegalArgumentException.class);
     }
     assertThat(dir).isEmptyDirectory();
-    assertThat(throttle.snapshot("key")).isEmpty();
+    assertThat(throttle.stats("key")).isEmpty();
   }
 
   @Test

@@ -31,13 +31,13 @@ public class ArrivalStress {
 
     @Actor
     public void joinForTwo() {
-      large = bucket.consume(2);
+      large = bucket.acquireAsync(2);
     }
 
     @Actor
     public void joinForOneAndConsume() {
-      small = bucket.consume(1);
-      consumed = bucket.tryConsume(1);
+      small = bucket.acquireAsync(1);
+      consumed = bucket.tryAcquire(1);
     }
 
     @Arbiter
@@ -62,12 +62,12 @@ public class ArrivalStress {
 
     @Actor
     public void refuse() {
-      refused = bucket.consume(3, Duration.ZERO);
+      refused = bucket.acquireAsync(3, Duration.ZERO);
     }
 
     @Actor
     public void join() {
-      request = bucket.consume(2);
+      request = bucket.acquireAsync(2);
     }
 
     @Arbiter

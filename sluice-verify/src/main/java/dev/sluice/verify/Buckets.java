@@ -32,7 +32,7 @@ final class Buckets {
 
   /** Takes {@code tokens}: how many were granted, all or none. */
   static int take(TokenBucket bucket, int tokens) {
-    return bucket.tryConsume(tokens) ? tokens : 0;
+    return bucket.tryAcquire(tokens) ? tokens : 0;
   }
 
   /**

@@ -46,12 +46,12 @@ public class EpochStress {
 
     @Actor
     public void first(III_Result r) {
-      r.r1 = bucket.tryConsume(2, NOW) ? 2 : 0;
+      r.r1 = bucket.tryAcquire(2, NOW) ? 2 : 0;
     }
 
     @Actor
     public void second(III_Result r) {
-      r.r2 = bucket.tryConsume(2, NOW) ? 2 : 0;
+      r.r2 = bucket.tryAcquire(2, NOW) ? 2 : 0;
     }
 
     @Arbiter
@@ -75,12 +75,12 @@ public class EpochStress {
 
     @Actor
     public void before(III_Result r) {
-      r.r1 = bucket.tryConsume(2L * BATCH, BEFORE) ? 2 : 0;
+      r.r1 = bucket.tryAcquire(2L * BATCH, BEFORE) ? 2 : 0;
     }
 
     @Actor
     public void after(III_Result r) {
-      r.r2 = bucket.tryConsume(2L * BATCH, AFTER) ? 2 : 0;
+      r.r2 = bucket.tryAcquire(2L * BATCH, AFTER) ? 2 : 0;
     }
 
     @Arbiter

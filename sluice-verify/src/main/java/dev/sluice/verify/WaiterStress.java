@@ -26,7 +26,7 @@ public class WaiterStress {
   @State
   public static class CancelOrGrant {
     private final TokenBucket bucket = Buckets.manual(2, 0);
-    private final CompletableFuture<Void> request = bucket.consume(1);
+    private final CompletableFuture<Void> request = bucket.acquireAsync(1);
 
     @Actor
     public void cancel(ZZI_Result r) {
@@ -54,8 +54,8 @@ public class WaiterStress {
   @State
   public static class CancelHead {
     private final TokenBucket bucket = Buckets.manual(2, 1);
-    private final CompletableFuture<Void> head = bucket.consume(2);
-    private final CompletableFuture<Void> next = bucket.consume(1);
+    private final CompletableFuture<Void> head = bucket.acquireAsync(2);
+    private final CompletableFuture<Void> next = bucket.acquireAsync(1);
 
     @Actor
     public void cancel(ZZI_Result r) {
@@ -83,7 +83,7 @@ public class WaiterStress {
   @State
   public static class CancelOrConsume {
     private final TokenBucket bucket = Buckets.manual(2, 1);
-    private final CompletableFuture<Void> request = bucket.consume(2);
+    private final CompletableFuture<Void> request = bucket.acquireAsync(2);
 
     @Actor
     public void cancel(ZZI_Result r) {
@@ -92,7 +92,7 @@ public class WaiterStress {
 
     @Actor
     public void consume(ZZI_Result r) {
-      r.r2 = bucket.tryConsume(1);
+      r.r2 = bucket.tryAcquire(1);
     }
 
     @Arbiter
@@ -118,18 +118,18 @@ public class WaiterStress {
 
     @Actor
     public void await() {
-      request = bucket.consume(2);
+      request = bucket.acquireAsync(2);
     }
 
     @Actor
     public void consume(ZZI_Result r) {
-      r.r1 = bucket.tryConsume(1);
+      r.r1 = bucket.tryAcquire(1);
     }
 
     @Arbiter
     public void left(ZZI_Result r) {
       bucket.replenish(1);
-      r.r3 = bucket.waiting();
+      r.r3 = bucket.waiters();
       r.r2 = Buckets.isGranted(request);
     }
   }
@@ -146,7 +146,7 @@ public class WaiterStress {
   @State
   public static class CancelTwice {
     private final TokenBucket bucket = Buckets.manual(2, 1);
-    private final CompletableFuture<Void> request = bucket.consume(2);
+    private final CompletableFuture<Void> request = bucket.acquireAsync(2);
 
     @Actor
     public void first(ZZI_Result r) {

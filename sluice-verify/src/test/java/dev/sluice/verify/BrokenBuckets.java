@@ -33,7 +33,7 @@ final class BrokenBuckets {
     }
 
     @Override
-    public boolean tryConsume(long tokens) {
+    public boolean tryAcquire(long tokens) {
       long nowNanos = clock.nanoTime();
       long next = Math.max(fullAt, nowNanos) + tokens * costNanos;
       if (next - nowNanos > capacityNanos) {
@@ -64,7 +64,7 @@ final class BrokenBuckets {
     }
 
     @Override
-    public boolean tryConsume(long tokens) {
+    public boolean tryAcquire(long tokens) {
       long nowNanos = clock.nanoTime();
       for (; ; ) {
         Level seen = level.get();
@@ -100,7 +100,7 @@ final class BrokenBuckets {
     }
 
     @Override
-    public boolean tryConsume(long tokens) {
+    public boolean tryAcquire(long tokens) {
       long nowNanos = clock.nanoTime();
       Cell cell = live.get();
       for (; ; ) {

@@ -6,7 +6,7 @@ import dev.sluice.TokenBucket;
 /** What the suites call: the real bucket, or one that is broken on purpose. */
 interface Bucket {
 
-  boolean tryConsume(long tokens);
+  boolean tryAcquire(long tokens);
 
   default long available() {
     throw new UnsupportedOperationException();
@@ -27,8 +27,8 @@ interface Bucket {
   /** The real one. */
   record Real(TokenBucket bucket) implements Bucket {
     @Override
-    public boolean tryConsume(long tokens) {
-      return bucket.tryConsume(tokens);
+    public boolean tryAcquire(long tokens) {
+      return bucket.tryAcquire(tokens);
     }
 
     @Override

@@ -125,7 +125,7 @@ public abstract class ClockVerifier extends CachedVerifier {
       long nowNanos = step.answer().nowNanos();
       return switch (step.operation()) {
         case "advance" -> Stream.of(bucket);
-        case "tryConsume" -> afterConsume(step, run, bucket);
+        case "tryAcquire" -> afterConsume(step, run, bucket);
         case "available" -> afterLook(step, run, bucket);
         case "replenish" -> Stream.of(bucket.give(tokens(step), nowNanos));
         case "reset" -> Stream.of(bucket.reset(nowNanos));
@@ -184,7 +184,7 @@ public abstract class ClockVerifier extends CachedVerifier {
     Stream<BucketModel> after(Step step, Run run, BucketModel bucket, long clockNanos) {
       return switch (step.operation()) {
         case "advance" -> Stream.of(bucket);
-        case "tryConsume" ->
+        case "tryAcquire" ->
             step.answer().value() > 0
                 ? bucket.take(tokens(step), clockNanos).stream()
                 : Stream.of(bucket);

@@ -85,8 +85,8 @@ public abstract class ClockedBucket {
   }
 
   @Operation
-  public Answer tryConsume(@Param(name = "tokens") long batches) {
-    return answer(bucket.tryConsume(batches * batchTokens()) ? batches : 0);
+  public Answer tryAcquire(@Param(name = "tokens") long batches) {
+    return answer(bucket.tryAcquire(batches * batchTokens()) ? batches : 0);
   }
 
   @Operation

@@ -23,8 +23,8 @@ class ManualBucketLincheckTest {
             .build();
 
     @Operation
-    public boolean tryConsume(@Param(name = "tokens") long tokens) {
-      return bucket.tryConsume(tokens);
+    public boolean tryAcquire(@Param(name = "tokens") long tokens) {
+      return bucket.tryAcquire(tokens);
     }
 
     @Operation

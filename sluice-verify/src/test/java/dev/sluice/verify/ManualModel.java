@@ -27,7 +27,7 @@ public class ManualModel {
 
   private int requests;
 
-  public boolean tryConsume(long wanted) {
+  public boolean tryAcquire(long wanted) {
     boolean granted = wanted <= tokens;
     tokens -= granted ? wanted : 0;
     return granted;

@@ -9,7 +9,7 @@ public class RestoredModel {
 
   private @Nullable Long tokens;
 
-  public boolean tryConsume() {
+  public boolean tryAcquire() {
     if (tokens == null) {
       return true;
     }

@@ -30,18 +30,18 @@ class ThrottleLincheckTest {
     }
 
     @Operation
-    public boolean tryConsume(@Param(name = "first") boolean first) {
-      return throttle.tryConsume(key(first));
+    public boolean tryAcquire(@Param(name = "first") boolean first) {
+      return throttle.tryAcquire(key(first));
     }
 
     @Operation
-    public boolean tryConsumeBoth(@Param(name = "first") boolean first) {
-      return throttle.tryConsume(first ? List.of("a", "b") : List.of("b", "a"));
+    public boolean tryAcquireBoth(@Param(name = "first") boolean first) {
+      return throttle.tryAcquire(first ? List.of("a", "b") : List.of("b", "a"));
     }
 
     @Operation
     public String consumeBoth() {
-      return throttle.consume(List.of("b", "a")).isGranted() ? "granted" : "refused";
+      return throttle.decide(List.of("b", "a")).isGranted() ? "granted" : "refused";
     }
 
     @Operation
@@ -51,7 +51,7 @@ class ThrottleLincheckTest {
 
     @Operation
     public double level(@Param(name = "first") boolean first) {
-      return throttle.snapshot(key(first)).orElseThrow().level();
+      return throttle.stats(key(first)).orElseThrow().level();
     }
   }
 
@@ -61,8 +61,8 @@ class ThrottleLincheckTest {
     final Limits throttle = Limits.create(ManualClock.create());
 
     @Operation
-    public boolean tryConsume() {
-      return throttle.tryConsume("a");
+    public boolean tryAcquire() {
+      return throttle.tryAcquire("a");
     }
 
     @Operation
@@ -82,7 +82,7 @@ class ThrottleLincheckTest {
 
     @Operation
     public double level() {
-      return throttle.snapshot("a").map(Limits.Snapshot::level).orElse(-1.0);
+      return throttle.stats("a").map(Limits.Snapshot::level).orElse(-1.0);
     }
   }
 

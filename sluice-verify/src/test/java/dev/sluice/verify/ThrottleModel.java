@@ -10,11 +10,11 @@ public class ThrottleModel {
 
   private final Map<String, Long> tokens = new HashMap<>(Map.of("a", BURST, "b", BURST));
 
-  public boolean tryConsume(boolean first) {
+  public boolean tryAcquire(boolean first) {
     return take(List.of(key(first)));
   }
 
-  public boolean tryConsumeBoth(boolean first) {
+  public boolean tryAcquireBoth(boolean first) {
     return take(List.of("a", "b"));
   }
 

@@ -47,7 +47,7 @@ class WaitersLincheckTest {
 
     @Operation
     public void consume(@Param(name = "thread") int thread, @Param(name = "tokens") long tokens) {
-      CompletableFuture<Void> request = bucket.consume(tokens);
+      CompletableFuture<Void> request = bucket.acquireAsync(tokens);
       latest.set(thread, request);
       all.add(request);
     }
@@ -66,8 +66,8 @@ class WaitersLincheckTest {
     }
 
     @Operation
-    public boolean tryConsume(@Param(name = "tokens") long tokens) {
-      return bucket.tryConsume(tokens);
+    public boolean tryAcquire(@Param(name = "tokens") long tokens) {
+      return bucket.tryAcquire(tokens);
     }
 
     @Operation
@@ -88,8 +88,8 @@ class WaitersLincheckTest {
     @Validate
     public void onlyThoseInLineAreUndone() {
       long undone = all.stream().filter(request -> !request.isDone()).count();
-      if (undone != bucket.waiting()) {
-        throw new IllegalStateException("undone=" + undone + ", waiting=" + bucket.waiting());
+      if (undone != bucket.waiters()) {
+        throw new IllegalStateException("undone=" + undone + ", waiting=" + bucket.waiters());
       }
     }
   }

@@ -78,8 +78,8 @@ public final class BrokerEngine {
     }
     sealed.levels =
         sealed.touched.stream()
-            .flatMap(key -> state.scheduler.throttle(key, state.now).stream())
-            .map(stats -> new CommitBatch.Level(stats.key(), stats.level(), state.now))
+            .flatMap(key -> state.scheduler.limitStats(key, state.now).stream())
+            .map(stats -> new CommitBatch.Level(stats.name(), stats.level(), state.now))
             .toList();
     sealed.meta =
         new CommitBatch.Meta(

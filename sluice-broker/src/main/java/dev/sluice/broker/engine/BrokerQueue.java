@@ -78,7 +78,7 @@ public final class BrokerQueue {
     config = newConfig;
     queue.setStrictOrder(newConfig.strictOrder());
     int slots = newConfig.maxInFlightPerKey();
-    queue.setConcurrencyLimit(slots == 0 ? Integer.MAX_VALUE : slots);
+    queue.setMaxInFlightPerKey(slots == 0 ? Integer.MAX_VALUE : slots);
   }
 
   /** Identifies this configuration; never used again, by this queue or another. */

@@ -135,7 +135,7 @@ public final class Dispatcher {
     state.endLease(lease);
     state.revoke(lease);
     entry.scheduled =
-        entry.line.queue.putBack(Objects.requireNonNull(entry.scheduled), entry.route.placement());
+        entry.line.queue.requeue(Objects.requireNonNull(entry.scheduled), entry.route.placement());
     entry.line.pending(entry);
     state.armExpiry(entry);
   }

@@ -255,7 +255,7 @@ public final class EngineState {
   void giveBackTokens(MessageEntry entry) {
     SortedMap<String, Long> throttles = entry.route.spec.throttles();
     if (entry.scheduled != null && !throttles.isEmpty()) {
-      scheduler.giveBackTokens(entry.scheduled, now);
+      scheduler.returnTokens(entry.scheduled, now);
       batch.touched.addAll(throttles.keySet());
     }
   }

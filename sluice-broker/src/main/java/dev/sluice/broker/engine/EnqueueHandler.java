@@ -88,7 +88,7 @@ public final class EnqueueHandler {
    */
   private boolean countUnknownThrottle(BrokerQueue line, PreparedMessage submission) {
     for (String key : submission.route().throttles().keySet()) {
-      if (!state.scheduler.hasRate(key)) {
+      if (!state.scheduler.hasLimit(key)) {
         line.unknownThrottles++;
         line.unknownThrottleKey = key;
         return true;

@@ -77,7 +77,7 @@ public final class PendingReceives {
   /** Answers {@code poll}, waits for another round, or waits for its timer. */
   private void decide(PendingReceive poll, ConsumerState subscriber) {
     boolean got = subscriber.inFlight > 0;
-    boolean more = subscriber.credit > 0 && subscriber.line.queue.mayGo();
+    boolean more = subscriber.credit > 0 && subscriber.line.queue.hasReady();
     if (more && (!got || ++poll.rounds < MAX_ROUNDS)) {
       decideLater(poll);
     } else if (got || poll.slot < 0) {

@@ -381,7 +381,7 @@ public final class QueueAdmin {
       LimitConfigEntry rate = LimitConfigEntry.parse(value);
       state.scheduler.setRate(throttleKey, rate.perSecond(), rate.burst(), state.now);
       state.batch.touched.add(throttleKey);
-    } else if (throttleKey != null && state.scheduler.removeRate(throttleKey)) {
+    } else if (throttleKey != null && state.scheduler.removeLimit(throttleKey)) {
       state.batch.facts.add(new StateChange.LevelDropped(throttleKey));
     }
     changed(future);

@@ -71,7 +71,7 @@ public final class HookExecutor {
             .maxQueued(Integer.MAX_VALUE)
             .maxCost(TURN)
             .build();
-    threads.setConcurrencyLimit(1);
+    threads.setMaxInFlightPerKey(1);
   }
 
   /**

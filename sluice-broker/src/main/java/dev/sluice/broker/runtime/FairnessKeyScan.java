@@ -66,7 +66,7 @@ public final class FairnessKeyScan {
       FairnessKeyCounters count = counts[i];
       if (count.pending() > 0) {
         waiting++;
-        readyWeight += count.throttled && line.queue.isHeld(count.key) ? 0 : count.weight;
+        readyWeight += count.throttled && line.queue.isThrottled(count.key) ? 0 : count.weight;
       }
       keys.add(key(count));
     }

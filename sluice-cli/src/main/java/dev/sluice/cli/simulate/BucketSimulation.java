@@ -80,7 +80,7 @@ final class BucketSimulation {
   }
 
   private void consume(BatchResult outcome) {
-    CompletableFuture<Void> grant = bucket.consume(outcome.batch.tokens());
+    CompletableFuture<Void> grant = bucket.acquireAsync(outcome.batch.tokens());
     if (grant.isCompletedExceptionally()) {
       countDenial(outcome);
     } else if (grant.isDone()) {
@@ -112,7 +112,7 @@ final class BucketSimulation {
 
   /** Goes on until nobody waits or the clock ends. */
   private void serveWaiters() {
-    if (bucket.waiting() > 0) {
+    if (bucket.waiters() > 0) {
       long untilFullNanos = bucket.timeToFull().orElse(Duration.ZERO).toNanos();
       clock.advanceNanos(Math.min(untilFullNanos, END_NANOS - clock.nanoTime()));
     }

@@ -47,28 +47,28 @@ public final class AtomicTokenBucket extends Cell implements TokenBucket {
   }
 
   @Override
-  public boolean tryConsume() {
-    return tryConsume(1, clock.nanoTime());
+  public boolean tryAcquire() {
+    return tryAcquire(1, clock.nanoTime());
   }
 
   @Override
-  public boolean tryConsume(long tokens) {
+  public boolean tryAcquire(long tokens) {
     if (tokens <= 0) {
       return requireNonNegative("tokens", tokens) == 0;
     }
-    return tryConsume(tokens, clock.nanoTime());
+    return tryAcquire(tokens, clock.nanoTime());
   }
 
   @Override
-  public boolean tryConsume(long tokens, long nowNanos) {
+  public boolean tryAcquire(long tokens, long nowNanos) {
     if (tokens <= 0) {
       return requireNonNegative("tokens", tokens) == 0;
     }
     long outcome = take(tokens, nowNanos);
-    return outcome >= 0 || (outcome <= QUEUED && tryConsumeElsewhere(tokens, nowNanos));
+    return outcome >= 0 || (outcome <= QUEUED && tryAcquireElsewhere(tokens, nowNanos));
   }
 
-  private boolean tryConsumeElsewhere(long tokens, long nowNanos) {
+  private boolean tryAcquireElsewhere(long tokens, long nowNanos) {
     long outcome = takeElsewhere(tokens, nowNanos);
     return outcome == QUEUED ? line.decide(tokens, nowNanos).isGranted() : outcome >= 0;
   }
@@ -82,7 +82,7 @@ public final class AtomicTokenBucket extends Cell implements TokenBucket {
     return outcome;
   }
 
-  /** {@link #tryConsume} for a caller that joins the line otherwise: never waits for its lock. */
+  /** {@link #tryAcquire} for a caller that joins the line otherwise: never waits for its lock. */
   private boolean takesAtOnce(long tokens, long nowNanos) {
     return tokens <= 0
         ? requireNonNegative("tokens", tokens) == 0
@@ -129,24 +129,24 @@ public final class AtomicTokenBucket extends Cell implements TokenBucket {
   }
 
   @Override
-  public CompletableFuture<Void> consume(long tokens) {
-    return consume(tokens, clock.nanoTime());
+  public CompletableFuture<Void> acquireAsync(long tokens) {
+    return acquireAsync(tokens, clock.nanoTime());
   }
 
   @Override
-  public CompletableFuture<Void> consume(long tokens, long nowNanos) {
+  public CompletableFuture<Void> acquireAsync(long tokens, long nowNanos) {
     return takesAtOnce(tokens, nowNanos)
         ? CompletableFuture.completedFuture(null)
         : line.join(tokens, nowNanos, WaitingListMonitor.FOR_EVER);
   }
 
   @Override
-  public CompletableFuture<Void> consume(long tokens, Duration maxWait) {
-    return consume(tokens, maxWait, clock.nanoTime());
+  public CompletableFuture<Void> acquireAsync(long tokens, Duration maxWait) {
+    return acquireAsync(tokens, maxWait, clock.nanoTime());
   }
 
   @Override
-  public CompletableFuture<Void> consume(long tokens, Duration maxWait, long nowNanos) {
+  public CompletableFuture<Void> acquireAsync(long tokens, Duration maxWait, long nowNanos) {
     long maxWaitNanos = saturatedNanos(maxWait);
     return takesAtOnce(tokens, nowNanos)
         ? CompletableFuture.completedFuture(null)
@@ -154,7 +154,7 @@ public final class AtomicTokenBucket extends Cell implements TokenBucket {
   }
 
   @Override
-  public void consumeBlocking(long tokens) throws InterruptedException {
+  public void acquire(long tokens) throws InterruptedException {
     long nowNanos = clock.nanoTime();
     if (!takesAtOnce(tokens, nowNanos)) {
       line.joinBlocking(tokens, nowNanos, WaitingListMonitor.FOR_EVER).await();
@@ -162,7 +162,7 @@ public final class AtomicTokenBucket extends Cell implements TokenBucket {
   }
 
   @Override
-  public boolean consumeBlocking(long tokens, Duration maxWait) throws InterruptedException {
+  public boolean acquire(long tokens, Duration maxWait) throws InterruptedException {
     long maxWaitNanos = saturatedNanos(maxWait);
     long nowNanos = clock.nanoTime();
     return takesAtOnce(tokens, nowNanos)
@@ -243,7 +243,7 @@ public final class AtomicTokenBucket extends Cell implements TokenBucket {
   }
 
   @Override
-  public int waiting() {
+  public int waiters() {
     return line.size();
   }
 

@@ -84,11 +84,11 @@ final class WaitingList {
   /** Puts {@code waiter} at the end, in the open line; false if it is refused. */
   boolean admit(Waiter waiter) {
     if (waiters.size() >= maxWaiters) {
-      return waiter.refuse(Reason.LINE_FULL, "the line is full: maxWaiters=" + maxWaiters);
+      return waiter.refuse(Reason.TOO_MANY_WAITERS, "the line is full: maxWaiters=" + maxWaiters);
     }
     do {
       cover(waiter.nowNanos);
-      if (isRefused(waiter)) {
+      if (rejectIfHopeless(waiter)) {
         return false;
       }
     } while (!append(waiter));
@@ -96,16 +96,16 @@ final class WaitingList {
   }
 
   /** Refuses, before anything is taken, who cannot be served or not in time. */
-  private boolean isRefused(Waiter waiter) {
+  private boolean rejectIfHopeless(Waiter waiter) {
     long now = unitsAt(waiter.nowNanos);
     long end = cell.scale.place(Math.max(cell.fullAt(), now), waiter.tokens, now);
     long dueAt = end - cell.capacityUnits;
     if (cell.capacity == 0) {
-      return !waiter.refuse(Reason.NEVER, "the bucket denies everything");
+      return !waiter.refuse(Reason.DENIES_ALL, "the bucket denies everything");
     }
     if (end - now > BucketMath.MAX_DEBT_UNITS || !cell.scale.isWithinTime(dueAt)) {
       return !waiter.refuse(
-          Reason.TOO_MUCH_OWED, "more than the bucket can account for: tokens=" + waiter.tokens);
+          Reason.DEBT_OVERFLOW, "more than the bucket can account for: tokens=" + waiter.tokens);
     }
     return leastWaitNanos(dueAt, waiter.nowNanos) > waiter.maxWaitNanos && !waiter.refuseLate();
   }

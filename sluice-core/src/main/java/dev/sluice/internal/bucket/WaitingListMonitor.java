@@ -87,7 +87,7 @@ final class WaitingListMonitor {
 
   private Waiter join(Waiter waiter) {
     if (!arrivals.add(waiter)) {
-      waiter.refuse(Reason.LINE_FULL, "too many callers arrive at a time");
+      waiter.refuse(Reason.TOO_MANY_WAITERS, "too many callers arrive at a time");
       waiter.finish();
       return waiter;
     }

@@ -34,22 +34,19 @@ import org.jspecify.annotations.Nullable;
 /** The executor: a scheduler under a lock, and whatever runs what it hands out. */
 public final class DispatchingExecutor implements FairExecutor {
   /*
-   * Mechanism. Every input (a task, a rate, the end of a task, a cancel, the alarm) goes through
-   * input(): it changes the scheduler and, under the same lock, takes a task that can go, if a
-   * worker is free. The thread that brought the input hands it to the workers, and then takes and
-   * hands over more until nothing can go. A worker thread of our own that has ended a task keeps the
-   * next one for itself.
+   * Mechanism. Every input (a task, a limit, the end of a task, a cancellation, the timer) goes
+   * through input(): it changes the scheduler and, under the same lock, takes a task that is ready
+   * if a worker is free. The calling thread hands that task to the workers, then takes and hands
+   * over more until nothing is ready. A worker thread of its own that ends a task keeps the next.
    *
-   * Invariant. Whenever nobody is between taking and handing over: all workers are busy, or nothing
-   * can go now and the alarm stands at the instant at which something can.
+   * Invariant. While no thread is between taking and handing over: all workers are busy, or nothing
+   * is ready and the timer is set to the time at which something will be.
    *
-   * Trampoline. The delegate may run the task in its execute(). What that task brings about on the
-   * same thread is then left to the hand-over further up its stack, which takes until nothing is
-   * left; so the stack does not grow with the number of tasks.
+   * Trampoline. A delegate may run the task inside execute(). Inputs of that task on the same thread
+   * leave the hand-over to the call further up the stack, so the stack does not grow with the tasks.
    *
-   * Concurrency. User code runs outside the lock: tasks, callbacks of futures, the delegate, a thread
-   * factory. The clock is read and the alarm set under it; lock order: this, then the alarms' or the
-   * pool's.
+   * Concurrency. User code (tasks, callbacks, the delegate, a thread factory) runs outside the lock.
+   * The clock is read and the timer set under it. Lock order: this lock, then the timer's or pool's.
    */
   private final NanoClock clock;
   private final Executor delegate;
@@ -88,8 +85,8 @@ public final class DispatchingExecutor implements FairExecutor {
     this.own = builder.delegate == null ? (ExecutorService) delegate : null;
     this.parallelism = builder.parallelism;
     this.strictThrottleKeys = builder.strictThrottleKeys;
-    this.waiting = new QueuedTasks(builder.maxQueued, builder.maxQueuedPerTenant);
-    this.scheduler = FairScheduler.<FairTask<?>>builder().unit(builder.maxCost).build();
+    this.waiting = new QueuedTasks(builder.maxQueued, builder.maxQueuedPerKey);
+    this.scheduler = FairScheduler.<FairTask<?>>builder().maxCost(builder.maxCost).build();
     this.queue = scheduler.queue("tasks");
     long nowNanos = clock.nanoTime();
     builder.rates.forEach(
@@ -107,17 +104,12 @@ public final class DispatchingExecutor implements FairExecutor {
   @Override
   public CompletableFuture<Void> submit(Placement placement, Runnable task) {
     Objects.requireNonNull(task, "task");
-    FairTask<Void> added =
-        new FairTask<>(
-            this,
-            placement,
-            () -> {
-              task.run();
-              return null;
-            },
-            null);
-    add(added);
-    return added.outcome;
+    Callable<Void> work =
+        () -> {
+          task.run();
+          return null;
+        };
+    return submit(placement, work);
   }
 
   @Override
@@ -207,7 +199,7 @@ public final class DispatchingExecutor implements FairExecutor {
           return task;
         }
         // Its future was completed in a way that does not come by us, such as completeAsync.
-        offer.giveBack();
+        offer.decline();
         leaveLine(task);
       } else if (next instanceof Next.Wait<FairTask<?>> wait) {
         wakeUp.at(wait.untilNanos());
@@ -341,8 +333,8 @@ public final class DispatchingExecutor implements FairExecutor {
   }
 
   @Override
-  public boolean removeRate(String throttleKey) {
-    return input(() -> scheduler.removeRate(throttleKey));
+  public boolean removeLimit(String throttleKey) {
+    return input(() -> scheduler.removeLimit(throttleKey));
   }
 
   @Override
@@ -351,13 +343,13 @@ public final class DispatchingExecutor implements FairExecutor {
   }
 
   @Override
-  public void setConcurrencyLimit(int limit) {
-    change(() -> queue.setConcurrencyLimit(limit));
+  public void setMaxInFlightPerKey(int limit) {
+    change(() -> queue.setMaxInFlightPerKey(limit));
   }
 
   @Override
-  public void setConcurrencyLimit(String tenant, int limit) {
-    change(() -> queue.setConcurrencyLimit(tenant, limit));
+  public void setMaxInFlight(String tenant, int limit) {
+    change(() -> queue.setMaxInFlight(tenant, limit));
   }
 
   @Override
@@ -376,8 +368,8 @@ public final class DispatchingExecutor implements FairExecutor {
   }
 
   @Override
-  public List<LimitStats> throttles() {
-    return read(() -> scheduler.throttles(clock.nanoTime()));
+  public List<LimitStats> limitStats() {
+    return read(() -> scheduler.limitStats(clock.nanoTime()));
   }
 
   @Override

@@ -41,7 +41,7 @@ final class FairTask<T> extends IntrusiveList.Link<FairTask<?>> {
   }
 
   String tenant() {
-    return placement.key();
+    return placement.fairnessKey();
   }
 
   void enqueued(ScheduledItem<FairTask<?>> scheduled) {

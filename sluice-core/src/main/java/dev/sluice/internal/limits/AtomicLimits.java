@@ -34,7 +34,7 @@ public final class AtomicLimits implements Limits {
   /** Whether a key without a rate is refused. */
   private final boolean strictKeys;
 
-  private final LongAdder unknownKeys = new LongAdder();
+  private final LongAdder unknownNames = new LongAdder();
 
   public AtomicLimits(NanoClock clock, boolean strictKeys) {
     this.clock = clock;
@@ -90,19 +90,19 @@ public final class AtomicLimits implements Limits {
   }
 
   @Override
-  public boolean tryConsume(String key, long cost) {
-    return tryConsume(key, cost, clock.nanoTime());
+  public boolean tryAcquire(String key, long cost) {
+    return tryAcquire(key, cost, clock.nanoTime());
   }
 
   @Override
-  public boolean tryConsume(String key, long cost, long nowNanos) {
+  public boolean tryAcquire(String key, long cost, long nowNanos) {
     requireNonEmpty("key", key);
     requirePositive("cost", cost);
     for (; ; ) {
       KeyedBucket bucket = buckets.inService(key, nowNanos);
       if (bucket == null) {
         requireKnown(key, false);
-        unknownKeys.increment();
+        unknownNames.increment();
         return true;
       }
       long outcome = bucket.take(cost, nowNanos);
@@ -114,18 +114,18 @@ public final class AtomicLimits implements Limits {
   }
 
   @Override
-  public boolean tryConsume(Collection<String> keys, long cost) {
-    return tryConsume(keys, cost, clock.nanoTime());
+  public boolean tryAcquire(Collection<String> keys, long cost) {
+    return tryAcquire(keys, cost, clock.nanoTime());
   }
 
   @Override
-  public boolean tryConsume(Collection<String> keys, long cost, long nowNanos) {
+  public boolean tryAcquire(Collection<String> keys, long cost, long nowNanos) {
     requirePositive("cost", cost);
     for (; ; ) {
       MultiKeyAcquire claims = claims(keys, cost, nowNanos);
       MultiKeyAcquire.Result outcome = claims.take(nowNanos);
       if (outcome != MultiKeyAcquire.Result.BLOCKED) {
-        unknownKeys.add(claims.unknown());
+        unknownNames.add(claims.unknown());
         return outcome == MultiKeyAcquire.Result.GRANTED;
       }
       buckets.renew(claims.obstacle(), nowNanos);
@@ -133,17 +133,17 @@ public final class AtomicLimits implements Limits {
   }
 
   @Override
-  public boolean tryConsume(Map<String, Long> costs) {
-    return tryConsume(costs, clock.nanoTime());
+  public boolean tryAcquire(Map<String, Long> costs) {
+    return tryAcquire(costs, clock.nanoTime());
   }
 
   @Override
-  public boolean tryConsume(Map<String, Long> costs, long nowNanos) {
+  public boolean tryAcquire(Map<String, Long> costs, long nowNanos) {
     for (; ; ) {
       MultiKeyAcquire claims = claims(costs, nowNanos);
       MultiKeyAcquire.Result outcome = claims.take(nowNanos);
       if (outcome != MultiKeyAcquire.Result.BLOCKED) {
-        unknownKeys.add(claims.unknown());
+        unknownNames.add(claims.unknown());
         return outcome == MultiKeyAcquire.Result.GRANTED;
       }
       buckets.renew(claims.obstacle(), nowNanos);
@@ -151,42 +151,42 @@ public final class AtomicLimits implements Limits {
   }
 
   @Override
-  public ThrottleDecision consume(String key, long cost) {
-    return consume(key, cost, clock.nanoTime());
+  public ThrottleDecision decide(String key, long cost) {
+    return decide(key, cost, clock.nanoTime());
   }
 
   @Override
-  public ThrottleDecision consume(String key, long cost, long nowNanos) {
-    return consume(List.of(Objects.requireNonNull(key, "key")), cost, nowNanos);
+  public ThrottleDecision decide(String key, long cost, long nowNanos) {
+    return decide(List.of(Objects.requireNonNull(key, "key")), cost, nowNanos);
   }
 
   @Override
-  public ThrottleDecision consume(Collection<String> keys, long cost) {
-    return consume(keys, cost, clock.nanoTime());
+  public ThrottleDecision decide(Collection<String> keys, long cost) {
+    return decide(keys, cost, clock.nanoTime());
   }
 
   @Override
-  public ThrottleDecision consume(Collection<String> keys, long cost, long nowNanos) {
+  public ThrottleDecision decide(Collection<String> keys, long cost, long nowNanos) {
     requirePositive("cost", cost);
-    return consume(() -> claims(keys, cost, nowNanos), nowNanos);
+    return decide(() -> claims(keys, cost, nowNanos), nowNanos);
   }
 
   @Override
-  public ThrottleDecision consume(Map<String, Long> costs) {
-    return consume(costs, clock.nanoTime());
+  public ThrottleDecision decide(Map<String, Long> costs) {
+    return decide(costs, clock.nanoTime());
   }
 
   @Override
-  public ThrottleDecision consume(Map<String, Long> costs, long nowNanos) {
-    return consume(() -> claims(costs, nowNanos), nowNanos);
+  public ThrottleDecision decide(Map<String, Long> costs, long nowNanos) {
+    return decide(() -> claims(costs, nowNanos), nowNanos);
   }
 
-  private ThrottleDecision consume(Supplier<MultiKeyAcquire> lookup, long nowNanos) {
+  private ThrottleDecision decide(Supplier<MultiKeyAcquire> lookup, long nowNanos) {
     for (; ; ) {
       MultiKeyAcquire claims = lookup.get();
       MultiKeyAcquire.Result outcome = claims.take(nowNanos);
       if (outcome == MultiKeyAcquire.Result.GRANTED) {
-        unknownKeys.add(claims.unknown());
+        unknownNames.add(claims.unknown());
         return ThrottleDecisions.GRANT;
       }
       ThrottleDecision decision =
@@ -194,7 +194,7 @@ public final class AtomicLimits implements Limits {
       if (decision == null) {
         buckets.renew(claims.obstacle(), nowNanos);
       } else if (!decision.isGranted()) {
-        unknownKeys.add(claims.unknown());
+        unknownNames.add(claims.unknown());
         return decision;
       }
     }
@@ -307,14 +307,14 @@ public final class AtomicLimits implements Limits {
 
   private void requireKnown(String key, boolean known) {
     if (strictKeys && !known) {
-      unknownKeys.increment();
+      unknownNames.increment();
       throw new IllegalArgumentException("key must have a rate, or match a template: key=" + key);
     }
   }
 
   @Override
-  public long unknownKeys() {
-    return unknownKeys.sum();
+  public long unknownNames() {
+    return unknownNames.sum();
   }
 
   @Override
@@ -328,12 +328,12 @@ public final class AtomicLimits implements Limits {
   }
 
   @Override
-  public Optional<Snapshot> snapshot(String key) {
-    return snapshot(key, clock.nanoTime());
+  public Optional<Snapshot> stats(String key) {
+    return stats(key, clock.nanoTime());
   }
 
   @Override
-  public Optional<Snapshot> snapshot(String key, long nowNanos) {
+  public Optional<Snapshot> stats(String key, long nowNanos) {
     requireNonEmpty("key", key);
     for (; ; ) {
       KeyedBucket bucket = buckets.like(key, nowNanos);
@@ -342,13 +342,13 @@ public final class AtomicLimits implements Limits {
       }
       long fullAt = bucket.settledFullAt();
       if (fullAt >= 0) {
-        return Optional.of(snapshot(bucket, fullAt, nowNanos));
+        return Optional.of(stats(bucket, fullAt, nowNanos));
       }
       buckets.renew(bucket, nowNanos);
     }
   }
 
-  private static Snapshot snapshot(KeyedBucket bucket, long fullAt, long nowNanos) {
+  private static Snapshot stats(KeyedBucket bucket, long fullAt, long nowNanos) {
     UnitScale scale = bucket.axis.scale();
     Limit.Rate limit = (Limit.Rate) scale.limit();
     long level = BucketMath.level(fullAt, bucket.axis.unitsAt(nowNanos), scale.capacityUnits());
@@ -357,11 +357,11 @@ public final class AtomicLimits implements Limits {
   }
 
   @Override
-  public List<Snapshot> snapshots() {
+  public List<Snapshot> stats() {
     long nowNanos = clock.nanoTime();
     List<Snapshot> snapshots = new ArrayList<>();
     for (KeyedBucket bucket : buckets.all()) {
-      snapshot(bucket.key, nowNanos).ifPresent(snapshots::add);
+      stats(bucket.key, nowNanos).ifPresent(snapshots::add);
     }
     return snapshots;
   }

@@ -108,7 +108,7 @@ final class DeficitRound<E extends DeficitRound.Member<E>> {
   }
 
   /** {@code member} is back, or will not be back. Whether somebody may have waited for that. */
-  boolean isBack(E member) {
+  boolean markReturned(E member) {
     boolean wasAway = ((Member<E>) member).away;
     if (wasAway) {
       ((Member<E>) member).away = false;
@@ -125,7 +125,7 @@ final class DeficitRound<E extends DeficitRound.Member<E>> {
   /**
    * Whether {@code member}, the first, can spend {@code cost}; if not, the round is over for it.
    */
-  boolean canSpend(E member, long cost) {
+  boolean spendOrEndRound(E member, long cost) {
     begin(member);
     if (member.deficit >= cost) {
       return true;

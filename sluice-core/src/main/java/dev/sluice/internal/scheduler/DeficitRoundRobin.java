@@ -43,12 +43,12 @@ final class DeficitRoundRobin<E extends DeficitRound.Member<E>> {
   /**
    * Whether {@code member}, the first, can spend {@code cost}; if not, the round is over for it.
    */
-  boolean canSpend(E member, long cost) {
+  boolean spendOrEndRound(E member, long cost) {
     if (member.isIn(fresh)) {
       old.begin(member);
       return true;
     }
-    return old.canSpend(member, cost);
+    return old.spendOrEndRound(member, cost);
   }
 
   /** {@code member}, the first, has spent something: then it is the others' turn. */
@@ -66,7 +66,7 @@ final class DeficitRoundRobin<E extends DeficitRound.Member<E>> {
 
   /** {@code member} is back, or will not be back. Whether somebody may have waited for that. */
   boolean comeBack(E member) {
-    return old.isBack(member);
+    return old.markReturned(member);
   }
 
   /** {@code member}, known as {@code key}, is gone, unless it comes back in this round. */
@@ -81,7 +81,7 @@ final class DeficitRoundRobin<E extends DeficitRound.Member<E>> {
   }
 
   /** Whether somebody known as {@code key} has had its turn in this round and is back. */
-  boolean isBack(String key) {
+  boolean reclaimTurn(String key) {
     return goneRound == old.number() && gone.remove(key);
   }
 

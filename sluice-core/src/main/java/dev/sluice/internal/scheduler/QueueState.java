@@ -110,11 +110,12 @@ public final class QueueState extends IndexedHeap.Node<QueueState> {
 
   public void enqueue(ScheduledItem<?> item, int weight, int priority) {
     PriorityLevel band = band(priority);
-    KeyFlow flow = band.flows.get(item.key());
+    KeyFlow flow = band.flows.get(item.fairnessKey());
     if (flow == null) {
-      flow = new KeyFlow(this, band, item.key(), weights.getOrDefault(item.key(), 1));
-      flow.slots = slotsOf(item.key());
-      band.flows.put(item.key(), flow);
+      flow =
+          new KeyFlow(this, band, item.fairnessKey(), weights.getOrDefault(item.fairnessKey(), 1));
+      flow.slots = slotsOf(item.fairnessKey());
+      band.flows.put(item.fairnessKey(), flow);
     }
     if (weight > 0) {
       weigh(flow, weight);
@@ -201,7 +202,7 @@ public final class QueueState extends IndexedHeap.Node<QueueState> {
     while (priorities != 0) {
       PriorityLevel band = band(priorityToServe(priorities, nowNanos));
       SubQueue sub = firstThatCanGo(band, nowNanos);
-      if (sub != null && band.turns.canSpend(sub.flow, sub.head().cost)) {
+      if (sub != null && band.turns.spendOrEndRound(sub.flow, sub.head().cost)) {
         return sub;
       }
     }
@@ -339,7 +340,7 @@ public final class QueueState extends IndexedHeap.Node<QueueState> {
 
   /** {@code item} is delivered: if its key has a limit, it counts. */
   public void occupySlot(ScheduledItem<?> item) {
-    ConcurrencySlots held = slotsOf(item.key());
+    ConcurrencySlots held = slotsOf(item.fairnessKey());
     if (held != null) {
       item.slots = held;
       held.used++;

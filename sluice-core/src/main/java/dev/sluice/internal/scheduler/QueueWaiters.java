@@ -82,7 +82,7 @@ final class QueueWaiters extends IntrusiveList.Link<QueueWaiters> {
     at.comeBack(seat);
     if (!seat.isNew()) {
       at.add(seat, cost);
-    } else if (at.isBack(seat.flow.key)) {
+    } else if (at.reclaimTurn(seat.flow.key)) {
       at.addLater(seat);
     } else {
       at.addFresh(seat);
@@ -129,7 +129,7 @@ final class QueueWaiters extends IntrusiveList.Link<QueueWaiters> {
       if (sub == null) {
         throw new IllegalStateException("an empty seat in the line at " + gate);
       }
-      if (at.canSpend(seat, sub.head().cost)) {
+      if (at.spendOrEndRound(seat, sub.head().cost)) {
         return sub;
       }
     }

@@ -65,12 +65,12 @@ public final class InMemoryKeyedLimits implements SharedThrottle {
 
   @Override
   public CompletableFuture<Boolean> tryConsume(Map<String, Long> costs) {
-    return Futures.now(throttle.tryConsume(costs));
+    return Futures.now(throttle.tryAcquire(costs));
   }
 
   @Override
   public CompletableFuture<ThrottleDecision> consume(Map<String, Long> costs) {
-    return Futures.now(throttle.consume(costs));
+    return Futures.now(throttle.decide(costs));
   }
 
   @Override
@@ -80,6 +80,6 @@ public final class InMemoryKeyedLimits implements SharedThrottle {
 
   @Override
   public CompletableFuture<Optional<Limits.Snapshot>> snapshot(String key) {
-    return Futures.now(throttle.snapshot(key));
+    return Futures.now(throttle.stats(key));
   }
 }

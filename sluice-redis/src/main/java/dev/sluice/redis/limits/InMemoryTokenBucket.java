@@ -40,7 +40,7 @@ public final class InMemoryTokenBucket implements SharedTokenBucket {
 
   @Override
   public CompletableFuture<Boolean> tryAcquire(long tokens) {
-    return Futures.now(bucket.tryConsume(tokens));
+    return Futures.now(bucket.tryAcquire(tokens));
   }
 
   @Override

@@ -210,7 +210,7 @@ public final class OutageLimits {
     if (!take) {
       return OutageDecisions.temporary(throttle.peek(costs));
     }
-    ThrottleDecision decision = throttle.consume(costs);
+    ThrottleDecision decision = throttle.decide(costs);
     if (decision.isGranted()) {
       demands.forEach(demand -> granted.add(demand.tokens()));
     }

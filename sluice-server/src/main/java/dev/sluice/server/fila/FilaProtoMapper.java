@@ -95,7 +95,7 @@ final class FilaProtoMapper {
             key ->
                 wire.addPerKeyStats(
                     PerFairnessKeyStats.newBuilder()
-                        .setKey(key.key())
+                        .setKey(key.fairnessKey())
                         .setPendingCount(key.pending())
                         .setCurrentDeficit(key.deficit())
                         .setWeight(key.weight())));
@@ -105,7 +105,7 @@ final class FilaProtoMapper {
             throttle ->
                 wire.addPerThrottleStats(
                     PerThrottleKeyStats.newBuilder()
-                        .setKey(throttle.key())
+                        .setKey(throttle.name())
                         .setTokens(throttle.level())
                         .setRatePerSecond(throttle.ratePerSecond())
                         .setBurst(throttle.burst())));

@@ -85,7 +85,7 @@ public final class AdminOperations {
   /** Those that the caller may read; refused if there can be none. */
   public List<LimitStats> throttles(Caller caller) {
     caller.requireSome(Kind.READ);
-    return broker.throttles().stream().filter(each -> caller.may(Kind.READ, each.key())).toList();
+    return broker.throttles().stream().filter(each -> caller.may(Kind.READ, each.name())).toList();
   }
 
   /** Those that the caller may read; refused if there can be none. */
@@ -94,7 +94,9 @@ public final class AdminOperations {
     BrokerView.LimitsSnapshot found = broker.view().limitStats();
     return new BrokerView.LimitsSnapshot(
         found.atNanos(),
-        found.limits().stream().filter(each -> caller.may(Kind.READ, each.stats().key())).toList());
+        found.limits().stream()
+            .filter(each -> caller.may(Kind.READ, each.stats().name()))
+            .toList());
   }
 
   /** Returns the first messages that wait for it, in queues that the caller may read. */

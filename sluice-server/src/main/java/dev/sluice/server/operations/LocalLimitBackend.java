@@ -97,8 +97,7 @@ public final class LocalLimitBackend implements LimitBackend {
     if (limits.containsKey(key)) {
       return null;
     }
-    Limits.Snapshot found =
-        throttle.snapshot(key).orElseThrow(() -> LimitOperations.noLimitFor(key));
+    Limits.Snapshot found = throttle.stats(key).orElseThrow(() -> LimitOperations.noLimitFor(key));
     if (throttle.size() >= maxBuckets && !throttle.hasBucket(key)) {
       throw new ApiException(
           ErrorKind.RESOURCE_EXHAUSTED,
@@ -114,7 +113,7 @@ public final class LocalLimitBackend implements LimitBackend {
 
   @Override
   public CompletableFuture<ThrottleDecision> consume(Map<String, Long> costs) {
-    return CompletableFuture.completedFuture(throttle.consume(costs));
+    return CompletableFuture.completedFuture(throttle.decide(costs));
   }
 
   @Override
@@ -127,7 +126,7 @@ public final class LocalLimitBackend implements LimitBackend {
     List<Standing> known = new ArrayList<>(keys.size());
     for (String key : keys) {
       throttle
-          .snapshot(key)
+          .stats(key)
           .ifPresent(
               at ->
                   known.add(

@@ -49,7 +49,7 @@ final class QueueSimulator {
       this.queue = queue;
       this.meter = meter;
       this.placement = placement;
-      this.inFifo = new Placement(EVERYBODY, 0, 0, 1, placement.throttles());
+      this.inFifo = new Placement(EVERYBODY, 0, 0, 1, placement.throttleKeys());
       this.takes = List.copyOf(takes);
     }
 
@@ -93,7 +93,7 @@ final class QueueSimulator {
         desk.queue.setCredit(spec.workers());
       }
       if (!byFifo && spec.maxInFlightPerKey() > 0) {
-        desk.queue.setConcurrencyLimit(spec.maxInFlightPerKey());
+        desk.queue.setMaxInFlightPerKey(spec.maxInFlightPerKey());
       }
       desks.put(spec.name(), desk);
     }
@@ -209,12 +209,12 @@ final class QueueSimulator {
 
   /** At the end: whoever still waits is counted with the time it has waited so far. */
   void close() {
-    rates.forEach(scheduler::removeRate);
+    rates.forEach(scheduler::removeLimit);
     desks
         .values()
         .forEach(
             desk -> {
-              desk.queue.setConcurrencyLimit(Integer.MAX_VALUE);
+              desk.queue.setMaxInFlightPerKey(Integer.MAX_VALUE);
               desk.queue.setCredit(FairQueue.UNLIMITED_CREDIT);
             });
     while (scheduler.next(time.now()) instanceof Next.Offer<Work> offer) {

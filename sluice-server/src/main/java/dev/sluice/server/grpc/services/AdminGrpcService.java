@@ -126,7 +126,7 @@ public final class AdminGrpcService extends AdminGrpc.AdminImplBase {
                   each ->
                       response.addThrottles(
                           ListThrottlesResponse.Throttle.newBuilder()
-                              .setKey(each.key())
+                              .setKey(each.name())
                               .setRatePerSecond(each.ratePerSecond())
                               .setBurst(each.burst())
                               .setTokens(each.level())));

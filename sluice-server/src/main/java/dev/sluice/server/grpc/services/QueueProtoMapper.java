@@ -272,7 +272,7 @@ public final class QueueProtoMapper {
             key ->
                 wire.addFairnessKeys(
                     QueueStats.FairnessKeyStats.newBuilder()
-                        .setFairnessKey(key.key())
+                        .setFairnessKey(key.fairnessKey())
                         .setPending(key.pending())
                         .setWeight(key.weight())
                         .setDeficit(key.deficit())));

@@ -159,7 +159,9 @@ public final class QueueJson {
           stats.delayed(),
           stats.consumers(),
           stats.fairnessKeys().stream()
-              .map(key -> new KeyStats(key.key(), key.pending(), key.weight(), key.deficit()))
+              .map(
+                  key ->
+                      new KeyStats(key.fairnessKey(), key.pending(), key.weight(), key.deficit()))
               .toList(),
           stats.totals(),
           stats.unknownThrottleKeys(),

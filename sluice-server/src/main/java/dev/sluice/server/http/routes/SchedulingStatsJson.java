@@ -97,14 +97,14 @@ public final class SchedulingStatsJson {
     static SchedulingStatsJson.LimitStatsJson of(BrokerView.Throttle throttle) {
       LimitStats stats = throttle.stats();
       return new SchedulingStatsJson.LimitStatsJson(
-          stats.key(),
+          stats.name(),
           stats.ratePerSecond(),
           stats.burst(),
           stats.level(),
           stats.taken(),
           stats.waiters(),
           millis(throttle.until()),
-          stats.neverAsks().isEmpty() ? null : stats.neverAsks().getAsLong());
+          stats.impossibleCost().isEmpty() ? null : stats.impossibleCost().getAsLong());
     }
   }
 
@@ -127,7 +127,11 @@ public final class SchedulingStatsJson {
   public record Waiter(String queue, String key, int messages, long tokens, long asks) {
     static Waiter of(LimitStats.Waiter waiter) {
       return new Waiter(
-          waiter.queue(), waiter.key(), waiter.items(), waiter.tokens(), waiter.asks());
+          waiter.queue(),
+          waiter.fairnessKey(),
+          waiter.items(),
+          waiter.tokens(),
+          waiter.nextTokens());
     }
   }
 }
