@@ -60,7 +60,7 @@ public final class InMemoryTokenBucket implements SharedTokenBucket {
     if (tokens > bucket.limit().capacity()) {
       return Futures.now(false);
     }
-    CompletableFuture<Void> turn = bucket.consume(tokens, maxWait);
+    CompletableFuture<Void> turn = bucket.acquireAsync(tokens, maxWait);
     CompletableFuture<Boolean> taken = new CompletableFuture<>();
     turn.whenComplete(
         (done, failure) -> {
