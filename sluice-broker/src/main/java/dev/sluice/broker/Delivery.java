@@ -1,11 +1,7 @@
 package dev.sluice.broker;
 
-import dev.sluice.broker.engine.Dispatcher;
-import dev.sluice.broker.engine.PendingDelivery;
-import dev.sluice.broker.store.MessageEnvelope;
 import java.time.Duration;
 import java.time.Instant;
-import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
@@ -13,211 +9,150 @@ import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
 
 /**
- * A message that a consumer has: to be settled before its lease ends.
+ * A leased message, to be settled before its lease ends.
  *
- * <p>Thread-safe. Each way to settle it answers once that is as durable as its queue asks for, and
- * fails with {@code LEASE_NOT_FOUND} if the lease has ended: then somebody else may have it.
+ * <p>Thread-safe. The futures of {@link #ack}, {@link #nack}, {@link #extend} and {@link #release}
+ * complete when the result is as durable as the queue's {@link Durability}, and fail with {@code
+ * LEASE_NOT_FOUND} if the lease has ended: another consumer may have the message then.
+ *
+ * <p>Implemented by Sluice only; may gain methods.
  *
  * @since 0.1
  */
-public final class Delivery {
-  private final Broker broker;
-  private final PendingDelivery handover;
-  private final MessageEnvelope envelope;
-
-  public Delivery(Broker broker, PendingDelivery handover, MessageEnvelope envelope) {
-    this.broker = broker;
-    this.handover = handover;
-    this.envelope = envelope;
-  }
-
+public interface Delivery {
   /**
-   * Its id, which it keeps as a dead letter and when it is redriven.
+   * Returns the id of the message, which it keeps as a dead letter and when it is redriven.
    *
-   * @return the id that enqueueing it returned
+   * @return the id that {@link Broker#enqueue} returned
    */
-  public UUID id() {
-    return handover.entry().id();
-  }
-
-  /** Returns where it is stored, which differs from its id once it has moved. */
-  UUID place() {
-    return handover.entry().place();
-  }
+  UUID id();
 
   /**
-   * The queue it comes from.
+   * Returns the queue that the message comes from.
    *
-   * @return the name
+   * @return the name of the queue
    */
-  public String queue() {
-    return handover.entry().line.name;
-  }
+  String queue();
 
   /**
-   * Its content.
+   * Returns the payload.
    *
    * @return the bytes; not a copy
    */
-  public byte[] payload() {
-    return envelope.payload();
-  }
+  byte[] payload();
 
   /**
-   * Its headers.
+   * Returns the headers.
    *
-   * @return name and value of each
+   * @return values by name, unmodifiable
    */
-  public Map<String, String> headers() {
-    return envelope.headers();
-  }
+  Map<String, String> headers();
 
   /**
-   * Its fairness key.
+   * Returns the fairness key.
    *
-   * @return the key
+   * @return the key that the producer or {@code on_enqueue} set
    */
-  public String fairnessKey() {
-    return handover.entry().route.spec.key();
-  }
+  String fairnessKey();
 
   /**
-   * The weight that its fairness key had when it was enqueued.
+   * Returns the weight that the fairness key had when the message was enqueued.
    *
    * @return the weight
    */
-  public int weight() {
-    return handover.entry().route.spec.weight();
-  }
+  int weight();
 
   /**
-   * The throttle keys it obeys.
+   * Returns the throttle keys.
    *
-   * @return the keys
+   * @return names of limits, unmodifiable
    */
-  public Set<String> throttleKeys() {
-    return handover.entry().route.spec.throttles().keySet();
-  }
+  Set<String> throttleKeys();
 
   /**
-   * How often it failed before.
+   * Returns the failed deliveries of the message so far.
    *
-   * @return 0 the first time
+   * @return 0 for the first delivery
    */
-  public int attempts() {
-    return handover.attempts();
-  }
+  int attempts();
 
   /**
-   * When it was enqueued.
+   * Returns when the message was enqueued.
    *
    * @return broker time
    */
-  public Instant enqueuedAt() {
-    return instant(envelope.enqueuedAt());
-  }
+  Instant enqueuedAt();
 
   /**
-   * When its lease ends, if it is not extended.
+   * Returns when the lease ends if it is not extended.
    *
    * @return broker time
    */
-  public Instant leaseEndsAt() {
-    return instant(handover.until());
-  }
-
-  private static Instant instant(long brokerTime) {
-    return Instant.ofEpochSecond(0, brokerTime);
-  }
+  Instant leaseEndsAt();
 
   /**
-   * The token of its lease.
+   * Returns the token of the lease.
    *
    * @return the token
    */
-  public LeaseToken leaseToken() {
-    return handover.token();
-  }
+  LeaseToken leaseToken();
 
   /**
-   * Why it is a dead letter.
+   * Returns why the message is a dead letter.
    *
    * @return empty if it is none
    */
-  public Optional<DeadLetter> deadLetter() {
-    return Optional.ofNullable(envelope.deadLetter());
-  }
+  Optional<DeadLetter> deadLetter();
 
   /**
-   * It is done: it will not be delivered again.
+   * Settles the message as done: it is not delivered again.
    *
-   * @return completed once that is stored
+   * @return completes when that is stored
    */
-  public CompletableFuture<Void> ack() {
-    return broker.ack(queue(), id(), leaseToken());
-  }
+  CompletableFuture<Void> ack();
 
   /**
-   * It could not be handled: the queue decides whether it is tried again.
+   * Settles the message as failed: it is delivered again after the delay of the queue, or becomes a
+   * dead letter.
    *
-   * @param error what went wrong; kept with a dead letter
-   * @return completed once that is stored
+   * @param error the reason; kept with a dead letter
+   * @return completes when that is stored
    */
-  public CompletableFuture<Void> nack(String error) {
-    return broker.nack(queue(), id(), leaseToken(), error, null);
-  }
+  CompletableFuture<Void> nack(String error);
 
   /**
-   * Reports that the message could not be handled: unless it becomes a dead letter, it is tried
-   * again after {@code delay}.
+   * Settles the message as failed: it is delivered again after {@code delay}, or becomes a dead
+   * letter.
    *
-   * @param error what went wrong; kept with a dead letter
+   * @param error the reason; kept with a dead letter
    * @param delay up to {@link QueueConfig#MAX_RETRY_DELAY}, instead of the delay of the queue
-   * @return completed once that is stored
+   * @return completes when that is stored
    */
-  public CompletableFuture<Void> nack(String error, Duration delay) {
-    return broker.nack(queue(), id(), leaseToken(), error, delay);
-  }
+  CompletableFuture<Void> nack(String error, Duration delay);
 
   /**
-   * It takes longer.
+   * Sets the lease to end after {@code leaseTimeout} from now.
    *
-   * @param time from now on, up to {@link QueueConfig#MAX_LEASE_TIMEOUT}
-   * @return completed once the lease is extended
+   * @param leaseTimeout up to {@link QueueConfig#MAX_LEASE_TIMEOUT}
+   * @return completes when the lease is extended
    */
-  public CompletableFuture<Void> extend(Duration time) {
-    return broker.extend(queue(), id(), leaseToken(), time);
-  }
+  CompletableFuture<Void> extend(Duration leaseTimeout);
 
   /**
-   * Marks the message as sent, right before it goes to its receiver; for a handler that {@linkplain
-   * MessageConsumer.Handler#forwards forwards}. From then on its throttle tokens are spent, unless
-   * its receiver releases it.
+   * Marks the message as forwarded, right before it goes to its receiver; for a handler that
+   * {@linkplain MessageConsumer.Handler#forwards forwards}. From then on its tokens are spent,
+   * unless the message is released.
    *
-   * @return false if its lease has ended, or this was called before: it must not be sent then
+   * @return false if the lease has ended, or this was called before: the message must not be
+   *     forwarded then
    */
-  public boolean markForwarded() {
-    return handover.lease().send();
-  }
+  boolean markForwarded();
 
   /**
-   * Gives the message back untouched to where it was, which is not a failure. Its throttle tokens
-   * are returned, except for those that refills have already made up for.
+   * Returns the message untouched to its place in the queue, which is not a failure. Its tokens are
+   * returned, except for those that refills have replaced meanwhile.
    *
-   * @return completed once others can have it
+   * @return completes when other consumers can have the message
    */
-  public CompletableFuture<Void> release() {
-    return broker.release(queue(), id(), leaseToken());
-  }
-
-  static List<Dispatcher.LeaseRef> claims(Iterable<Delivery> deliveries) {
-    List<Dispatcher.LeaseRef> claims = new java.util.ArrayList<>();
-    deliveries.forEach(each -> claims.add(new Dispatcher.LeaseRef(each.id(), each.leaseToken())));
-    return claims;
-  }
-
-  @Override
-  public String toString() {
-    return "Delivery[" + queue() + " " + id() + ", " + leaseToken() + "]";
-  }
+  CompletableFuture<Void> release();
 }

@@ -5,19 +5,19 @@ import java.time.Duration;
 import java.util.List;
 
 /**
- * How a queue stands.
+ * The statistics of a queue.
  *
- * @param queue its name
- * @param depth the messages it holds, whatever they wait for
- * @param inFlight those that consumers have
- * @param delayed those that may not go before some time
- * @param oldestReady how long the oldest message that could be delivered has waited, in whole
+ * @param queue the name of the queue
+ * @param depth all messages: ready, delayed and in flight
+ * @param inFlight messages that are delivered and not settled
+ * @param delayed messages that cannot be delivered yet
+ * @param oldestReady how long the oldest message that can be delivered has waited, in whole
  *     seconds; zero without one
- * @param consumers how many consumers it has
- * @param fairnessKeys the fairness keys of which something waits
- * @param totals what became of its messages so far
- * @param unknownThrottleKeys how many messages named a throttle key without a rate so far, stored
- *     or refused
+ * @param consumers the number of consumers
+ * @param fairnessKeys the fairness keys with waiting messages
+ * @param totals counters since the broker was opened
+ * @param unknownThrottleKeys messages so far that named a throttle key without a limit, stored or
+ *     refused
  * @param lastUnknownThrottleKey the latest such key; empty if there was none
  * @since 0.1
  */
@@ -31,18 +31,4 @@ public record QueueStats(
     List<FairnessKeyStats> fairnessKeys,
     QueueTotals totals,
     long unknownThrottleKeys,
-    String lastUnknownThrottleKey) {
-  QueueStats withKeys(List<FairnessKeyStats> other) {
-    return new QueueStats(
-        queue,
-        depth,
-        inFlight,
-        delayed,
-        oldestReady,
-        consumers,
-        other,
-        totals,
-        unknownThrottleKeys,
-        lastUnknownThrottleKey);
-  }
-}
+    String lastUnknownThrottleKey) {}

@@ -6,7 +6,6 @@ import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException
 import static org.assertj.core.api.Assertions.assertThatNullPointerException;
 
 import dev.sluice.FairnessKeyStats;
-import dev.sluice.LimitStats;
 import dev.sluice.broker.BrokerException.Code;
 import dev.sluice.broker.engine.CommitBatch;
 import dev.sluice.broker.store.MessageId;
@@ -306,10 +305,10 @@ class BrokerEdgesTest {
       consumer.drain().join();
       consumer.drain().join();
       assertThat(broker.stats("q").inFlight()).isEqualTo(2);
-      assertThat(broker.throttles().get(0).level()).isEqualTo(8);
+      assertThat(broker.view().limitStats().limits().get(0).stats().level()).isEqualTo(8);
       acked.ack().join();
       released.release().join();
-      assertThat(broker.throttles().get(0).level()).isEqualTo(9);
+      assertThat(broker.view().limitStats().limits().get(0).stats().level()).isEqualTo(9);
       assertThat(broker.stats("q").inFlight()).isZero();
       assertThat(consumer.poll(1, Duration.ZERO)).isEmpty();
     }
@@ -428,10 +427,12 @@ class BrokerEdgesTest {
     broker = Broker.open(dir);
     send(".", 1);
     assertThat(broker.stats(".").depth()).isEqualTo(1);
-    assertThat(broker.throttles()).extracting(LimitStats::name).containsExactly("..");
+    assertThat(broker.view().limitStats().limits())
+        .extracting(each -> each.stats().name())
+        .containsExactly("..");
     broker.deleteQueue(".");
     broker.removeThrottle("..");
     assertThat(broker.queues()).isEmpty();
-    assertThat(broker.throttles()).isEmpty();
+    assertThat(broker.view().limitStats().limits()).isEmpty();
   }
 }

@@ -12,6 +12,7 @@ import dev.sluice.broker.engine.EngineState;
 import dev.sluice.broker.engine.InternedPlacement;
 import dev.sluice.broker.engine.MessageEntry;
 import dev.sluice.broker.runtime.BrokerRuntime;
+import dev.sluice.broker.runtime.LocalBroker;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -46,7 +47,10 @@ final class BrokerHeapTest {
 
   private <T> T ask(Function<EngineState, T> question) {
     CompletableFuture<T> answer = new CompletableFuture<>();
-    broker.machinery().input(engine -> answer.complete(question.apply(engine.state)));
+    ((LocalBroker) broker)
+        .runtime()
+        .engine
+        .submit(engine -> answer.complete(question.apply(engine.state)));
     return answer.join();
   }
 
@@ -59,11 +63,11 @@ final class BrokerHeapTest {
   }
 
   private void boundSetup(long bytes) {
-    broker.machinery().input(engine -> engine.state.setupRoom.bound(bytes));
+    ((LocalBroker) broker).runtime().engine.submit(engine -> engine.state.setupRoom.bound(bytes));
   }
 
   private void boundMessages(long bytes) {
-    broker.machinery().input(engine -> engine.state.messageRoom.bound(bytes));
+    ((LocalBroker) broker).runtime().engine.submit(engine -> engine.state.messageRoom.bound(bytes));
   }
 
   private static void assertFull(ThrowingCallable call, String what) {
@@ -125,7 +129,7 @@ final class BrokerHeapTest {
       assertThatExceptionOfType(BrokerException.class)
           .isThrownBy(() -> broker.createQueue("a", other));
     }
-    int kept = ask(state -> ((BrokerRuntime) state.outputs).scripts.compiled());
+    int kept = ask(state -> ((BrokerRuntime) state.outputs).registry.compiled());
     assertThat(kept).isEqualTo(1);
   }
 

@@ -412,7 +412,7 @@ class BrokerTest {
         .withMessageStartingWith("bytes of message must be from 0 to 16777216");
     refused(Code.NOT_A_DEAD_LETTER_QUEUE, () -> broker.redrive("q", 0, false));
     refused(Code.LEASE_NOT_FOUND, () -> broker.ack("q", UUID.randomUUID(), null).join());
-    assertThat(broker.throttles()).isEmpty();
+    assertThat(broker.view().limitStats().limits()).isEmpty();
     assertThat(broker.config()).isEmpty();
     assertThat(broker.stats("q").depth()).isZero();
   }

@@ -135,7 +135,7 @@ class BrokerThrottleTest {
       assertThat(broker.stats("q").depth()).isPositive();
       broker.removeThrottle("provider:aws");
       assertThat(consumer.poll(100, SOON)).isNotEmpty();
-      assertThat(broker.throttles()).isEmpty();
+      assertThat(broker.view().limitStats().limits()).isEmpty();
     }
   }
 
@@ -180,7 +180,10 @@ class BrokerThrottleTest {
   }
 
   private List<Double> levels() {
-    return broker.throttles().stream().map(LimitStats::level).toList();
+    return broker.view().limitStats().limits().stream()
+        .map(BrokerView.Throttle::stats)
+        .map(LimitStats::level)
+        .toList();
   }
 
   /** Fifty tokens, four callers and other traffic: fifty messages in all. */
@@ -271,7 +274,7 @@ class BrokerThrottleTest {
   }
 
   private double consumed() {
-    return 5 - broker.throttles().get(0).level();
+    return 5 - broker.view().limitStats().limits().get(0).stats().level();
   }
 
   @Test
@@ -283,7 +286,7 @@ class BrokerThrottleTest {
     }
     broker.close();
     broker = Broker.open(dir);
-    assertThat(broker.throttles().get(0).level()).isLessThan(1);
+    assertThat(broker.view().limitStats().limits().get(0).stats().level()).isLessThan(1);
     try (MessageConsumer consumer = broker.consume("q", 100)) {
       assertThat(consumer.poll(1, NOW)).isEmpty();
     }

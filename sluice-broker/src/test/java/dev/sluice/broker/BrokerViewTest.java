@@ -9,6 +9,7 @@ import dev.sluice.ManualClock;
 import dev.sluice.broker.FairnessKeyPage.Order;
 import dev.sluice.broker.accounting.FairnessKeyTable;
 import dev.sluice.broker.runtime.FairnessKeyScan;
+import dev.sluice.broker.runtime.LocalBroker;
 import dev.sluice.broker.runtime.QueryCache;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -117,12 +118,12 @@ class BrokerViewTest {
 
   @Test
   void lookers_shareTheWalkOverManyKeys_forASecond() {
-    int many = FairnessKeyScan.DEAR + 1;
+    int many = FairnessKeyScan.EXPENSIVE + 1;
     broker
         .enqueueAll("q", IntStream.range(0, many).mapToObj(i -> of("k" + (i + many))).toList())
         .join();
     ManualClock clock = ManualClock.create();
-    BrokerView view = broker.view(clock);
+    BrokerView view = ((LocalBroker) broker).view(clock);
     FairnessKeyPage keys = view.fairnessKeys("q", Order.DEPTH, BrokerView.MAX_KEYS, "");
     BrokerView.QueueSnapshot queue = view.queue("q", 1);
     assertThat(keys.rows()).extracting(FairnessKeyPage.Row::fairnessKey).hasSize(many).isSorted();
@@ -148,7 +149,7 @@ class BrokerViewTest {
 
   @Test
   void lookers_shareNothingOfFewKeys() {
-    BrokerView view = broker.view(ManualClock.create());
+    BrokerView view = ((LocalBroker) broker).view(ManualClock.create());
     for (int i = 1; i < 4; i++) {
       send(1, of("a"));
       assertThat(view.fairnessKeys("q", Order.DEPTH, 1, "").rows().get(0).depth()).isEqualTo(i);
@@ -322,7 +323,7 @@ class BrokerViewTest {
   void nonsense_isRefused() {
     assertThatIllegalArgumentException()
         .isThrownBy(() -> keys(Order.DEPTH, 0))
-        .withMessageContaining("limit must be from 1 to 10000: limit=0");
+        .withMessageContaining("max must be from 1 to 10000: max=0");
     assertThatIllegalArgumentException()
         .isThrownBy(() -> broker.view().waiters("x", BrokerView.MAX_KEYS + 1));
     assertThatThrownBy(() -> broker.view().fairnessKeys("none", Order.DEPTH, 1, ""))

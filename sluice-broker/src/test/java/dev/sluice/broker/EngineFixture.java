@@ -91,9 +91,9 @@ abstract class EngineFixture implements EngineState.EngineCallbacks {
       BatchEncoder.write(batch, store);
       store.sync();
       batch.handovers.forEach(handover -> handover.to().outlet.deliver(List.of(handover)));
-      batch.whenWritten.answers.forEach(Completion::give);
+      batch.whenWritten.answers.forEach(Completion::complete);
       engine.apply(batch.whenWritten);
-      batch.whenSynced.answers.forEach(Completion::give);
+      batch.whenSynced.answers.forEach(Completion::complete);
       engine.apply(batch.whenSynced);
     }
   }

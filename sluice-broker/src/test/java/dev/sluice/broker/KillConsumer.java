@@ -1,6 +1,7 @@
 package dev.sluice.broker;
 
 import dev.sluice.broker.BrokerException.Code;
+import dev.sluice.broker.runtime.LeasedDelivery;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayDeque;
@@ -95,7 +96,7 @@ final class KillConsumer implements Runnable {
         word(delivery),
         delivery.attempts(),
         leased,
-        delivery.place());
+        ((LeasedDelivery) delivery).place());
   }
 
   private static long nanos(Delivery delivery) {

@@ -2,6 +2,7 @@ package dev.sluice.broker;
 
 import dev.sluice.broker.BrokerException.Code;
 import dev.sluice.broker.runtime.BrokerLifecycle;
+import dev.sluice.broker.runtime.LocalBroker;
 import dev.sluice.broker.store.Store;
 import dev.sluice.broker.store.rocks.RocksStore;
 import java.io.IOException;
@@ -63,7 +64,7 @@ final class KillMain {
 
   /** A broker on any store. */
   static Broker over(Store store) {
-    return new Broker(BrokerLifecycle.open(() -> store, BrokerConfig.defaults()));
+    return new LocalBroker(BrokerLifecycle.open(() -> store, BrokerConfig.defaults()));
   }
 
   /** Clients of the last process: some still have leases, others do not know what was enqueued. */

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.sluice.broker.BrokerException.Code;
 import dev.sluice.broker.runtime.BrokerLifecycle;
+import dev.sluice.broker.runtime.LocalBroker;
 import dev.sluice.broker.store.Store;
 import dev.sluice.broker.store.StoreException;
 import dev.sluice.broker.store.rocks.RocksStore;
@@ -58,7 +59,7 @@ final class LifecycleTest {
 
   private Broker open() {
     Broker broker =
-        new Broker(
+        new LocalBroker(
             BrokerLifecycle.open(
                 new FaultyOpener(), BrokerConfig.builder().diskReserveBytes(0).build()));
     if (broker.queue("q").isEmpty()) {

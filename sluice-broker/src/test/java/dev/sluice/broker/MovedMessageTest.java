@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.sluice.broker.BrokerException.Code;
 import dev.sluice.broker.engine.InternedPlacement;
+import dev.sluice.broker.runtime.LocalBroker;
 import dev.sluice.broker.store.ByteReader;
 import dev.sluice.broker.store.ByteWriter;
 import dev.sluice.broker.store.MessageId;
@@ -250,7 +251,7 @@ final class MovedMessageTest {
   }
 
   private long heap() {
-    return broker.machinery().ask(engine -> engine.state.messageRoom.used());
+    return ((LocalBroker) broker).runtime().engine.query(engine -> engine.state.messageRoom.used());
   }
 
   /** Brokers of schema version 2 and before gave each dead letter an id of its own. */

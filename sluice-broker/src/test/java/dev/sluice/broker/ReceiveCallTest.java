@@ -46,7 +46,10 @@ final class ReceiveCallTest {
   }
 
   private double level() {
-    return broker.throttles().stream().mapToDouble(LimitStats::level).sum();
+    return broker.view().limitStats().limits().stream()
+        .map(BrokerView.Throttle::stats)
+        .mapToDouble(LimitStats::level)
+        .sum();
   }
 
   private static void await(Callable<Boolean> condition) {

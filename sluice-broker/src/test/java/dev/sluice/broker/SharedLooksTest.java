@@ -24,7 +24,7 @@ class SharedLooksTest {
   private final AtomicInteger looked = new AtomicInteger();
 
   private int ask(Object question) {
-    return looks.ask(question, () -> new QueryCache.CachedResult<>(looked.incrementAndGet(), true));
+    return looks.get(question, () -> new QueryCache.CachedResult<>(looked.incrementAndGet(), true));
   }
 
   @Test
@@ -38,7 +38,7 @@ class SharedLooksTest {
                     CompletableFuture.supplyAsync(
                         () -> {
                           all.countDown();
-                          return looks.ask("q", () -> slowly(all));
+                          return looks.get("q", () -> slowly(all));
                         },
                         lookers))
             .toList();
@@ -71,7 +71,7 @@ class SharedLooksTest {
   void whatFails_isAskedAgain() {
     assertThatThrownBy(
             () ->
-                looks.ask(
+                looks.get(
                     "q",
                     () -> {
                       throw new IllegalStateException("no");
@@ -84,7 +84,7 @@ class SharedLooksTest {
   void whatIsCheap_isNotShared() {
     for (int i = 1; i < 4; i++) {
       assertThat(
-              looks.ask("q", () -> new QueryCache.CachedResult<>(looked.incrementAndGet(), false)))
+              looks.get("q", () -> new QueryCache.CachedResult<>(looked.incrementAndGet(), false)))
           .isEqualTo(i);
     }
   }

@@ -232,7 +232,7 @@ final class Simulation implements EngineState.EngineCallbacks {
       for (PendingDelivery handover : batch.handovers) {
         handover.to().outlet.deliver(List.of(handover));
       }
-      batch.whenWritten.answers.forEach(Completion::give);
+      batch.whenWritten.answers.forEach(Completion::complete);
       engine.apply(batch.whenWritten);
     }
   }
@@ -249,7 +249,7 @@ final class Simulation implements EngineState.EngineCallbacks {
       store.endSync();
       for (; syncing > 0; syncing--) {
         CommitBatch batch = written.remove();
-        batch.whenSynced.answers.forEach(Completion::give);
+        batch.whenSynced.answers.forEach(Completion::complete);
         engine.apply(batch.whenSynced);
       }
     }

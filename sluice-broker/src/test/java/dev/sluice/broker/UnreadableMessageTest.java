@@ -7,6 +7,7 @@ import dev.sluice.broker.BrokerException.Code;
 import dev.sluice.broker.engine.LimitConfigEntry;
 import dev.sluice.broker.engine.MessageEntry;
 import dev.sluice.broker.runtime.BrokerLifecycle;
+import dev.sluice.broker.runtime.LocalBroker;
 import dev.sluice.broker.store.MessageId;
 import dev.sluice.broker.store.Schema;
 import dev.sluice.broker.store.rocks.RocksStore;
@@ -43,7 +44,7 @@ final class UnreadableMessageTest {
   void open() {
     store = new FaultyStore(RocksStore.open(dir));
     broker =
-        new Broker(
+        new LocalBroker(
             BrokerLifecycle.open(() -> store, BrokerConfig.builder().diskReserveBytes(0).build()));
   }
 
@@ -60,9 +61,10 @@ final class UnreadableMessageTest {
   /** Sends messages of which the broker keeps no copy in memory. */
   private UUID send(String text) {
     UUID id = broker.enqueue("q", Message.of(text).withFairnessKey("k")).join();
-    broker
-        .machinery()
-        .ask(
+    ((LocalBroker) broker)
+        .runtime()
+        .engine
+        .query(
             engine -> {
               MessageEntry entry = engine.state.index.get(id);
               return entry == null ? null : engine.state.takeBody(entry);
@@ -159,7 +161,7 @@ final class UnreadableMessageTest {
     damage(bad);
     List<Delivery> some = broker.receive("q", 2, SOON).join();
     assertThat(some).extracting(Delivery::id).containsExactly(good);
-    broker.machinery().ask(engine -> engine.state.now);
+    ((LocalBroker) broker).runtime().engine.query(engine -> engine.state.now);
     // It waits before it is tried again, and holds up nothing behind it.
     List<Delivery> next = broker.receive("q", 1, SOON).join();
     assertThat(next).extracting(Delivery::id).containsExactly(last);
@@ -238,7 +240,11 @@ final class UnreadableMessageTest {
     UUID bad = send("bad");
     broker.receive("q", 1, SOON).join().get(0).nack("no").join();
     patiently().until(() -> broker.stats("q.dlq").depth() == 1);
-    damage(broker.machinery().ask(engine -> engine.state.index.get(bad).place()));
+    damage(
+        ((LocalBroker) broker)
+            .runtime()
+            .engine
+            .query(engine -> engine.state.index.get(bad).place()));
     assertThatThrownBy(() -> broker.redrive("q.dlq", 1, false))
         .hasMessage("the message cannot be read: queue=q.dlq, id=" + bad);
     assertThat(broker.view().status()).isEqualTo(BrokerStatus.RUNNING);
@@ -251,7 +257,10 @@ final class UnreadableMessageTest {
     create(0);
     broker.setConfig(LimitConfigEntry.configKey("t"), new LimitConfigEntry(0.001, 1).format());
     UUID bad = broker.enqueue("q", Message.of("bad").withThrottleKeys("t")).join();
-    broker.machinery().ask(engine -> engine.state.takeBody(engine.state.index.get(bad)));
+    ((LocalBroker) broker)
+        .runtime()
+        .engine
+        .query(engine -> engine.state.takeBody(engine.state.index.get(bad)));
     damage(bad);
     assertThatThrownBy(() -> broker.receive("q", 1, SOON).join())
         .hasMessageContaining("Input/output error");

@@ -158,7 +158,7 @@ final class StreamTokensTest {
   }
 
   private double level() {
-    return broker.throttles().get(0).level();
+    return broker.view().limitStats().limits().get(0).stats().level();
   }
 
   @Test

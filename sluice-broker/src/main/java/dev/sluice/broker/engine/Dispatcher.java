@@ -212,6 +212,17 @@ public final class Dispatcher {
     }
   }
 
+  /** Acknowledges a message; fails {@code future} with LEASE_NOT_FOUND unless the lease holds. */
+  public void ack(String queue, Dispatcher.LeaseRef claim, CompletableFuture<Void> future) {
+    try {
+      Lease lease = require(queue, claim);
+      ack(lease);
+      state.batch.committed(lease.entry.line).answers.add(Completion.done(future));
+    } catch (BrokerException refused) {
+      state.outputs.refuse(future, refused);
+    }
+  }
+
   private void ack(Lease lease) {
     MessageEntry entry = lease.entry;
     BrokerQueue line = entry.line;
@@ -256,7 +267,7 @@ public final class Dispatcher {
     return lease;
   }
 
-  public static BrokerException notLeased(String queue, Dispatcher.LeaseRef claim) {
+  private static BrokerException notLeased(String queue, Dispatcher.LeaseRef claim) {
     return new BrokerException(
         Code.LEASE_NOT_FOUND,
         // Not formatted(): a call can ask for thousands of these.

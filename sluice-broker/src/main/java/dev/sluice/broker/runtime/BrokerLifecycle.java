@@ -16,14 +16,14 @@ import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /*
- * Invariant: at most one machinery has the store open. After a failed write or sync nothing is
+ * Invariant: at most one runtime has the store open. After a failed write or sync nothing is
  * written or synced through the same open files again: a second fsync of a file would report
  * success for pages that the first one dropped. Recovery from a failure reads the log from the
  * beginning and writes its content to new files. After a full disk the broker itself does that,
  * after any other failure the next process.
  *
  * The status changes under the lock, by the table alone. The thread that reopens the store closes
- * the old machinery and recovers the new one outside of the lock.
+ * the old runtime and recovers the new one outside of the lock.
  */
 
 /**
@@ -120,7 +120,7 @@ public final class BrokerLifecycle {
   public static BrokerLifecycle open(Opener opener, BrokerConfig config) {
     try {
       BrokerLifecycle life = new BrokerLifecycle(opener, config);
-      life.current.begin();
+      life.current.start();
       return life;
     } catch (StoreException unusable) {
       throw new BrokerException(Code.STORE_FAILED, unusable.getMessage(), unusable);
@@ -131,8 +131,8 @@ public final class BrokerLifecycle {
     return BrokerRuntime.recover(opener.open(), config, this::failed);
   }
 
-  /** The machinery for the next call; one that has ended refuses it with the reason. */
-  public BrokerRuntime machinery() {
+  /** The runtime for the next call; one that has ended refuses it with the reason. */
+  public BrokerRuntime runtime() {
     return current;
   }
 
@@ -156,7 +156,7 @@ public final class BrokerLifecycle {
     return true;
   }
 
-  /** Ends a machinery that has failed; called by its threads, at least once. */
+  /** Ends a runtime that has failed; called by its threads, at least once. */
   private void failed(Throwable why) {
     boolean noSpace = why instanceof StoreException store && store.isNoSpace();
     BrokerRuntime failed;
@@ -191,13 +191,13 @@ public final class BrokerLifecycle {
     BrokerException told =
         new BrokerException(Code.STOPPED, "the broker has stopped: " + why.getMessage(), why);
     failed.end(told);
-    // Not on a thread of the machinery: a dependent action may close the broker.
+    // Not on a thread of the runtime: a dependent action may close the broker.
     Thread telling = new Thread(() -> failure.complete(told), "sluice-stopped");
     telling.setDaemon(true);
     telling.start();
   }
 
-  /** Closes the failed machinery, and replaces it once there is space. */
+  /** Closes the failed runtime, and replaces it once there is space. */
   private void reopen(BrokerRuntime failed) {
     try {
       failed.abandon();
@@ -241,10 +241,10 @@ public final class BrokerLifecycle {
     }
     synchronized (this) {
       if (status == BrokerStatus.WAITING_FOR_SPACE) {
-        // Before the status: a caller that reads RUNNING must find the new machinery.
+        // Before the status: a caller that reads RUNNING must find the new runtime.
         current = next;
         advance(Event.REOPENED);
-        next.begin();
+        next.start();
         LOG.log(System.Logger.Level.INFO, "the disk has space, the broker goes on");
         return true;
       }

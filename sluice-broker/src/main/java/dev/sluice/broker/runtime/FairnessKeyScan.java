@@ -9,15 +9,15 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * All fairness keys of a queue, each as it stood when it was passed. The thread of the state
- * machine only takes their figures, and in pieces; to choose and to sort is for whoever asked.
+ * Collects the figures of all fairness keys of a queue, in slices, on the thread of the engine. The
+ * caller chooses and sorts.
  */
 public final class FairnessKeyScan {
-  /** Messages are delivered in between. */
-  static final int PIECE = 2_000;
+  /** The most keys of one slice. */
+  static final int SLICE = 2_000;
 
-  /** More keys than these are dear to pass. */
-  public static final int DEAR = 5_000;
+  /** The number of keys above which a scan is expensive. */
+  public static final int EXPENSIVE = 5_000;
 
   /** The queue without its keys. */
   public final QueueStats stats;
@@ -43,25 +43,25 @@ public final class FairnessKeyScan {
     this.active = line.keys.size();
     this.counts = line.keys.all();
     this.keys = new ArrayList<>(counts.length);
-    pass(line);
+    scanSlice(line);
   }
 
-  public static FairnessKeyScan over(BrokerRuntime machinery, String queue) {
-    FairnessKeyScan walk =
-        machinery.ask(engine -> new FairnessKeyScan(engine.state.line(queue), engine.state.now));
-    while (walk.keys.size() < walk.counts.length) {
-      machinery.ask(engine -> walk.pass(engine.state.line(queue)));
+  public static FairnessKeyScan over(EngineCalls calls, String queue) {
+    FairnessKeyScan scan =
+        calls.query(engine -> new FairnessKeyScan(engine.state.line(queue), engine.state.now));
+    while (scan.keys.size() < scan.counts.length) {
+      calls.query(engine -> scan.scanSlice(engine.state.line(queue)));
     }
-    return walk;
+    return scan;
   }
 
-  public boolean isDear() {
-    return keys.size() > DEAR;
+  public boolean isExpensive() {
+    return keys.size() > EXPENSIVE;
   }
 
-  private FairnessKeyScan pass(BrokerQueue line) {
+  private FairnessKeyScan scanSlice(BrokerQueue line) {
     int from = keys.size();
-    int to = Math.min(from + PIECE, counts.length);
+    int to = Math.min(from + SLICE, counts.length);
     for (int i = from; i < to; i++) {
       FairnessKeyCounters count = counts[i];
       if (count.pending() > 0) {

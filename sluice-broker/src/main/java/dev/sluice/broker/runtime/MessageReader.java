@@ -25,7 +25,7 @@ import java.util.UUID;
 import java.util.concurrent.ConcurrentHashMap;
 import org.jspecify.annotations.Nullable;
 
-/** Reads messages for whoever is to see them, on their threads. */
+/** Reads messages from the store, on the threads of callers. */
 public final class MessageReader {
   /** Fewer messages are not worth a scan. */
   private static final int MIN_SCAN = 32;
@@ -58,25 +58,25 @@ public final class MessageReader {
       @Nullable StoreException failure) {}
 
   /** Reads messages; one that cannot be read does not keep the others from being read. */
-  Found read(Broker broker, List<PendingDelivery> handovers) {
+  Found read(Broker broker, List<PendingDelivery> leased) {
     List<MessageEntry> entries = new ArrayList<>();
-    for (PendingDelivery handover : handovers) {
-      if (handover.body() == null) {
-        entries.add(handover.entry());
+    for (PendingDelivery each : leased) {
+      if (each.body() == null) {
+        entries.add(each.entry());
       }
     }
     Bodies bodies = bodies(entries);
-    List<Delivery> deliveries = new ArrayList<>(handovers.size());
-    for (PendingDelivery handover : handovers) {
-      byte[] body = handover.body() == null ? bodies.read.get(handover.entry()) : handover.body();
+    List<Delivery> deliveries = new ArrayList<>(leased.size());
+    for (PendingDelivery each : leased) {
+      byte[] body = each.body() == null ? bodies.read.get(each.entry()) : each.body();
       if (body != null) {
-        deliveries.add(new Delivery(broker, handover, MessageEnvelope.decode(body)));
+        deliveries.add(new LeasedDelivery(broker, each, MessageEnvelope.decode(body)));
       }
     }
     if (bodies.failure == null) {
       return new Found(deliveries, List.of(), null);
     }
-    List<PendingDelivery> failed = new ArrayList<>(handovers);
+    List<PendingDelivery> failed = new ArrayList<>(leased);
     failed.removeIf(each -> each.body() != null || !unreadable.contains(each.entry()));
     return new Found(deliveries, failed, bodies.failure);
   }
@@ -202,40 +202,40 @@ public final class MessageReader {
     return body == null ? null : MessageEnvelope.decode(body);
   }
 
-  /** From that sequence on. */
-  public List<StoredMessage> peek(
-      QueueRegistry.QueueHandle view,
+  /** Returns stored messages from {@code sequence} on. */
+  List<StoredMessage> browse(
+      QueueRegistry.QueueHandle queue,
       long sequence,
-      int limit,
+      int max,
       BrokerView.PreviewSize size,
-      BrokerView.MemoryBudget room) {
+      BrokerView.MemoryBudget budget) {
     List<StoredMessage> found = new ArrayList<>();
     long[] left = {size.maxTotalBytes()};
     store.scan(
         StoreTable.STATE,
-        Schema.messageKey(view.id(), sequence),
-        Schema.messageKey(view.id(), Long.MAX_VALUE),
+        Schema.messageKey(queue.id(), sequence),
+        Schema.messageKey(queue.id(), Long.MAX_VALUE),
         (key, value) -> {
           Schema.StateRow row = Schema.stateRow(value);
-          if (!room.tryReserve(row.bytes())) {
+          if (!budget.tryReserve(row.bytes())) {
             return false;
           }
           byte[] body = store.get(StoreTable.MESSAGE, key);
           if (body == null) {
-            room.release(row.bytes());
+            budget.release(row.bytes());
           } else {
             MessageEnvelope envelope = MessageEnvelope.decode(body);
             byte[] shown = PayloadPreview.cut(envelope.payload(), size.maxPayloadBytes());
             long bytes = (long) body.length - envelope.payload().length + shown.length;
             left[0] -= bytes;
             if (left[0] < 0 && !found.isEmpty()) {
-              room.release(row.bytes());
+              budget.release(row.bytes());
               return false;
             }
-            room.release(row.bytes() - bytes);
+            budget.release(row.bytes() - bytes);
             found.add(message(row.id(key), row, envelope, shown));
           }
-          return found.size() < limit;
+          return found.size() < max;
         });
     return found;
   }

@@ -64,7 +64,7 @@ public final class PendingCalls {
   }
 
   /** Returns why calls fail; {@code otherwise} if they do not. */
-  Throwable end(Throwable otherwise) {
+  Throwable reasonOr(Throwable otherwise) {
     BrokerException why = end;
     return why == null ? otherwise : why;
   }

@@ -32,9 +32,9 @@ public final class QueryCache<A> {
   /**
    * What somebody found.
    *
-   * @param isDear whether others are to have it, too
+   * @param isExpensive whether others are to have it, too
    */
-  public record CachedResult<A>(A answer, boolean isDear) {}
+  public record CachedResult<A>(A answer, boolean isExpensive) {}
 
   /** Where those meet who ask the same. */
   private static final class CacheSlot<A> {
@@ -44,7 +44,7 @@ public final class QueryCache<A> {
   private record SharedQuery<A>(A answer, long atNanos) {}
 
   /** Asks what equals {@code question}. */
-  public A ask(Object question, Supplier<QueryCache.CachedResult<A>> look) {
+  public A get(Object question, Supplier<QueryCache.CachedResult<A>> look) {
     QueryCache.CacheSlot<A> place = place(question);
     synchronized (place) {
       QueryCache.SharedQuery<A> shared = place.shared;
@@ -52,7 +52,7 @@ public final class QueryCache<A> {
         return shared.answer;
       }
       QueryCache.CachedResult<A> found = look.get();
-      if (found.isDear) {
+      if (found.isExpensive) {
         place.shared = new QueryCache.SharedQuery<>(found.answer, clock.nanoTime());
       }
       return found.answer;

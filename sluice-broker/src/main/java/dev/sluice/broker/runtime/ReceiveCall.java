@@ -7,45 +7,44 @@ import dev.sluice.broker.engine.PendingReceive;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.ExecutorService;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.function.LongUnaryOperator;
 
 /**
- * A caller's side of a {@link PendingReceive}: reads the messages, and gives back those that do not
- * fit.
+ * The caller's side of a {@link PendingReceive}: reads the messages, and releases those that exceed
+ * the payload budget.
  */
 final class ReceiveCall {
   private final Broker broker;
-  private final BrokerRuntime machinery;
-  private final ExecutorService readers;
+  private final EngineCalls engine;
+  private final ConsumerRegistry registry;
   private final PendingReceive poll;
-  private final LongUnaryOperator room;
+  private final LongUnaryOperator payloadBudget;
   private final CompletableFuture<List<Delivery>> result = new CompletableFuture<>();
 
   ReceiveCall(
       Broker broker,
-      BrokerRuntime machinery,
-      ExecutorService readers,
+      EngineCalls engine,
+      ConsumerRegistry registry,
       PendingReceive poll,
-      LongUnaryOperator room) {
+      LongUnaryOperator payloadBudget) {
     this.broker = broker;
-    this.machinery = machinery;
-    this.readers = readers;
+    this.engine = engine;
+    this.registry = registry;
     this.poll = poll;
-    this.room = room;
+    this.payloadBudget = payloadBudget;
   }
 
-  /** Returns a future of the messages; if it is cancelled or fails, they go back. */
+  /** Returns a future of the messages; if it is canceled or fails, they are released. */
   @SuppressWarnings("FutureReturnValueIgnored") // failures reach the result
   CompletableFuture<List<Delivery>> start() {
     result.whenComplete(
         (messages, failure) -> {
           if (failure != null) {
-            // Nothing else ends a call that was cancelled before it was answered.
+            // Ends a call that was canceled before it was answered.
             poll.future.cancel(false);
             poll.take();
-            giveBackUnsent();
+            releaseUnsent();
           }
         });
     poll.future.whenComplete(
@@ -64,7 +63,7 @@ final class ReceiveCall {
     if (all.isEmpty()) {
       result.complete(List.of());
     } else {
-      readers.execute(() -> attempt(() -> read(all)));
+      registry.handlers().execute(() -> attempt(() -> read(all)));
     }
   }
 
@@ -72,7 +71,7 @@ final class ReceiveCall {
     try {
       step.run();
     } catch (RejectedExecutionException ended) {
-      result.completeExceptionally(machinery.calls.end(ended));
+      result.completeExceptionally(engine.reasonOr(ended));
     } catch (RuntimeException | Error failure) {
       result.completeExceptionally(failure);
     }
@@ -81,11 +80,11 @@ final class ReceiveCall {
   @SuppressWarnings("FutureReturnValueIgnored") // a release fails only if the lease has ended
   private void read(List<PendingDelivery> all) {
     long bytes = all.stream().mapToLong(each -> each.entry().bytes).sum();
-    List<PendingDelivery> first = thatFit(all, room.applyAsLong(bytes));
-    List<Delivery> messages = new ArrayList<>(machinery.read(broker, first));
+    List<PendingDelivery> first = thatFit(all, payloadBudget.applyAsLong(bytes));
+    List<Delivery> messages = new ArrayList<>(registry.reader().read(broker, first));
     messages.removeIf(each -> !each.markForwarded());
     if (first.size() < all.size()) {
-      giveBackUnsent();
+      releaseUnsent();
     }
     if (!result.complete(messages)) {
       messages.forEach(Delivery::release);
@@ -101,7 +100,7 @@ final class ReceiveCall {
     return all.subList(0, fitting);
   }
 
-  private void giveBackUnsent() {
-    machinery.input(engine -> engine.dispatch.polls.cancel(poll));
+  private void releaseUnsent() {
+    engine.submit(machine -> machine.dispatch.polls.cancel(poll));
   }
 }

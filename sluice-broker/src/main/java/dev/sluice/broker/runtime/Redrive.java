@@ -12,38 +12,40 @@ import java.util.function.Consumer;
 
 /**
  * Moves dead letters back to the queue they came from, in batches, without blocking a thread. With
- * {@code runScript}, {@code on_enqueue} runs on the threads of the {@link HookExecutor}, in pieces
+ * {@code runHook}, {@code on_enqueue} runs on the threads of the {@link HookExecutor}, in pieces
  * that use no more than the budget of one call.
  *
- * <p>A redrive whose future is done early, such as by a cancellation, ends after the messages it
- * has claimed.
+ * <p>A redrive whose future completes early, for example by cancellation, ends after the messages
+ * that it has claimed.
  */
-public final class Redrive {
-  private static final int AT_ONCE = 500;
+final class Redrive {
+  private static final int MAX_BATCH = 500;
 
-  private final BrokerRuntime machinery;
+  private final EngineCalls engine;
+  private final HookCoordinator hooks;
   private final String queue;
   private final long count;
-  private final boolean runScript;
+  private final boolean runHook;
   private final CompletableFuture<Long> result;
 
-  // Of one thread at a time: each step begins when the one before has ended.
+  // Used by one thread at a time: each step begins when the one before has ended.
   private long end;
   private long from;
   private long moved;
 
-  public Redrive(BrokerRuntime machinery, String queue, long count, boolean runScript) {
-    this.machinery = machinery;
+  Redrive(EngineCalls engine, HookCoordinator hooks, String queue, long count, boolean runHook) {
+    this.engine = engine;
+    this.hooks = hooks;
     this.queue = queue;
     this.count = count;
-    this.runScript = runScript;
-    this.result = machinery.calls.begin();
+    this.runHook = runHook;
+    this.result = engine.begin();
   }
 
-  public CompletableFuture<Long> start() {
+  CompletableFuture<Long> start() {
     // Messages that become dead letters again meanwhile are left for the next redrive.
     then(
-        machinery.askLater(machine -> machine.state.nextSequence),
+        engine.queryAsync(machine -> machine.state.nextSequence),
         next -> {
           end = next;
           claim();
@@ -56,11 +58,12 @@ public final class Redrive {
       result.complete(moved);
       return;
     }
-    int limit = (int) Math.min(count - moved, AT_ONCE);
-    CompletableFuture<List<MessageEntry>> claim = machinery.calls.begin();
+    int limit = (int) Math.min(count - moved, MAX_BATCH);
     QueueAdmin.Range range = new QueueAdmin.Range(from, end);
-    machinery.input(machine -> machine.admin.claimDeadLetters(queue, limit, range, claim));
-    then(claim, this::claimed);
+    then(
+        engine.<List<MessageEntry>>call(
+            (machine, call) -> machine.admin.claimDeadLetters(queue, limit, range, call)),
+        this::claimed);
   }
 
   private void claimed(List<MessageEntry> entries) {
@@ -69,44 +72,42 @@ public final class Redrive {
       return;
     }
     from = entries.get(entries.size() - 1).sequence + 1;
-    if (runScript) {
-      route(entries, new ArrayList<>(entries.size()));
+    if (runHook) {
+      place(entries, new ArrayList<>(entries.size()));
     } else {
       move(entries, entries.stream().map(entry -> entry.route.spec).toList());
     }
   }
 
-  /** Asks the script where the entries go that have no route yet, then moves all. */
-  private void route(List<MessageEntry> entries, List<InternedPlacement.Spec> routes) {
-    machinery.hooks.run(
+  /** Runs the hook for the entries that have no placement yet, then moves all. */
+  private void place(List<MessageEntry> entries, List<InternedPlacement.Spec> placements) {
+    hooks.executor.run(
         HookExecutor.Work.REDRIVE,
         queue,
-        entries.size() - routes.size(),
+        entries.size() - placements.size(),
         () -> {
           HookBudget budget = new HookBudget();
-          while (routes.size() < entries.size() && !budget.isSpent()) {
-            routes.add(machinery.reroute(entries.get(routes.size()), budget));
+          while (placements.size() < entries.size() && !budget.isSpent()) {
+            placements.add(hooks.redrivePlacement(entries.get(placements.size()), budget));
           }
-          if (routes.size() < entries.size()) {
-            route(entries, routes);
+          if (placements.size() < entries.size()) {
+            place(entries, placements);
           } else {
-            move(entries, routes);
+            move(entries, placements);
           }
         });
   }
 
-  private void move(List<MessageEntry> entries, List<InternedPlacement.Spec> routes) {
-    CompletableFuture<Integer> move = machinery.calls.begin();
-    machinery.input(machine -> machine.admin.redrive(entries, routes, move));
+  private void move(List<MessageEntry> entries, List<InternedPlacement.Spec> placements) {
     then(
-        move,
+        engine.<Integer>call((machine, call) -> machine.admin.redrive(entries, placements, call)),
         more -> {
           moved += more;
           claim();
         });
   }
 
-  @SuppressWarnings("FutureReturnValueIgnored") // the result tells
+  @SuppressWarnings("FutureReturnValueIgnored") // failures reach the result
   private <T> void then(CompletableFuture<T> step, Consumer<T> next) {
     step.whenComplete(
         (value, failure) -> {

@@ -85,7 +85,10 @@ public final class AdminOperations {
   /** Those that the caller may read; refused if there can be none. */
   public List<LimitStats> throttles(Caller caller) {
     caller.requireSome(Kind.READ);
-    return broker.throttles().stream().filter(each -> caller.may(Kind.READ, each.name())).toList();
+    return broker.view().limitStats().limits().stream()
+        .map(BrokerView.Throttle::stats)
+        .filter(each -> caller.may(Kind.READ, each.name()))
+        .toList();
   }
 
   /** Those that the caller may read; refused if there can be none. */

@@ -1,0 +1,97 @@
+package dev.sluice.broker.runtime;
+
+import dev.sluice.broker.Broker;
+import dev.sluice.broker.BrokerException;
+import dev.sluice.broker.Delivery;
+import dev.sluice.broker.MessageConsumer;
+import dev.sluice.broker.engine.ConsumerState;
+import dev.sluice.broker.engine.Dispatcher;
+import dev.sluice.broker.engine.PendingReceive;
+import dev.sluice.broker.engine.PrefetchBudget;
+import java.time.Duration;
+import java.util.List;
+import java.util.Set;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.function.LongUnaryOperator;
+import org.jspecify.annotations.Nullable;
+
+/** Opens consumers and receive calls, and ends the open ones with the broker. */
+final class ConsumerRegistry {
+  private final EngineCalls engine;
+  private final DeliveryReader reader;
+  private final ExecutorService handlers =
+      Executors.newCachedThreadPool(BrokerThreads.named("handler"));
+  private final Set<PrefetchingConsumer> open = ConcurrentHashMap.newKeySet();
+  private final PrefetchBudget prefetched = new PrefetchBudget();
+
+  ConsumerRegistry(EngineCalls engine, DeliveryReader reader) {
+    this.engine = engine;
+    this.reader = reader;
+  }
+
+  MessageConsumer consume(
+      Broker broker, String queue, int prefetch, MessageConsumer.@Nullable Handler handler) {
+    CompletableFuture<ConsumerState> call = engine.begin();
+    PrefetchingConsumer consumer =
+        new PrefetchingConsumer(broker, queue, handler, call, engine, this);
+    Dispatcher.ConsumerRegistration registration =
+        new Dispatcher.ConsumerRegistration(prefetch, prefetch > 0, consumer.target(), call);
+    open.add(consumer);
+    engine.submit(machine -> machine.dispatch.open(queue, registration));
+    try {
+      PendingCalls.await(call);
+    } catch (RuntimeException rejected) {
+      open.remove(consumer);
+      throw rejected;
+    }
+    return consumer;
+  }
+
+  CompletableFuture<List<Delivery>> receive(
+      Broker broker,
+      String queue,
+      int maxMessages,
+      Duration maxWait,
+      LongUnaryOperator payloadBudget) {
+    PendingReceive pending = new PendingReceive(engine.begin(), prefetched);
+    CompletableFuture<List<Delivery>> messages =
+        new ReceiveCall(broker, engine, this, pending, payloadBudget).start();
+    engine.submit(
+        machine -> machine.dispatch.polls.open(queue, maxMessages, maxWait.toNanos(), pending));
+    return messages;
+  }
+
+  DeliveryReader reader() {
+    return reader;
+  }
+
+  /** Returns the threads that call handlers and read messages. */
+  ExecutorService handlers() {
+    return handlers;
+  }
+
+  /** Returns the bytes that may wait in mailboxes. */
+  PrefetchBudget prefetched() {
+    return prefetched;
+  }
+
+  void remove(PrefetchingConsumer consumer) {
+    open.remove(consumer);
+  }
+
+  /** Tells all open consumers that the broker has ended. */
+  void end(BrokerException reason) {
+    open.forEach(consumer -> consumer.end(reason));
+  }
+
+  void clear() {
+    open.clear();
+  }
+
+  void stop() {
+    handlers.shutdownNow();
+  }
+}

@@ -1,0 +1,330 @@
+package dev.sluice.broker.runtime;
+
+import dev.sluice.broker.Broker;
+import dev.sluice.broker.BrokerException;
+import dev.sluice.broker.Delivery;
+import dev.sluice.broker.MessageConsumer;
+import dev.sluice.broker.engine.ConsumerState;
+import dev.sluice.broker.engine.PendingDelivery;
+import dev.sluice.broker.store.Checks;
+import java.time.Duration;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Deque;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.locks.Condition;
+import java.util.concurrent.locks.ReentrantLock;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Keeps delivered messages in a mailbox until they are polled or handled.
+ *
+ * <p>The mailbox has a lock of its own, under which no code of users runs. Messages whose leases
+ * ended in the mailbox are dropped when they are polled, and renew the credit then.
+ */
+final class PrefetchingConsumer implements MessageConsumer {
+  private static final Duration MAX_WAIT = Duration.ofDays(365);
+
+  private final Broker broker;
+  private final String queue;
+  private final @Nullable Handler handler;
+  private final CompletableFuture<ConsumerState> state;
+  private final EngineCalls engine;
+  private final ConsumerRegistry registry;
+  private final Mailbox mailbox = new Mailbox();
+
+  /** Messages that were delivered and not polled yet. */
+  private final class Mailbox implements ConsumerState.DeliveryTarget {
+    private final ReentrantLock lock = new ReentrantLock();
+    private final Condition arrived = lock.newCondition();
+
+    // Guarded by lock.
+    private final Deque<PendingDelivery> waiting = new ArrayDeque<>();
+    private long waitingBytes;
+    private @Nullable BrokerException end;
+    private boolean handling;
+
+    @Override
+    public void deliver(List<PendingDelivery> batch) {
+      lock.lock();
+      try {
+        if (end != null) {
+          return;
+        }
+        batch.forEach(this::add);
+        arrived.signalAll();
+        if (handler == null || handling) {
+          return;
+        }
+        handling = true;
+      } finally {
+        lock.unlock();
+      }
+      registry.handlers().execute(PrefetchingConsumer.this::handleAll);
+    }
+
+    /**
+     * Drops the payload if the prefetch budget is used up; it is read when the message is polled.
+     */
+    private void add(PendingDelivery leased) {
+      waiting.add(registry.prefetched().admit(leased));
+      waitingBytes += leased.entry().bytes;
+    }
+
+    private @Nullable PendingDelivery poll() {
+      PendingDelivery next = waiting.poll();
+      if (next != null) {
+        waitingBytes -= next.entry().bytes;
+        registry.prefetched().give(next.bodyBytes());
+      }
+      return next;
+    }
+
+    @Override
+    public void closed(BrokerException why) {
+      if (close(why) && handler != null) {
+        registry.handlers().execute(() -> CallbackExecutor.guarded(() -> handler.ended(why)));
+      }
+    }
+
+    /** Returns whether it was open. */
+    boolean close(BrokerException why) {
+      lock.lock();
+      try {
+        if (end != null) {
+          return false;
+        }
+        end = why;
+        while (poll() != null) {
+          // Returns the bytes to the prefetch budget.
+        }
+        arrived.signalAll();
+        return true;
+      } finally {
+        lock.unlock();
+      }
+    }
+
+    List<PendingDelivery> take(int most, long waitNanos) throws InterruptedException {
+      lock.lockInterruptibly();
+      try {
+        long left = waitNanos;
+        for (; ; ) {
+          if (end != null) {
+            throw new BrokerException(end.code(), end.getMessage(), end.getCause());
+          }
+          List<PendingDelivery> taken = drain(most, Handler.DEFAULT_PAYLOAD_BUDGET);
+          if (!taken.isEmpty() || left <= 0) {
+            return taken;
+          }
+          left = arrived.awaitNanos(left);
+        }
+      } finally {
+        lock.unlock();
+      }
+    }
+
+    long waitingBytes() {
+      lock.lock();
+      try {
+        return waitingBytes;
+      } finally {
+        lock.unlock();
+      }
+    }
+
+    /** Returns messages for the handler; if there are none, the handler is called again later. */
+    List<PendingDelivery> takeForHandler(long maxBytes) {
+      lock.lock();
+      try {
+        List<PendingDelivery> taken = drain(Integer.MAX_VALUE, maxBytes);
+        handling = !taken.isEmpty();
+        return taken;
+      } finally {
+        lock.unlock();
+      }
+    }
+
+    /** Drops messages whose leases have ended, and renews their credit. */
+    private List<PendingDelivery> drain(int most, long maxBytes) {
+      List<PendingDelivery> taken = new ArrayList<>(Math.min(most, waiting.size()));
+      long left = maxBytes;
+      int ended = 0;
+      while (taken.size() < most && (taken.isEmpty() || fits(left))) {
+        PendingDelivery next = poll();
+        if (next == null) {
+          break;
+        }
+        if (forwards() ? next.lease().claim() : next.lease().receive()) {
+          taken.add(next);
+          left -= next.entry().bytes;
+        } else {
+          ended++;
+        }
+      }
+      if (ended > 0) {
+        giveCredit(ended);
+      }
+      return taken;
+    }
+
+    private boolean forwards() {
+      return handler != null && handler.forwards();
+    }
+
+    private boolean fits(long left) {
+      PendingDelivery next = waiting.peek();
+      return next != null && next.entry().bytes <= left;
+    }
+  }
+
+  PrefetchingConsumer(
+      Broker broker,
+      String queue,
+      @Nullable Handler handler,
+      CompletableFuture<ConsumerState> state,
+      EngineCalls engine,
+      ConsumerRegistry registry) {
+    this.broker = broker;
+    this.queue = queue;
+    this.handler = handler;
+    this.state = state;
+    this.engine = engine;
+    this.registry = registry;
+  }
+
+  /** Returns the mailbox. */
+  ConsumerState.DeliveryTarget target() {
+    return mailbox;
+  }
+
+  @Override
+  public String queue() {
+    return queue;
+  }
+
+  @Override
+  public List<Delivery> poll(int maxMessages, Duration maxWait) throws InterruptedException {
+    Checks.requireBetween("maxMessages", maxMessages, 1, Integer.MAX_VALUE);
+    requirePull();
+    long left = nanos(maxWait);
+    long deadline = System.nanoTime() + left;
+    for (; ; ) {
+      List<PendingDelivery> taken = mailbox.take(maxMessages, left);
+      List<Delivery> deliveries = read(taken);
+      left = deadline - System.nanoTime();
+      // Messages that were settled before they were read are dropped.
+      if (!deliveries.isEmpty() || taken.isEmpty()) {
+        return deliveries;
+      }
+    }
+  }
+
+  @Override
+  public Delivery take() throws InterruptedException {
+    for (; ; ) {
+      List<Delivery> taken = poll(1, Duration.ofDays(1));
+      if (!taken.isEmpty()) {
+        return taken.get(0);
+      }
+    }
+  }
+
+  private static long nanos(Duration maxWait) {
+    if (maxWait.isNegative()) {
+      return 0;
+    }
+    return maxWait.compareTo(MAX_WAIT) > 0 ? MAX_WAIT.toNanos() : maxWait.toNanos();
+  }
+
+  private void requirePull() {
+    if (handler != null) {
+      throw new IllegalStateException("a consumer with a handler cannot poll: queue=" + queue);
+    }
+  }
+
+  private void handleAll() {
+    for (List<PendingDelivery> taken = mailbox.takeForHandler(payloadBudget());
+        !taken.isEmpty();
+        taken = mailbox.takeForHandler(payloadBudget())) {
+      List<PendingDelivery> batch = taken;
+      CallbackExecutor.guarded(() -> handle(read(batch)));
+    }
+  }
+
+  /**
+   * Reads messages. A consumer that manages its credit itself does not see messages that are gone
+   * or cannot be read, so it gets their credit back.
+   */
+  private List<Delivery> read(List<PendingDelivery> taken) {
+    List<Delivery> deliveries = List.of();
+    try {
+      deliveries = registry.reader().read(broker, taken);
+      return deliveries;
+    } finally {
+      int missing = taken.size() - deliveries.size();
+      if (missing > 0 && !PendingCalls.await(state).renewsCredit) {
+        giveCredit(missing);
+      }
+    }
+  }
+
+  private long payloadBudget() {
+    long waiting = mailbox.waitingBytes();
+    long[] budget = {Handler.DEFAULT_PAYLOAD_BUDGET};
+    if (handler != null && waiting > 0) {
+      CallbackExecutor.guarded(() -> budget[0] = handler.payloadBudget(waiting));
+    }
+    return budget[0];
+  }
+
+  private void handle(List<Delivery> deliveries) {
+    if (handler != null && !deliveries.isEmpty()) {
+      handler.handle(deliveries);
+    }
+  }
+
+  @Override
+  public void addCredit(int messages) {
+    Checks.requireBetween("messages", messages, 1, 1_000_000);
+    engine.requireOpen();
+    giveCredit(messages);
+  }
+
+  private void giveCredit(int messages) {
+    ConsumerState known = PendingCalls.await(state);
+    engine.submit(machine -> machine.dispatch.give(known, messages));
+  }
+
+  /** Reports that the broker has ended. */
+  void end(BrokerException why) {
+    mailbox.closed(why);
+  }
+
+  @Override
+  public void close() {
+    ConsumerState known = leave();
+    engine.submit(machine -> machine.dispatch.close(known, null));
+  }
+
+  @Override
+  public CompletableFuture<Void> drain() {
+    ConsumerState known = PendingCalls.await(state);
+    return engine.call((machine, call) -> machine.dispatch.drain(known, call));
+  }
+
+  @Override
+  public void detach() {
+    ConsumerState known = leave();
+    engine.submit(machine -> machine.dispatch.detach(known));
+  }
+
+  private ConsumerState leave() {
+    mailbox.close(
+        new BrokerException(
+            BrokerException.Code.CONSUMER_CLOSED, "the consumer is closed: queue=" + queue));
+    registry.remove(this);
+    return PendingCalls.await(state);
+  }
+}

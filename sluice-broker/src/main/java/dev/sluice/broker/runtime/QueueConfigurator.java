@@ -1,0 +1,84 @@
+package dev.sluice.broker.runtime;
+
+import dev.sluice.broker.BrokerException;
+import dev.sluice.broker.BrokerException.Code;
+import dev.sluice.broker.QueueConfig;
+import dev.sluice.broker.engine.BrokerEngine;
+import dev.sluice.broker.engine.LimitConfigEntry;
+import dev.sluice.broker.store.Checks;
+import java.util.concurrent.CompletableFuture;
+import java.util.function.BiConsumer;
+import java.util.function.UnaryOperator;
+import org.jspecify.annotations.Nullable;
+
+/** Creates and changes queues, and changes config entries; blocks until changes are stored. */
+final class QueueConfigurator {
+  private final QueueRegistry registry;
+  private final EngineCalls engine;
+
+  QueueConfigurator(QueueRegistry registry, EngineCalls engine) {
+    this.registry = registry;
+    this.engine = engine;
+  }
+
+  void create(String queue, QueueConfig config, boolean adoptDeadLetterQueue) {
+    this.<Void>apply(
+        config, (machine, call) -> machine.admin.create(queue, config, adoptDeadLetterQueue, call));
+  }
+
+  /**
+   * Changes the configuration of a queue as one step; tries again if another change comes first.
+   *
+   * @param revision the revision that the queue must have; null for any
+   * @return the new revision
+   */
+  String update(String queue, UnaryOperator<QueueConfig> change, @Nullable String revision) {
+    while (true) {
+      engine.requireOpen();
+      QueueRegistry.QueueHandle handle = registry.view(queue);
+      String expected = revision == null ? handle.revision() : revision;
+      QueueConfig config = change.apply(handle.config());
+      try {
+        return apply(
+            config, (machine, call) -> machine.admin.update(queue, config, expected, call));
+      } catch (BrokerException rejection) {
+        if (revision != null || rejection.code() != Code.REVISION_MISMATCH) {
+          throw rejection;
+        }
+      }
+    }
+  }
+
+  /** Compiles the hooks of {@code config}, then creates or changes a queue. */
+  private <T> T apply(QueueConfig config, BiConsumer<BrokerEngine, CompletableFuture<T>> change) {
+    Runnable unpin = registry.compile(config);
+    boolean applied = false;
+    try {
+      T result = PendingCalls.await(engine.<T>call(change));
+      applied = true;
+      return result;
+    } finally {
+      unpin.run();
+      if (!applied) {
+        discardUnusedHooks();
+      }
+    }
+  }
+
+  /** Discards hooks that were compiled for a rejected change. */
+  private void discardUnusedHooks() {
+    engine.submit(machine -> registry.publish(machine.state.lines.values()));
+  }
+
+  /** Sets a config entry, or removes it if {@code value} is null. */
+  void changeConfig(String key, @Nullable String value) {
+    PendingCalls.await(
+        engine.<Void>call((machine, call) -> machine.admin.setConfig(key, value, call)));
+  }
+
+  static void requireConfigKey(String key) {
+    String throttleKey = LimitConfigEntry.throttleKey(key);
+    Checks.requireKey(
+        throttleKey == null ? "key" : "throttle key", throttleKey == null ? key : throttleKey);
+  }
+}
