@@ -28,7 +28,7 @@ final class QueueDefaultsTest {
   @Test
   void protocol() {
     assertThat(Pages.read("sluice-proto/src/main/protobuf/sluice/v1/queues.proto"))
-        .contains("no limit. %d by default, and 0 with".formatted(DEFAULTS.maxAttempts()))
+        .contains("no limit. %d by default; 0 by default with".formatted(DEFAULTS.maxAttempts()))
         .contains(millis(DEFAULTS.leaseTimeout()))
         .contains(millis(DEFAULTS.retryDelay()))
         .contains(millis(DEFAULTS.maxRetryDelay()));
