@@ -33,7 +33,7 @@ final class PaddedPolls extends Attack {
   private static void poll(Attempt attempt, int number, int size) throws IOException {
     try (HttpClient client = attempt.httpClient(attempt.tenantKey(number))) {
       while (attempt.isRunning()) {
-        client.call("POST", PATH, " ".repeat(size) + "{\"wait_ms\":30000}");
+        client.callPadded("POST", PATH, size, "{\"wait_ms\":30000}");
       }
     }
   }
