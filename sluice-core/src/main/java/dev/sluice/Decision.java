@@ -1,22 +1,24 @@
 package dev.sluice;
 
+import static dev.sluice.internal.util.Preconditions.requireNonNegative;
 import static dev.sluice.internal.util.Preconditions.requirePositive;
 
-import dev.sluice.internal.bucket.CellDecisions;
 import java.time.Duration;
+import java.util.Objects;
 
 /**
- * What a bucket answered, and why.
+ * The answer to a request for tokens: granted, or the reason why not and when it can be.
  *
- * <p>One of {@link Granted}, {@link Denied}, {@link Depleted} and {@link Impossible}. More answers
- * about a decision may be added to these interfaces; nobody else implements them.
+ * <p>If several limits deny a request, the decision names the one that needs the longest: a limit
+ * that can never provide the tokens comes before one that time does not refill, and that before all
+ * others.
  *
  * @since 0.1
  */
 public sealed interface Decision {
 
   /**
-   * Whether the tokens were granted.
+   * Returns whether the tokens were granted.
    *
    * @return true exactly for {@link Granted}
    */
@@ -24,95 +26,65 @@ public sealed interface Decision {
     return this instanceof Granted;
   }
 
-  /** The tokens were there and have been taken. */
-  sealed interface Granted extends Decision permits CellDecisions.Grant {
-    /**
-     * Whole tokens left after this grant.
-     *
-     * @return tokens, at least 0
-     */
-    long remaining();
-  }
-
-  /** Not now; time alone will bring the tokens. */
-  sealed interface Denied extends Decision permits CellDecisions.Denial {
-    /**
-     * How long until the same request can be granted, if nobody else consumes meanwhile.
-     *
-     * <p>Minimal and sufficient: one nanosecond earlier it is denied, then it is granted. While
-     * callers wait in line, it is the least it can be: they are served when a timer wakes.
-     *
-     * @return nanoseconds, at least 1
-     */
-    long retryAfterNanos();
-
-    /**
-     * {@link #retryAfterNanos()} as a duration.
-     *
-     * @return a positive duration
-     */
-    default Duration retryAfter() {
-      return Duration.ofNanos(retryAfterNanos());
+  /**
+   * The tokens were available and have been taken.
+   *
+   * @param remaining whole tokens left after this grant; the smallest over all limits, {@link
+   *     Long#MAX_VALUE} if no limit applies
+   */
+  record Granted(long remaining) implements Decision {
+    public Granted {
+      requireNonNegative("remaining", remaining);
     }
   }
 
-  /** Not now, and time will not help: only {@link TokenBucket#replenish} adds tokens. */
-  sealed interface Depleted extends Decision permits CellDecisions.Depletion {
+  /**
+   * The tokens are not available now; time alone brings them back.
+   *
+   * @param limitName the limit that needs the longest; empty for a bucket without a name
+   * @param retryAfterNanos nanoseconds until the same request can be granted if no other caller
+   *     acquires meanwhile, at least 1: one nanosecond earlier it is denied, then it is granted. If
+   *     callers wait for tokens, it is the least it can be, as a timer serves them
+   */
+  record Denied(String limitName, long retryAfterNanos) implements Decision {
+    public Denied {
+      Objects.requireNonNull(limitName, "limitName");
+      requirePositive("retryAfterNanos", retryAfterNanos);
+    }
+
     /**
-     * Tokens missing for this request.
+     * Returns {@link #retryAfterNanos()} as a duration.
      *
-     * @return tokens, at least 1
+     * @return a positive duration
      */
-    long missing();
-  }
-
-  /** Never, under this limit: more was asked for than the bucket can hold. */
-  sealed interface Impossible extends Decision permits CellDecisions.Impossibility {
-    /**
-     * The most that can be granted at once.
-     *
-     * @return tokens, 0 for a bucket that denies everything
-     */
-    long capacity();
+    public Duration retryAfter() {
+      return Duration.ofNanos(retryAfterNanos);
+    }
   }
 
   /**
-   * A grant.
+   * The tokens are not available and time does not bring them back: the limit does not refill.
    *
-   * @param remaining whole tokens left
-   * @return the decision
+   * @param limitName the limit that is used up; empty for a bucket without a name
+   * @param missing tokens missing for this request, at least 1
    */
-  static Granted granted(long remaining) {
-    return new CellDecisions.Grant(remaining);
+  record Depleted(String limitName, long missing) implements Decision {
+    public Depleted {
+      Objects.requireNonNull(limitName, "limitName");
+      requirePositive("missing", missing);
+    }
   }
 
   /**
-   * A denial that time ends.
+   * The tokens can never be granted under this limit: the request exceeds its capacity.
    *
-   * @param retryAfterNanos how long until the tokens are there, at least 1
-   * @return the decision
+   * @param limitName the limit that is too small; empty for a bucket without a name
+   * @param capacity the most tokens it can grant at once, 0 if it denies everything
    */
-  static Denied denied(long retryAfterNanos) {
-    return new CellDecisions.Denial(requirePositive("retryAfterNanos", retryAfterNanos));
-  }
-
-  /**
-   * A denial that time does not end.
-   *
-   * @param missing tokens missing
-   * @return the decision
-   */
-  static Depleted depleted(long missing) {
-    return new CellDecisions.Depletion(missing);
-  }
-
-  /**
-   * A denial for ever.
-   *
-   * @param capacity the most that can be granted at once
-   * @return the decision
-   */
-  static Impossible impossible(long capacity) {
-    return new CellDecisions.Impossibility(capacity);
+  record Impossible(String limitName, long capacity) implements Decision {
+    public Impossible {
+      Objects.requireNonNull(limitName, "limitName");
+      requireNonNegative("capacity", capacity);
+    }
   }
 }

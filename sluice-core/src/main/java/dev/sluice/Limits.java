@@ -252,7 +252,7 @@ public sealed interface Limits permits AtomicLimits {
    * @param key not empty
    * @return the decision
    */
-  default ThrottleDecision decide(String key) {
+  default Decision decide(String key) {
     return decide(key, 1);
   }
 
@@ -264,7 +264,7 @@ public sealed interface Limits permits AtomicLimits {
    * @return the decision
    * @throws IllegalArgumentException if {@code cost} is less than 1 or the key empty
    */
-  ThrottleDecision decide(String key, long cost);
+  Decision decide(String key, long cost);
 
   /**
    * {@link #decide(String, long)} at a given instant.
@@ -275,7 +275,7 @@ public sealed interface Limits permits AtomicLimits {
    * @return the decision
    * @throws IllegalArgumentException if {@code cost} is less than 1 or the key empty
    */
-  ThrottleDecision decide(String key, long cost, long nowNanos);
+  Decision decide(String key, long cost, long nowNanos);
 
   /**
    * Takes one token of each of {@code keys} if all are there; else says why not.
@@ -284,7 +284,7 @@ public sealed interface Limits permits AtomicLimits {
    * @return the decision
    * @throws IllegalArgumentException if a key is empty
    */
-  default ThrottleDecision decide(Collection<String> keys) {
+  default Decision decide(Collection<String> keys) {
     return decide(keys, 1);
   }
 
@@ -296,7 +296,7 @@ public sealed interface Limits permits AtomicLimits {
    * @return the decision
    * @throws IllegalArgumentException if {@code cost} is less than 1 or a key empty
    */
-  ThrottleDecision decide(Collection<String> keys, long cost);
+  Decision decide(Collection<String> keys, long cost);
 
   /**
    * {@link #decide(Collection, long)} at a given instant.
@@ -307,7 +307,7 @@ public sealed interface Limits permits AtomicLimits {
    * @return the decision
    * @throws IllegalArgumentException if {@code cost} is less than 1 or a key empty
    */
-  ThrottleDecision decide(Collection<String> keys, long cost, long nowNanos);
+  Decision decide(Collection<String> keys, long cost, long nowNanos);
 
   /**
    * Takes from each key its cost if all are there; else says why not.
@@ -316,7 +316,7 @@ public sealed interface Limits permits AtomicLimits {
    * @return the decision
    * @throws IllegalArgumentException if a cost is less than 1 or a key empty
    */
-  ThrottleDecision decide(Map<String, Long> costs);
+  Decision decide(Map<String, Long> costs);
 
   /**
    * {@link #decide(Map)} at a given instant.
@@ -326,7 +326,7 @@ public sealed interface Limits permits AtomicLimits {
    * @return the decision
    * @throws IllegalArgumentException if a cost is less than 1 or a key empty
    */
-  ThrottleDecision decide(Map<String, Long> costs, long nowNanos);
+  Decision decide(Map<String, Long> costs, long nowNanos);
 
   /**
    * What {@link #decide(String)} would answer; changes nothing.
@@ -334,7 +334,7 @@ public sealed interface Limits permits AtomicLimits {
    * @param key not empty
    * @return the decision
    */
-  default ThrottleDecision peek(String key) {
+  default Decision peek(String key) {
     return peek(key, 1);
   }
 
@@ -346,7 +346,7 @@ public sealed interface Limits permits AtomicLimits {
    * @return the decision
    * @throws IllegalArgumentException if {@code cost} is less than 1 or the key empty
    */
-  ThrottleDecision peek(String key, long cost);
+  Decision peek(String key, long cost);
 
   /**
    * {@link #peek(String, long)} at a given instant.
@@ -357,7 +357,7 @@ public sealed interface Limits permits AtomicLimits {
    * @return the decision
    * @throws IllegalArgumentException if {@code cost} is less than 1 or the key empty
    */
-  ThrottleDecision peek(String key, long cost, long nowNanos);
+  Decision peek(String key, long cost, long nowNanos);
 
   /**
    * What {@link #decide(Collection)} would answer; changes nothing.
@@ -366,7 +366,7 @@ public sealed interface Limits permits AtomicLimits {
    * @return the decision
    * @throws IllegalArgumentException if a key is empty
    */
-  default ThrottleDecision peek(Collection<String> keys) {
+  default Decision peek(Collection<String> keys) {
     return peek(keys, 1);
   }
 
@@ -378,7 +378,7 @@ public sealed interface Limits permits AtomicLimits {
    * @return the decision
    * @throws IllegalArgumentException if {@code cost} is less than 1 or a key empty
    */
-  ThrottleDecision peek(Collection<String> keys, long cost);
+  Decision peek(Collection<String> keys, long cost);
 
   /**
    * {@link #peek(Collection, long)} at a given instant.
@@ -389,7 +389,7 @@ public sealed interface Limits permits AtomicLimits {
    * @return the decision
    * @throws IllegalArgumentException if {@code cost} is less than 1 or a key empty
    */
-  ThrottleDecision peek(Collection<String> keys, long cost, long nowNanos);
+  Decision peek(Collection<String> keys, long cost, long nowNanos);
 
   /**
    * What {@link #decide(Map)} would answer; changes nothing.
@@ -398,7 +398,7 @@ public sealed interface Limits permits AtomicLimits {
    * @return the decision
    * @throws IllegalArgumentException if a cost is less than 1 or a key empty
    */
-  ThrottleDecision peek(Map<String, Long> costs);
+  Decision peek(Map<String, Long> costs);
 
   /**
    * {@link #peek(Map)} at a given instant.
@@ -408,7 +408,7 @@ public sealed interface Limits permits AtomicLimits {
    * @return the decision
    * @throws IllegalArgumentException if a cost is less than 1 or a key empty
    */
-  ThrottleDecision peek(Map<String, Long> costs, long nowNanos);
+  Decision peek(Map<String, Long> costs, long nowNanos);
 
   /**
    * Forgets the buckets that templates made and that are full again.

@@ -71,16 +71,16 @@ final class ReadmeExamplesTest {
     Limits throttle = Limits.create();
     throttle.setTemplate("tenant:*", 10, 20); // 10 a second each, in bursts of 20
     throttle.setRate("provider:aws", 0.5, 1);
-    ThrottleDecision decision = throttle.decide(List.of("tenant:acme", "provider:aws"));
-    if (decision instanceof ThrottleDecision.Denied denied) {
-      reply.header("Limited-By", denied.bindingKey());
+    Decision decision = throttle.decide(List.of("tenant:acme", "provider:aws"));
+    if (decision instanceof Decision.Denied denied) {
+      reply.header("Limited-By", denied.limitName());
     }
     assertThat(decision.isGranted()).isTrue();
     assertThat(reply.headers).isEmpty();
     assertThat(throttle.decide(List.of("tenant:acme", "provider:aws")))
         .isInstanceOfSatisfying(
-            ThrottleDecision.Denied.class,
-            denied -> assertThat(denied.bindingKey()).isEqualTo("provider:aws"));
+            Decision.Denied.class,
+            denied -> assertThat(denied.limitName()).isEqualTo("provider:aws"));
   }
 
   @Test

@@ -317,8 +317,8 @@ final class ThrottleConcurrencyTest {
               done.set(true);
             });
     while (!done.get()) {
-      ThrottleDecision decision = throttle.peek(keys, BURST);
-      assertThat(((ThrottleDecision.Denied) decision).bindingKey()).isEqualTo("a");
+      Decision decision = throttle.peek(keys, BURST);
+      assertThat(((Decision.Denied) decision).limitName()).isEqualTo("a");
     }
     taker.join();
   }

@@ -76,20 +76,20 @@ final class ThrottlePropertyTest {
       assertThat(throttle.tryAcquire(costs)).isEqualTo(model.tryAcquire(costs));
       return;
     }
-    ThrottleDecision decision = throttle.decide(costs);
+    Decision decision = throttle.decide(costs);
     assertThat(decision.isGranted()).isEqualTo(model.tryAcquire(costs));
-    if (decision instanceof ThrottleDecision.Denied denied) {
+    if (decision instanceof Decision.Denied denied) {
       assertThat(BigInteger.valueOf(denied.retryAfterNanos())).isEqualTo(wait);
-      assertThat(model.wait(denied.bindingKey(), costs)).isEqualTo(wait);
+      assertThat(model.wait(denied.limitName(), costs)).isEqualTo(wait);
       long retryAt = nowNanos + denied.retryAfterNanos();
       assertThat(throttle.peek(costs, retryAt - 1).isGranted()).as("minimal").isFalse();
       assertThat(throttle.peek(costs, retryAt).isGranted()).as("for all keys").isTrue();
-    } else if (decision instanceof ThrottleDecision.Depleted depleted) {
+    } else if (decision instanceof Decision.Depleted depleted) {
       assertThat(wait).isEqualTo(ThrottleModel.TOKEN.pow(4));
-      assertThat(model.wait(depleted.bindingKey(), costs)).isEqualTo(wait);
-    } else if (decision instanceof ThrottleDecision.Impossible impossible) {
+      assertThat(model.wait(depleted.limitName(), costs)).isEqualTo(wait);
+    } else if (decision instanceof Decision.Impossible impossible) {
       assertThat(wait).isEqualTo(ThrottleModel.TOKEN.pow(5));
-      assertThat(model.wait(impossible.bindingKey(), costs)).isEqualTo(wait);
+      assertThat(model.wait(impossible.limitName(), costs)).isEqualTo(wait);
     }
   }
 

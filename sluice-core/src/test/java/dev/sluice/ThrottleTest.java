@@ -3,9 +3,9 @@ package dev.sluice;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import dev.sluice.ThrottleDecision.Denied;
-import dev.sluice.ThrottleDecision.Depleted;
-import dev.sluice.ThrottleDecision.Impossible;
+import dev.sluice.Decision.Denied;
+import dev.sluice.Decision.Depleted;
+import dev.sluice.Decision.Impossible;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -74,7 +74,7 @@ final class ThrottleTest {
         .isInstanceOfSatisfying(
             Denied.class,
             denied -> {
-              assertThat(denied.bindingKey()).isEqualTo("cpu");
+              assertThat(denied.limitName()).isEqualTo("cpu");
               assertThat(denied.retryAfter()).isEqualTo(Duration.ofSeconds(2));
             });
     assertThat(level("calls")).isEqualTo(9);
@@ -88,15 +88,15 @@ final class ThrottleTest {
     throttle.setRate("tiny", 5, 0.5);
     assertThat(throttle.tryAcquire(List.of("fast", "slow", "none"))).isTrue();
     assertThat(throttle.decide(List.of("slow", "fast")))
-        .isEqualTo(new ThrottleDecisions.Denial("slow", 2 * SECOND));
+        .isEqualTo(new Decision.Denied("slow", 2 * SECOND));
     assertThat(throttle.decide(List.of("slow", "none", "fast")))
-        .isInstanceOfSatisfying(Depleted.class, d -> assertThat(d.bindingKey()).isEqualTo("none"));
+        .isInstanceOfSatisfying(Depleted.class, d -> assertThat(d.limitName()).isEqualTo("none"));
     assertThat(throttle.decide(List.of("none", "tiny", "slow")))
         .isInstanceOfSatisfying(
             Impossible.class,
             impossible -> {
-              assertThat(impossible.bindingKey()).isEqualTo("tiny");
-              assertThat(impossible.burst()).isEqualTo(0.5);
+              assertThat(impossible.limitName()).isEqualTo("tiny");
+              assertThat(impossible.capacity()).isZero();
             });
   }
 
@@ -127,7 +127,7 @@ final class ThrottleTest {
     throttle.setRate("key", 1_000, burst);
     clock.advance(Duration.ofDays(1));
     assertThat(throttle.tryAcquire("key")).isFalse();
-    assertThat(throttle.decide("key")).isEqualTo(new ThrottleDecisions.Impossibility("key", burst));
+    assertThat(throttle.decide("key")).isEqualTo(new Decision.Impossible("key", 0));
   }
 
   @Test
@@ -135,7 +135,7 @@ final class ThrottleTest {
     throttle.setRate("key", 0.5, 1);
     for (int i = 0; i < 100; i++) {
       assertThat(throttle.tryAcquire("key")).isTrue();
-      assertThat(throttle.decide("key")).isEqualTo(new ThrottleDecisions.Denial("key", 2 * SECOND));
+      assertThat(throttle.decide("key")).isEqualTo(new Decision.Denied("key", 2 * SECOND));
       clock.advanceNanos(2 * SECOND - 1);
       assertThat(throttle.tryAcquire("key")).isFalse();
       clock.advanceNanos(1);
@@ -146,7 +146,7 @@ final class ThrottleTest {
   void burstOfTwoAndAHalf_isFullHalfATokenEarlier() {
     throttle.setRate("key", 1, 2.5);
     assertThat(throttle.tryAcquire("key", 2)).isTrue();
-    assertThat(throttle.decide("key")).isEqualTo(new ThrottleDecisions.Denial("key", SECOND / 2));
+    assertThat(throttle.decide("key")).isEqualTo(new Decision.Denied("key", SECOND / 2));
   }
 
   @ParameterizedTest
@@ -212,7 +212,7 @@ final class ThrottleTest {
     assertThat(simulated.stats("a", start + 2 * SECOND))
         .contains(new Limits.Snapshot("a", 3, 2, 10));
     assertThat(simulated.decide(keys, 3, start + 2 * SECOND))
-        .isEqualTo(new ThrottleDecisions.Denial("t:1", SECOND));
+        .isEqualTo(new Decision.Denied("t:1", SECOND));
     assertThat(simulated.evictIdle(start + 10 * SECOND)).isEqualTo(1);
   }
 

@@ -4,7 +4,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.sluice.Decision;
 import dev.sluice.Limits;
-import dev.sluice.ThrottleDecision;
 import dev.sluice.TokenBucket;
 import io.github.bucket4j.Bucket;
 import io.github.bucket4j.ConsumptionProbe;
@@ -84,7 +83,7 @@ final class FromBucket4jTest {
     throttle.setTemplate("day:*", 100 / 86_400.0, 100);
     int granted = 0;
     for (int i = 0; i < requests; i++) {
-      ThrottleDecision decision = throttle.decide(List.of("minute:acme", "day:acme"));
+      Decision decision = throttle.decide(List.of("minute:acme", "day:acme"));
       if (decision.isGranted()) { // both have given a token, or neither
         granted++;
       }

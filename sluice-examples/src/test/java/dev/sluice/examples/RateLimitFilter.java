@@ -1,7 +1,7 @@
 package dev.sluice.examples;
 
+import dev.sluice.Decision;
 import dev.sluice.Limits;
-import dev.sluice.ThrottleDecision;
 import jakarta.servlet.FilterChain;
 import jakarta.servlet.ServletException;
 import jakarta.servlet.http.HttpServletRequest;
@@ -24,13 +24,13 @@ public final class RateLimitFilter extends OncePerRequestFilter {
       HttpServletRequest request, HttpServletResponse response, FilterChain chain)
       throws ServletException, IOException {
     String key = "caller:" + caller(request);
-    ThrottleDecision decision = throttle.decide(key);
+    Decision decision = throttle.decide(key);
     throttle.stats(key).ifPresent(standing -> describe(standing, response));
     if (decision.isGranted()) {
       chain.doFilter(request, response);
       return;
     }
-    if (decision instanceof ThrottleDecision.Denied denied) {
+    if (decision instanceof Decision.Denied denied) {
       long seconds = denied.retryAfter().plusNanos(999_999_999).toSeconds(); // never too early
       response.setHeader(HttpHeaders.RETRY_AFTER, String.valueOf(seconds));
     }

@@ -1,7 +1,7 @@
 package dev.sluice.redis;
 
+import dev.sluice.Decision;
 import dev.sluice.Limits;
-import dev.sluice.ThrottleDecision;
 import dev.sluice.redis.limits.CostChecks;
 import dev.sluice.redis.limits.Futures;
 import java.util.Collection;
@@ -112,7 +112,7 @@ public interface SharedThrottle {
    * @param key not empty
    * @return the decision
    */
-  default CompletableFuture<ThrottleDecision> consume(String key) {
+  default CompletableFuture<Decision> consume(String key) {
     return consume(Map.of(key, 1L));
   }
 
@@ -122,7 +122,7 @@ public interface SharedThrottle {
    * @param keys none of them empty; one named twice counts once
    * @return the decision
    */
-  default CompletableFuture<ThrottleDecision> consume(Collection<String> keys) {
+  default CompletableFuture<Decision> consume(Collection<String> keys) {
     return consume(CostChecks.ofOne(keys));
   }
 
@@ -133,7 +133,7 @@ public interface SharedThrottle {
    * @return the decision
    * @throws IllegalArgumentException if a cost is less than 1 or a key empty
    */
-  CompletableFuture<ThrottleDecision> consume(Map<String, Long> costs);
+  CompletableFuture<Decision> consume(Map<String, Long> costs);
 
   /**
    * What {@link #consume(Map)} would answer; changes nothing.
@@ -142,7 +142,7 @@ public interface SharedThrottle {
    * @return the decision
    * @throws IllegalArgumentException if a cost is less than 1 or a key empty
    */
-  CompletableFuture<ThrottleDecision> peek(Map<String, Long> costs);
+  CompletableFuture<Decision> peek(Map<String, Long> costs);
 
   /**
    * How things stand with one key.
@@ -247,7 +247,7 @@ public interface SharedThrottle {
      * @param key not empty
      * @return the decision
      */
-    public ThrottleDecision consume(String key) {
+    public Decision consume(String key) {
       return Futures.await(throttle.consume(key));
     }
 
@@ -257,7 +257,7 @@ public interface SharedThrottle {
      * @param keys none of them empty
      * @return the decision
      */
-    public ThrottleDecision consume(Collection<String> keys) {
+    public Decision consume(Collection<String> keys) {
       return Futures.await(throttle.consume(keys));
     }
 
@@ -267,7 +267,7 @@ public interface SharedThrottle {
      * @param costs by key
      * @return the decision
      */
-    public ThrottleDecision consume(Map<String, Long> costs) {
+    public Decision consume(Map<String, Long> costs) {
       return Futures.await(throttle.consume(costs));
     }
 
@@ -277,7 +277,7 @@ public interface SharedThrottle {
      * @param costs by key
      * @return the decision
      */
-    public ThrottleDecision peek(Map<String, Long> costs) {
+    public Decision peek(Map<String, Long> costs) {
       return Futures.await(throttle.peek(costs));
     }
 

@@ -93,17 +93,17 @@ class BatchesTest {
 
   private static Decision decision(Limit limit, long outcome, long figure) {
     return switch ((int) outcome) {
-      case 0 -> Decision.denied(figure * 1_000);
-      case 1 -> Decision.granted(figure);
-      case 2 -> Decision.depleted(figure);
-      default -> Decision.impossible(limit.capacity());
+      case 0 -> new Decision.Denied("", figure * 1_000);
+      case 1 -> new Decision.Granted(figure);
+      case 2 -> new Decision.Depleted("", figure);
+      default -> new Decision.Impossible("", limit.capacity());
     };
   }
 
   /** To the microsecond, upwards. */
   private static Decision rounded(Decision decision) {
     return decision instanceof Decision.Denied denied
-        ? Decision.denied((denied.retryAfterNanos() + 999) / 1_000 * 1_000)
+        ? new Decision.Denied("", (denied.retryAfterNanos() + 999) / 1_000 * 1_000)
         : decision;
   }
 

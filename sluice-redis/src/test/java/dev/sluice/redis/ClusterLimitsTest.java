@@ -3,7 +3,7 @@ package dev.sluice.redis;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import dev.sluice.ThrottleDecision;
+import dev.sluice.Decision;
 import dev.sluice.testkit.RedisCluster;
 import dev.sluice.testkit.RedisServer;
 import java.time.Duration;
@@ -82,7 +82,7 @@ final class ClusterLimitsTest {
     List<String> both = List.of("{acme}:a", "{acme}:b");
     assertThat(throttle.tryConsume(both)).isTrue();
     assertThat(throttle.tryConsume(both)).isTrue();
-    assertThat(throttle.consume(both)).isEqualTo(ThrottleDecision.depleted("{acme}:b"));
+    assertThat(throttle.consume(both)).isEqualTo(new Decision.Depleted("{acme}:b", 1));
     assertThat(left("{acme}:a")).isEqualTo(3);
   }
 
@@ -104,7 +104,7 @@ final class ClusterLimitsTest {
       SharedThrottle.Blocking across = node.throttle().blocking();
       assertThat(across.tryConsume(both)).isTrue();
       assertThat(across.tryConsume(both)).isTrue();
-      assertThat(across.consume(both)).isEqualTo(ThrottleDecision.depleted("few"));
+      assertThat(across.consume(both)).isEqualTo(new Decision.Depleted("few", 1));
     }
     assertThat(left("many")).isEqualTo(3);
     assertThat(left("few")).isZero();

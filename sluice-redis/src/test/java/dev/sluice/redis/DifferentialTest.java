@@ -2,10 +2,10 @@ package dev.sluice.redis;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.sluice.Decision;
 import dev.sluice.Limit;
 import dev.sluice.Limits;
 import dev.sluice.ManualClock;
-import dev.sluice.ThrottleDecision;
 import dev.sluice.internal.bucket.LimitUnits;
 import dev.sluice.redis.limits.ScriptLimit;
 import dev.sluice.testkit.RedisServer;
@@ -208,29 +208,32 @@ final class DifferentialTest {
     List<Long> reply = chosen.decide(take ? "take" : "look", 1, items);
     long nanos = reply.get(3) * 1_000;
     assertThat(reply.get(3)).isEqualTo(chosen.micros());
-    ThrottleDecision expected = take ? core.decide(costs, nanos) : core.peek(costs, nanos);
+    Decision expected = take ? core.decide(costs, nanos) : core.peek(costs, nanos);
     String story = "%s of %s: %s, core %s".formatted(costs, limits, reply, expected);
     String binding = reply.get(0) == 1 ? "" : items.get((int) (reply.get(1) - 1)).key();
     switch (reply.get(0).intValue()) {
       case 0 -> {
-        assertThat(expected).as(story).isInstanceOf(ThrottleDecision.Denied.class);
-        ThrottleDecision.Denied denied = (ThrottleDecision.Denied) expected;
+        assertThat(expected).as(story).isInstanceOf(Decision.Denied.class);
+        Decision.Denied denied = (Decision.Denied) expected;
         assertThat(reply.get(2)).as(story).isEqualTo((denied.retryAfterNanos() + 999) / 1_000);
         long own = waitNanos(core.peek(binding, costs.get(binding), nanos));
         assertThat((own + 999) / 1_000).as(story).isEqualTo(reply.get(2));
       }
-      case 1 -> assertThat(expected.isGranted()).as(story).isTrue();
+      case 1 ->
+          assertThat(expected)
+              .as(story)
+              .isEqualTo(new Decision.Granted(items.isEmpty() ? Long.MAX_VALUE : reply.get(1)));
       case 2 -> {
-        assertThat(expected).as(story).isInstanceOf(ThrottleDecision.Depleted.class);
+        assertThat(expected).as(story).isInstanceOf(Decision.Depleted.class);
         assertThat(core.peek(binding, costs.get(binding), nanos))
             .as(story)
-            .isEqualTo(ThrottleDecision.depleted(binding));
+            .isEqualTo(new Decision.Depleted(binding, reply.get(2)));
       }
       default -> {
-        assertThat(expected).as(story).isInstanceOf(ThrottleDecision.Impossible.class);
+        assertThat(expected).as(story).isInstanceOf(Decision.Impossible.class);
         assertThat(core.peek(binding, costs.get(binding), nanos))
             .as(story)
-            .isInstanceOf(ThrottleDecision.Impossible.class);
+            .isInstanceOf(Decision.Impossible.class);
       }
     }
     for (Scripts.Item item : items) {
@@ -241,7 +244,7 @@ final class DifferentialTest {
     }
   }
 
-  private static long waitNanos(ThrottleDecision decision) {
-    return decision instanceof ThrottleDecision.Denied denied ? denied.retryAfterNanos() : 0;
+  private static long waitNanos(Decision decision) {
+    return decision instanceof Decision.Denied denied ? denied.retryAfterNanos() : 0;
   }
 }

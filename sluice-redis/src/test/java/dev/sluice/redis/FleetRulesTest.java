@@ -4,8 +4,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
+import dev.sluice.Decision;
 import dev.sluice.Limit;
-import dev.sluice.ThrottleDecision;
 import dev.sluice.redis.limits.RedisKeys;
 import dev.sluice.redis.limits.ScriptLimit;
 import dev.sluice.testkit.RedisServer;
@@ -70,7 +70,7 @@ final class FleetRulesTest {
     awaitRules(other, new Rule("key", 0, 3), new Rule("tenant:*", 0.5, 2.5));
     assertThat(other.throttle().blocking().consume(Map.of("key", 2L)).isGranted()).isTrue();
     assertThat(one.throttle().blocking().consume(Map.of("key", 2L)))
-        .isEqualTo(ThrottleDecision.depleted("key"));
+        .isEqualTo(new Decision.Depleted("key", 1));
     assertThat(other.throttle().blocking().removeRate("key")).isTrue();
     awaitRules(one, new Rule("tenant:*", 0.5, 2.5));
     assertThat(one.throttle().blocking().removeTemplate("tenant:*")).isTrue();
@@ -220,7 +220,7 @@ final class FleetRulesTest {
     String rules = new RedisKeys(prefix).rules();
     await().atMost(PATIENCE).until(() -> server.command("HLEN", rules).equals(5_003L));
     assertThat(node().throttle().blocking().consume(Map.of("key-0", 11L)))
-        .isEqualTo(ThrottleDecision.impossible("key-0", 10));
+        .isEqualTo(new Decision.Impossible("key-0", 10));
   }
 
   @Test

@@ -6,7 +6,6 @@ import static org.awaitility.Awaitility.await;
 
 import dev.sluice.Decision;
 import dev.sluice.Limit;
-import dev.sluice.ThrottleDecision;
 import dev.sluice.redis.limits.OutageDecisions;
 import dev.sluice.redis.limits.RedisKeys;
 import dev.sluice.testkit.RedisServer;
@@ -136,7 +135,8 @@ final class HostileContentTest {
       for (SharedLimits any : List.of(node, tagged)) {
         for (String name : NAMES) {
           any.throttle().blocking().setRate(name, 0, 3);
-          assertThat(any.bucket(name, FIVE).blocking().decide(1)).isEqualTo(Decision.granted(4));
+          assertThat(any.bucket(name, FIVE).blocking().decide(1))
+              .isEqualTo(new Decision.Granted(4));
           assertThat(any.throttle().blocking().consume(Map.of(name, 1L)).isGranted()).isTrue();
         }
         for (String name : NAMES) {
@@ -156,13 +156,14 @@ final class HostileContentTest {
     throttle.setRate("huge", 1_000, 1e9);
     for (long cost : new long[] {Long.MAX_VALUE, 1L << 53, 1_000_000_001L}) {
       assertThat(throttle.consume(Map.of("huge", cost)))
-          .isEqualTo(ThrottleDecision.impossible("huge", 1e9));
+          .isEqualTo(new Decision.Impossible("huge", 1_000_000_000));
     }
     SharedTokenBucket.Blocking bucket =
         limits.bucket("huge", new Limit.Manual((1L << 53) - 1)).blocking();
-    assertThat(bucket.decide(Long.MAX_VALUE)).isEqualTo(Decision.impossible((1L << 53) - 1));
-    assertThat(bucket.decide((1L << 53) - 2)).isEqualTo(Decision.granted(1));
-    assertThat(bucket.decide(3)).isEqualTo(Decision.depleted(2));
+    assertThat(bucket.decide(Long.MAX_VALUE))
+        .isEqualTo(new Decision.Impossible("", (1L << 53) - 1));
+    assertThat(bucket.decide((1L << 53) - 2)).isEqualTo(new Decision.Granted(1));
+    assertThat(bucket.decide(3)).isEqualTo(new Decision.Depleted("", 2));
     bucket.replenish(Long.MAX_VALUE);
     assertThat(bucket.available()).isEqualTo((1L << 53) - 1);
   }
@@ -175,7 +176,7 @@ final class HostileContentTest {
       if (i % 50 == 0) {
         server.command("SCRIPT", "FLUSH");
       }
-      assertThat(bucket.decide(1)).isEqualTo(Decision.granted(999 - i));
+      assertThat(bucket.decide(1)).isEqualTo(new Decision.Granted(999 - i));
     }
     assertThat(bucket.tryAcquire()).isFalse();
     assertThat(limits.status().available()).isTrue();

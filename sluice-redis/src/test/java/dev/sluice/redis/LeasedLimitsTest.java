@@ -156,8 +156,8 @@ class LeasedLimitsTest {
     SharedTokenBucket.Blocking bucket = longAt(one, new Limit.Manual(1_000));
     long exact = one.status().fromRedis();
     long leased = one.status().fromBlocks();
-    assertThat(bucket.decide(1)).isEqualTo(Decision.granted(49));
-    assertThat(bucket.decide(2)).isEqualTo(Decision.granted(47));
+    assertThat(bucket.decide(1)).isEqualTo(new Decision.Granted(49));
+    assertThat(bucket.decide(2)).isEqualTo(new Decision.Granted(47));
     assertThat(bucket.tryAcquire()).isTrue();
     assertThat(bucket.tryAcquire(0)).isTrue();
     assertThat(one.status().fromBlocks() - leased).isEqualTo(2);
@@ -165,7 +165,7 @@ class LeasedLimitsTest {
     assertThat(bucket.available()).isEqualTo(950);
     assertThat(bucket.peek(950).isGranted()).isTrue();
     assertThat(bucket.peek(951)).isInstanceOf(Decision.Depleted.class);
-    assertThat(bucket.decide(1_001)).isEqualTo(Decision.impossible(1_000));
+    assertThat(bucket.decide(1_001)).isEqualTo(new Decision.Impossible("", 1_000));
   }
 
   @Test
@@ -262,7 +262,7 @@ class LeasedLimitsTest {
     for (int i = 0; i < 100; i++) {
       assertThat(bucket.tryAcquire()).isTrue();
     }
-    assertThat(bucket.decide(1)).isEqualTo(Decision.depleted(1));
+    assertThat(bucket.decide(1)).isEqualTo(new Decision.Depleted("", 1));
     assertThat(one.status().fromBlocks() - leased).isBetween(30L, 50L);
     await().untilAsserted(() -> assertThat(blocks()).isZero());
     bucket.replenish(10);
@@ -377,7 +377,7 @@ class LeasedLimitsTest {
     assertThat(bucket.tryAcquire()).isTrue();
     bucket.reconfigure(new Limit.Manual(2_000));
     // Blocks are of 100 now; of the one before 49 tokens came back with the request.
-    assertThat(bucket.decide(1)).isEqualTo(Decision.granted(99));
+    assertThat(bucket.decide(1)).isEqualTo(new Decision.Granted(99));
     assertThat(bucket.available()).isEqualTo(899);
   }
 

@@ -2,8 +2,8 @@ package dev.sluice.redis;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.sluice.Decision;
 import dev.sluice.Limit;
-import dev.sluice.ThrottleDecision;
 import dev.sluice.testkit.RedisServer;
 import java.util.ArrayList;
 import java.util.List;
@@ -27,7 +27,7 @@ class RedisReadmeTest {
         SharedThrottle.Blocking throttle = limits.throttle().blocking();
         throttle.setTemplate("tenant:*", 10, 20); // in force at every node within a second
         throttle.setRate("provider:aws", 0.5, 1);
-        ThrottleDecision decision = throttle.consume(List.of("tenant:acme", "provider:aws"));
+        Decision decision = throttle.consume(List.of("tenant:acme", "provider:aws"));
         assertThat(decision.isGranted()).isTrue();
       }
     }

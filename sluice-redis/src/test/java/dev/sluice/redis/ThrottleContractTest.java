@@ -1,8 +1,8 @@
 package dev.sluice.redis;
 
+import dev.sluice.Decision;
 import dev.sluice.Limits;
 import dev.sluice.ManualClock;
-import dev.sluice.ThrottleDecision;
 import dev.sluice.redis.limits.CachedLimits;
 import dev.sluice.redis.limits.InMemoryLimits;
 import dev.sluice.testkit.ContractClock;
@@ -44,12 +44,12 @@ final class ThrottleContractTest {
     }
 
     @Override
-    public ThrottleDecision consume(Map<String, Long> costs) {
+    public Decision consume(Map<String, Long> costs) {
       return throttle.decide(costs);
     }
 
     @Override
-    public ThrottleDecision peek(Map<String, Long> costs) {
+    public Decision peek(Map<String, Long> costs) {
       return throttle.peek(costs);
     }
 
@@ -87,12 +87,12 @@ final class ThrottleContractTest {
     }
 
     @Override
-    public ThrottleDecision consume(Map<String, Long> costs) {
+    public Decision consume(Map<String, Long> costs) {
       return throttle.blocking().consume(costs);
     }
 
     @Override
-    public ThrottleDecision peek(Map<String, Long> costs) {
+    public Decision peek(Map<String, Long> costs) {
       return throttle.blocking().peek(costs);
     }
 

@@ -288,7 +288,7 @@ class WaitingRoomTest {
     BucketWaiters room = new BucketWaiters(tokens -> answer, refunds::addAndGet, () -> false);
     assertThat(room.enter(3, LONG).cancel(true)).isTrue();
     CompletableFuture<Boolean> next = room.enter(1, LONG);
-    answer.complete(tookTokens ? Decision.granted(0) : OutageDecisions.GRANTED);
+    answer.complete(tookTokens ? new Decision.Granted(0) : OutageDecisions.GRANTED);
     assertThat(next).as("comes after the refund").succeedsWithin(LONG).isEqualTo(true);
     assertThat(refunds).hasValue(tookTokens ? 3 : 0);
   }

@@ -75,7 +75,7 @@ public abstract class BucketContract {
 
   private static void assertNextToken(Bucket bucket, long tokens, Duration after) {
     assertThat(bucket.available()).isEqualTo(tokens);
-    assertThat(bucket.peek(tokens + 1)).isEqualTo(Decision.denied(after.toNanos()));
+    assertThat(bucket.peek(tokens + 1)).isEqualTo(new Decision.Denied("", after.toNanos()));
   }
 
   /** A row of scenario 1; {@code lastUpdateMs} is where the sub-token remainder counts from. */
@@ -180,9 +180,9 @@ public abstract class BucketContract {
   @Test
   void decide_whenGranted_saysWhatRemains() {
     Bucket bucket = bucket(TEN_PER_SECOND);
-    assertThat(bucket.decide(3)).isEqualTo(Decision.granted(7));
-    assertThat(bucket.decide(7)).isEqualTo(Decision.granted(0));
-    assertThat(bucket.decide(0)).isEqualTo(Decision.granted(0));
+    assertThat(bucket.decide(3)).isEqualTo(new Decision.Granted(7));
+    assertThat(bucket.decide(7)).isEqualTo(new Decision.Granted(0));
+    assertThat(bucket.decide(0)).isEqualTo(new Decision.Granted(0));
   }
 
   private static final List<Limit> REFILLING =
@@ -203,7 +203,7 @@ public abstract class BucketContract {
       Bucket bucket = bucket(limit);
       advance(Duration.ofMillis(17));
       long capacity = limit.capacity();
-      assertThat(bucket.decide(capacity)).as("%s", limit).isEqualTo(Decision.granted(0));
+      assertThat(bucket.decide(capacity)).as("%s", limit).isEqualTo(new Decision.Granted(0));
       for (long tokens : new long[] {1, capacity / 2 + 1, capacity}) {
         Duration wait = waitOf(bucket.decide(tokens));
         advance(wait.minus(clock().tick()));
@@ -224,8 +224,8 @@ public abstract class BucketContract {
   void decide_beyondTheCapacity_isImpossibleAndTakesNothing() {
     Bucket bucket = bucket(TEN_PER_SECOND);
     for (long tokens : new long[] {11, 1L << 53, Long.MAX_VALUE}) {
-      assertThat(bucket.decide(tokens)).isEqualTo(Decision.impossible(10));
-      assertThat(bucket.peek(tokens)).isEqualTo(Decision.impossible(10));
+      assertThat(bucket.decide(tokens)).isEqualTo(new Decision.Impossible("", 10));
+      assertThat(bucket.peek(tokens)).isEqualTo(new Decision.Impossible("", 10));
       assertThat(bucket.tryConsume(tokens)).isFalse();
     }
     assertThat(bucket.available()).isEqualTo(10);
@@ -237,8 +237,8 @@ public abstract class BucketContract {
       Bucket bucket = bucket(limit);
       bucket.tryConsume(10);
       assertThat(bucket.tryConsume(0)).isTrue();
-      assertThat(bucket.decide(0)).isEqualTo(Decision.granted(0));
-      assertThat(bucket.peek(0)).isEqualTo(Decision.granted(0));
+      assertThat(bucket.decide(0)).isEqualTo(new Decision.Granted(0));
+      assertThat(bucket.peek(0)).isEqualTo(new Decision.Granted(0));
     }
   }
 
@@ -263,7 +263,7 @@ public abstract class BucketContract {
   @Test
   void peek_takesNothing() {
     Bucket bucket = bucket(TEN_PER_SECOND);
-    assertThat(bucket.peek(10)).isEqualTo(Decision.granted(0));
+    assertThat(bucket.peek(10)).isEqualTo(new Decision.Granted(0));
     assertThat(bucket.available()).isEqualTo(10);
     assertThat(bucket.timeToFull()).contains(Duration.ZERO);
   }
@@ -272,13 +272,13 @@ public abstract class BucketContract {
   void manual_comesBackByHandAlone() {
     Bucket bucket = bucket(new Limit.Manual(5));
     assertThat(bucket.timeToFull()).contains(Duration.ZERO);
-    assertThat(bucket.decide(4)).isEqualTo(Decision.granted(1));
+    assertThat(bucket.decide(4)).isEqualTo(new Decision.Granted(1));
     assertThat(bucket.timeToFull()).isEmpty();
-    assertThat(bucket.decide(3)).isEqualTo(Decision.depleted(2));
+    assertThat(bucket.decide(3)).isEqualTo(new Decision.Depleted("", 2));
     advance(Duration.ofDays(400));
-    assertThat(bucket.decide(3)).isEqualTo(Decision.depleted(2));
+    assertThat(bucket.decide(3)).isEqualTo(new Decision.Depleted("", 2));
     bucket.replenish(2);
-    assertThat(bucket.decide(3)).isEqualTo(Decision.granted(0));
+    assertThat(bucket.decide(3)).isEqualTo(new Decision.Granted(0));
     bucket.refund(Long.MAX_VALUE);
     assertThat(bucket.available()).isEqualTo(5);
     bucket.tryConsume(5);
@@ -290,7 +290,7 @@ public abstract class BucketContract {
   @Test
   void denyAll_grantsNothing() {
     Bucket bucket = bucket(new Limit.DenyAll());
-    assertThat(bucket.decide(1)).isEqualTo(Decision.impossible(0));
+    assertThat(bucket.decide(1)).isEqualTo(new Decision.Impossible("", 0));
     bucket.replenish(5);
     bucket.reset();
     advance(Duration.ofDays(1));
@@ -301,19 +301,19 @@ public abstract class BucketContract {
   @Test
   void rate_countsFractions() {
     Bucket bucket = bucket(new Limit.Rate(0.5, 2.5));
-    assertThat(bucket.decide(3)).isEqualTo(Decision.impossible(2));
-    assertThat(bucket.decide(2)).isEqualTo(Decision.granted(0));
+    assertThat(bucket.decide(3)).isEqualTo(new Decision.Impossible("", 2));
+    assertThat(bucket.decide(2)).isEqualTo(new Decision.Granted(0));
     assertNextToken(bucket, 0, SECOND);
     assertThat(bucket.timeToFull()).contains(Duration.ofSeconds(4));
     advance(Duration.ofSeconds(3));
-    assertThat(bucket.decide(2)).isEqualTo(Decision.granted(0));
+    assertThat(bucket.decide(2)).isEqualTo(new Decision.Granted(0));
     assertNextToken(bucket, 0, Duration.ofSeconds(2));
   }
 
   @Test
   void rate_withABurstBelowOne_grantsNothing() {
     Bucket bucket = bucket(new Limit.Rate(100, 0.5));
-    assertThat(bucket.decide(1)).isEqualTo(Decision.impossible(0));
+    assertThat(bucket.decide(1)).isEqualTo(new Decision.Impossible("", 0));
     advance(Duration.ofHours(1));
     assertThat(bucket.tryConsume(1)).isFalse();
   }
@@ -321,25 +321,25 @@ public abstract class BucketContract {
   @Test
   void rate_ofZero_isUsedUpOnce() {
     Bucket bucket = bucket(new Limit.Rate(0, 2));
-    assertThat(bucket.decide(2)).isEqualTo(Decision.granted(0));
+    assertThat(bucket.decide(2)).isEqualTo(new Decision.Granted(0));
     advance(Duration.ofDays(1));
-    assertThat(bucket.decide(1)).isEqualTo(Decision.depleted(1));
+    assertThat(bucket.decide(1)).isEqualTo(new Decision.Depleted("", 1));
     assertThat(bucket.timeToFull()).isEmpty();
   }
 
   @Test
   void strict_refillsAtBoundariesAlone() {
     Bucket bucket = bucket(new Limit.Strict(5, SECOND));
-    assertThat(bucket.decide(4)).isEqualTo(Decision.granted(1));
+    assertThat(bucket.decide(4)).isEqualTo(new Decision.Granted(1));
     at(999);
     assertNextToken(bucket, 1, Duration.ofMillis(1));
     assertThat(bucket.timeToFull()).contains(Duration.ofMillis(1));
     at(1000);
-    assertThat(bucket.decide(3)).isEqualTo(Decision.granted(2));
+    assertThat(bucket.decide(3)).isEqualTo(new Decision.Granted(2));
     at(2500);
     assertThat(bucket.available()).as("nothing carries over").isEqualTo(5);
-    assertThat(bucket.decide(5)).isEqualTo(Decision.granted(0));
-    assertThat(bucket.decide(5)).isEqualTo(Decision.denied(500_000_000));
+    assertThat(bucket.decide(5)).isEqualTo(new Decision.Granted(0));
+    assertThat(bucket.decide(5)).isEqualTo(new Decision.Denied("", 500_000_000));
   }
 
   @Test
@@ -378,7 +378,7 @@ public abstract class BucketContract {
       Bucket bucket = bucket(limit);
       bucket.tryConsume(10);
       bucket.reset();
-      assertThat(bucket.decide(10)).isEqualTo(Decision.granted(0));
+      assertThat(bucket.decide(10)).isEqualTo(new Decision.Granted(0));
     }
   }
 
@@ -417,7 +417,8 @@ public abstract class BucketContract {
     bucket.tryConsume(10);
     bucket.reconfigure(new Limit.Balanced(1_000, 1, SECOND));
     advance(Duration.ofSeconds(5));
-    assertThat(bucket.decide(1_000)).isEqualTo(Decision.denied(Duration.ofSeconds(995).toNanos()));
+    assertThat(bucket.decide(1_000))
+        .isEqualTo(new Decision.Denied("", Duration.ofSeconds(995).toNanos()));
   }
 
   @Test
@@ -437,15 +438,15 @@ public abstract class BucketContract {
     bucket.tryConsume(7);
     bucket.reconfigure(new Limit.Manual(20));
     at(1500);
-    assertThat(bucket.decide(4)).isEqualTo(Decision.depleted(1));
+    assertThat(bucket.decide(4)).isEqualTo(new Decision.Depleted("", 1));
     bucket.reconfigure(new Limit.Strict(6, SECOND));
     assertNextToken(bucket, 3, Duration.ofMillis(500));
     at(2000);
-    assertThat(bucket.decide(4)).isEqualTo(Decision.granted(2));
+    assertThat(bucket.decide(4)).isEqualTo(new Decision.Granted(2));
     bucket.reconfigure(new Limit.Rate(0.5, 2.5));
-    assertThat(bucket.decide(2)).isEqualTo(Decision.granted(0));
+    assertThat(bucket.decide(2)).isEqualTo(new Decision.Granted(0));
     bucket.reconfigure(new Limit.DenyAll());
-    assertThat(bucket.decide(1)).isEqualTo(Decision.impossible(0));
+    assertThat(bucket.decide(1)).isEqualTo(new Decision.Impossible("", 0));
     bucket.reconfigure(TEN_PER_SECOND);
     assertNextToken(bucket, 0, Duration.ofMillis(100));
   }

@@ -111,7 +111,7 @@ public final class AtomicTokenBucket extends Cell implements TokenBucket {
     while ((outcome = cell.take(tokens, nowNanos)) <= EXPIRED) {
       cell = after(cell, outcome, nowNanos);
     }
-    return outcome == QUEUED ? null : CellDecisions.of(cell.axis, outcome, tokens, nowNanos);
+    return outcome == QUEUED ? null : cell.axis.decision("", outcome, tokens, nowNanos);
   }
 
   @Override
@@ -122,10 +122,10 @@ public final class AtomicTokenBucket extends Cell implements TokenBucket {
   @Override
   public Decision peek(long tokens, long nowNanos) {
     if (requireNonNegative("tokens", tokens) == 0) {
-      return new CellDecisions.Grant(available(nowNanos));
+      return new Decision.Granted(available(nowNanos));
     }
     Cell cell = upToDate(nowNanos);
-    return CellDecisions.of(cell.axis, cell.wouldTake(tokens, nowNanos), tokens, nowNanos);
+    return cell.axis.decision("", cell.wouldTake(tokens, nowNanos), tokens, nowNanos);
   }
 
   @Override

@@ -2,6 +2,8 @@ package dev.sluice.internal.bucket;
 
 import static dev.sluice.internal.bucket.BucketMath.MAX_DEBT_UNITS;
 
+import dev.sluice.Decision;
+
 /**
  * A scale laid on time: where instants lie, in units since an epoch.
  *
@@ -75,9 +77,25 @@ public record EpochScale(UnitScale scale, long epochNanos, long bornNanos, boole
   }
 
   /** Whole tokens there at {@code nowNanos} when the bucket is full at {@code fullAt}. */
-  long availableAt(long fullAt, long nowNanos) {
+  public long availableAt(long fullAt, long nowNanos) {
     return BucketMath.level(fullAt, unitsAt(nowNanos), scale.capacityUnits())
         / scale.unitsPerToken();
+  }
+
+  /** Returns the decision that {@code outcome}, a full-at or its complement, stands for. */
+  public Decision decision(String limitName, long outcome, long tokens, long nowNanos) {
+    if (outcome >= 0) {
+      return new Decision.Granted(availableAt(outcome, nowNanos));
+    }
+    if (tokens > scale.capacity()) {
+      return new Decision.Impossible(limitName, scale.capacity());
+    }
+    long fullAt = ~outcome;
+    if (!scale.refills()) {
+      return new Decision.Depleted(limitName, tokens - availableAt(fullAt, nowNanos));
+    }
+    long grantableAt = fullAt + scale.cost(tokens) - scale.capacityUnits();
+    return new Decision.Denied(limitName, nanosUntil(grantableAt, nowNanos));
   }
 
   /** An instant certainly not later than the grant that led to {@code fullAt}, nor before birth. */

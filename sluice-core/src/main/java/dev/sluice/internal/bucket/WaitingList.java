@@ -174,7 +174,7 @@ final class WaitingList {
   @Nullable Decision decide(long tokens, long nowNanos) {
     return waiters.isEmpty()
         ? bucket.decideUnlessQueued(tokens, nowNanos)
-        : CellDecisions.of(cell.axis, ~cell.fullAt(), tokens, nowNanos);
+        : cell.axis.decision("", ~cell.fullAt(), tokens, nowNanos);
   }
 
   /** Goes over to another scale, and takes those who wait along; false if it is the present one. */

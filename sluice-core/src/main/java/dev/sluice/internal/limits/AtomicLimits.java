@@ -3,11 +3,10 @@ package dev.sluice.internal.limits;
 import static dev.sluice.internal.util.Preconditions.requireNonEmpty;
 import static dev.sluice.internal.util.Preconditions.requirePositive;
 
+import dev.sluice.Decision;
 import dev.sluice.Limit;
 import dev.sluice.Limits;
 import dev.sluice.NanoClock;
-import dev.sluice.ThrottleDecision;
-import dev.sluice.ThrottleDecisions;
 import dev.sluice.internal.bucket.BucketMath;
 import dev.sluice.internal.bucket.UnitScale;
 import java.util.ArrayList;
@@ -151,45 +150,45 @@ public final class AtomicLimits implements Limits {
   }
 
   @Override
-  public ThrottleDecision decide(String key, long cost) {
+  public Decision decide(String key, long cost) {
     return decide(key, cost, clock.nanoTime());
   }
 
   @Override
-  public ThrottleDecision decide(String key, long cost, long nowNanos) {
+  public Decision decide(String key, long cost, long nowNanos) {
     return decide(List.of(Objects.requireNonNull(key, "key")), cost, nowNanos);
   }
 
   @Override
-  public ThrottleDecision decide(Collection<String> keys, long cost) {
+  public Decision decide(Collection<String> keys, long cost) {
     return decide(keys, cost, clock.nanoTime());
   }
 
   @Override
-  public ThrottleDecision decide(Collection<String> keys, long cost, long nowNanos) {
+  public Decision decide(Collection<String> keys, long cost, long nowNanos) {
     requirePositive("cost", cost);
     return decide(() -> claims(keys, cost, nowNanos), nowNanos);
   }
 
   @Override
-  public ThrottleDecision decide(Map<String, Long> costs) {
+  public Decision decide(Map<String, Long> costs) {
     return decide(costs, clock.nanoTime());
   }
 
   @Override
-  public ThrottleDecision decide(Map<String, Long> costs, long nowNanos) {
+  public Decision decide(Map<String, Long> costs, long nowNanos) {
     return decide(() -> claims(costs, nowNanos), nowNanos);
   }
 
-  private ThrottleDecision decide(Supplier<MultiKeyAcquire> lookup, long nowNanos) {
+  private Decision decide(Supplier<MultiKeyAcquire> lookup, long nowNanos) {
     for (; ; ) {
       MultiKeyAcquire claims = lookup.get();
       MultiKeyAcquire.Result outcome = claims.take(nowNanos);
       if (outcome == MultiKeyAcquire.Result.GRANTED) {
         unknownNames.add(claims.unknown());
-        return ThrottleDecisions.GRANT;
+        return claims.granted(nowNanos);
       }
-      ThrottleDecision decision =
+      Decision decision =
           outcome == MultiKeyAcquire.Result.BLOCKED ? null : claims.decide(nowNanos);
       if (decision == null) {
         buckets.renew(claims.obstacle(), nowNanos);
@@ -201,22 +200,22 @@ public final class AtomicLimits implements Limits {
   }
 
   @Override
-  public ThrottleDecision peek(String key, long cost) {
+  public Decision peek(String key, long cost) {
     return peek(key, cost, clock.nanoTime());
   }
 
   @Override
-  public ThrottleDecision peek(String key, long cost, long nowNanos) {
+  public Decision peek(String key, long cost, long nowNanos) {
     return peek(List.of(Objects.requireNonNull(key, "key")), cost, nowNanos);
   }
 
   @Override
-  public ThrottleDecision peek(Collection<String> keys, long cost) {
+  public Decision peek(Collection<String> keys, long cost) {
     return peek(keys, cost, clock.nanoTime());
   }
 
   @Override
-  public ThrottleDecision peek(Collection<String> keys, long cost, long nowNanos) {
+  public Decision peek(Collection<String> keys, long cost, long nowNanos) {
     requirePositive("cost", cost);
     requireKeys(keys);
     return peek(
@@ -229,12 +228,12 @@ public final class AtomicLimits implements Limits {
   }
 
   @Override
-  public ThrottleDecision peek(Map<String, Long> costs) {
+  public Decision peek(Map<String, Long> costs) {
     return peek(costs, clock.nanoTime());
   }
 
   @Override
-  public ThrottleDecision peek(Map<String, Long> costs, long nowNanos) {
+  public Decision peek(Map<String, Long> costs, long nowNanos) {
     requireCosts(costs);
     return peek(
         () -> {
@@ -246,10 +245,10 @@ public final class AtomicLimits implements Limits {
         nowNanos);
   }
 
-  private ThrottleDecision peek(Supplier<MultiKeyAcquire> lookup, long nowNanos) {
+  private Decision peek(Supplier<MultiKeyAcquire> lookup, long nowNanos) {
     for (; ; ) {
       MultiKeyAcquire claims = lookup.get();
-      ThrottleDecision decision = claims.decide(nowNanos);
+      Decision decision = claims.decide(nowNanos);
       if (decision != null) {
         return decision;
       }

@@ -1,11 +1,7 @@
 package dev.sluice.internal.limits;
 
 import dev.sluice.Decision;
-import dev.sluice.Limit;
-import dev.sluice.ThrottleDecision;
-import dev.sluice.ThrottleDecisions;
 import dev.sluice.internal.bucket.BucketMath;
-import dev.sluice.internal.bucket.CellDecisions;
 import dev.sluice.internal.bucket.EpochScale;
 import dev.sluice.internal.bucket.UnitScale;
 import java.util.Arrays;
@@ -41,6 +37,12 @@ final class MultiKeyAcquire {
   private int size;
   private int unknown;
   private @Nullable KeyedBucket obstacle;
+
+  /** What the last grant left: the full-at of a single bucket. */
+  private long granted;
+
+  /** What the last grant of several buckets saw of each bucket and made of it, in turns. */
+  private long @Nullable [] words;
 
   MultiKeyAcquire(int expected) {
     buckets = new KeyedBucket[Math.max(1, expected)];
@@ -133,10 +135,11 @@ final class MultiKeyAcquire {
   /** Takes from all buckets or from none; if denied, without a write that lasts. */
   MultiKeyAcquire.Result take(long nowNanos) {
     if (size == 1) {
-      return outcome(buckets[0].take(cost(0), nowNanos), buckets[0]);
+      granted = buckets[0].take(cost(0), nowNanos);
+      return outcome(granted, buckets[0]);
     }
-    // What was seen of each bucket, and what to make of that.
-    long[] words = new long[2 * size];
+    long[] seenAndNext = new long[2 * size];
+    words = seenAndNext;
     for (int i = 0; i < size; i++) {
       KeyedBucket bucket = buckets[i];
       long seen = bucket.settledFullAt();
@@ -144,10 +147,12 @@ final class MultiKeyAcquire {
       if (next < 0) {
         return outcome(next, bucket);
       }
-      words[2 * i] = seen;
-      words[2 * i + 1] = next;
+      seenAndNext[2 * i] = seen;
+      seenAndNext[2 * i + 1] = next;
     }
-    return takeAsSeen(words) ? MultiKeyAcquire.Result.GRANTED : takeLocked(nowNanos);
+    return takeAsSeen(seenAndNext)
+        ? MultiKeyAcquire.Result.GRANTED
+        : takeLocked(seenAndNext, nowNanos);
   }
 
   /** The usual case: nobody else has been at these buckets, and what was reckoned still holds. */
@@ -170,7 +175,7 @@ final class MultiKeyAcquire {
     }
   }
 
-  private MultiKeyAcquire.Result takeLocked(long nowNanos) {
+  private MultiKeyAcquire.Result takeLocked(long[] seenAndNext, long nowNanos) {
     int locked = 0;
     int unlocked = 0;
     try {
@@ -187,7 +192,9 @@ final class MultiKeyAcquire {
       }
       for (; unlocked < size; unlocked++) {
         KeyedBucket bucket = buckets[unlocked];
-        bucket.unlockAt(bucket.outcome(bucket.fullAt(), cost(unlocked), nowNanos));
+        long next = bucket.outcome(bucket.fullAt(), cost(unlocked), nowNanos);
+        seenAndNext[2 * unlocked + 1] = next;
+        bucket.unlockAt(next);
       }
       return MultiKeyAcquire.Result.GRANTED;
     } finally {
@@ -195,6 +202,16 @@ final class MultiKeyAcquire {
         buckets[unlocked].unlock();
       }
     }
+  }
+
+  /** Returns the decision of a {@link #take} that granted. */
+  Decision.Granted granted(long nowNanos) {
+    long least = Long.MAX_VALUE;
+    for (int i = 0; i < size; i++) {
+      long fullAt = words == null ? granted : words[2 * i + 1];
+      least = Math.min(least, buckets[i].axis.availableAt(fullAt, nowNanos));
+    }
+    return new Decision.Granted(least);
   }
 
   private MultiKeyAcquire.Result outcome(long code, KeyedBucket bucket) {
@@ -209,7 +226,7 @@ final class MultiKeyAcquire {
   }
 
   /** What all buckets together would answer at one instant; null if blocked. */
-  @Nullable ThrottleDecision decide(long nowNanos) {
+  @Nullable Decision decide(long nowNanos) {
     long[] seen = new long[size];
     do {
       for (int i = 0; i < size; i++) {
@@ -240,41 +257,33 @@ final class MultiKeyAcquire {
   /** The worst of several answers. */
   private static final class BindingDecision {
     private final long nowNanos;
-    private ThrottleDecision worst = ThrottleDecisions.GRANT;
+    private Decision worst = new Decision.Granted(Long.MAX_VALUE);
 
     BindingDecision(long nowNanos) {
       this.nowNanos = nowNanos;
     }
 
     void add(KeyedBucket bucket, long fullAt, long tokens) {
-      ThrottleDecision decision = answer(bucket, fullAt, tokens);
-      if (weight(decision) > weight(worst)) {
-        worst = decision;
-      } else if (decision instanceof ThrottleDecision.Denied denied
-          && worst instanceof ThrottleDecision.Denied longest
-          && denied.retryAfterNanos() > longest.retryAfterNanos()) {
-        worst = decision;
-      }
-    }
-
-    ThrottleDecision decision() {
-      return worst;
-    }
-
-    private ThrottleDecision answer(KeyedBucket bucket, long fullAt, long tokens) {
       EpochScale axis = bucket.axis;
-      Decision decision = CellDecisions.of(axis, outcome(axis, fullAt, tokens), tokens, nowNanos);
-      if (decision instanceof Decision.Denied denied) {
-        return new ThrottleDecisions.Denial(bucket.key, denied.retryAfterNanos());
+      Decision decision =
+          axis.decision(bucket.key, outcome(axis, fullAt, tokens), tokens, nowNanos);
+      int difference = weight(decision) - weight(worst);
+      if (difference > 0 || difference == 0 && isTighter(decision, worst)) {
+        worst = decision;
       }
-      if (decision instanceof Decision.Depleted) {
-        return new ThrottleDecisions.Depletion(bucket.key);
+    }
+
+    private static boolean isTighter(Decision decision, Decision than) {
+      if (decision instanceof Decision.Denied denied && than instanceof Decision.Denied longest) {
+        return denied.retryAfterNanos() > longest.retryAfterNanos();
       }
-      if (decision instanceof Decision.Impossible) {
-        double burst = ((Limit.Rate) axis.scale().limit()).burst();
-        return new ThrottleDecisions.Impossibility(bucket.key, burst);
-      }
-      return ThrottleDecisions.GRANT;
+      return decision instanceof Decision.Granted granted
+          && than instanceof Decision.Granted least
+          && granted.remaining() < least.remaining();
+    }
+
+    Decision decision() {
+      return worst;
     }
 
     private long outcome(EpochScale axis, long fullAt, long tokens) {
@@ -283,11 +292,11 @@ final class MultiKeyAcquire {
           fullAt, axis.unitsAt(nowNanos), scale.cost(tokens), scale.capacityUnits());
     }
 
-    private static int weight(ThrottleDecision decision) {
-      if (decision instanceof ThrottleDecision.Impossible) {
+    private static int weight(Decision decision) {
+      if (decision instanceof Decision.Impossible) {
         return 3;
       }
-      return decision instanceof ThrottleDecision.Depleted ? 2 : decision.isGranted() ? 0 : 1;
+      return decision instanceof Decision.Depleted ? 2 : decision.isGranted() ? 0 : 1;
     }
   }
 }

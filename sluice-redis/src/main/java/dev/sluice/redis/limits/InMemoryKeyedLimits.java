@@ -1,7 +1,7 @@
 package dev.sluice.redis.limits;
 
+import dev.sluice.Decision;
 import dev.sluice.Limits;
-import dev.sluice.ThrottleDecision;
 import dev.sluice.redis.Rule;
 import dev.sluice.redis.SharedThrottle;
 import java.util.List;
@@ -69,12 +69,12 @@ public final class InMemoryKeyedLimits implements SharedThrottle {
   }
 
   @Override
-  public CompletableFuture<ThrottleDecision> consume(Map<String, Long> costs) {
+  public CompletableFuture<Decision> consume(Map<String, Long> costs) {
     return Futures.now(throttle.decide(costs));
   }
 
   @Override
-  public CompletableFuture<ThrottleDecision> peek(Map<String, Long> costs) {
+  public CompletableFuture<Decision> peek(Map<String, Long> costs) {
     return Futures.now(throttle.peek(costs));
   }
 

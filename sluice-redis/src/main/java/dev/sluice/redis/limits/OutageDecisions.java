@@ -1,7 +1,6 @@
 package dev.sluice.redis.limits;
 
 import dev.sluice.Decision;
-import dev.sluice.ThrottleDecision;
 import java.util.concurrent.TimeUnit;
 
 /** Answers of an outage. */
@@ -9,10 +8,10 @@ public final class OutageDecisions {
   /** When to ask again: nobody knows when Redis is back. */
   private static final long RETRY_NANOS = TimeUnit.SECONDS.toNanos(1);
 
-  public static final Decision DENIED = Decision.denied(RETRY_NANOS);
+  public static final Decision DENIED = new Decision.Denied("", RETRY_NANOS);
 
   /** What is left is not known. */
-  public static final Decision GRANTED = Decision.granted(0);
+  public static final Decision GRANTED = new Decision.Granted(0);
 
   private OutageDecisions() {}
 
@@ -22,21 +21,17 @@ public final class OutageDecisions {
     return decision == GRANTED;
   }
 
-  static ThrottleDecision denied(String key) {
-    return ThrottleDecision.denied(key, RETRY_NANOS);
+  static Decision denied(String limitName) {
+    return new Decision.Denied(limitName, RETRY_NANOS);
   }
 
-  /** What a share can never grant, the whole limit can. */
+  /** Turns a refusal for good into a denial: the whole limit can grant what a share cannot. */
   static Decision temporary(Decision decision) {
-    return decision.isGranted() || decision instanceof Decision.Denied ? decision : DENIED;
-  }
-
-  static ThrottleDecision temporary(ThrottleDecision decision) {
-    if (decision instanceof ThrottleDecision.Depleted depleted) {
-      return denied(depleted.bindingKey());
+    if (decision instanceof Decision.Depleted depleted) {
+      return denied(depleted.limitName());
     }
-    return decision instanceof ThrottleDecision.Impossible impossible
-        ? denied(impossible.bindingKey())
+    return decision instanceof Decision.Impossible impossible
+        ? denied(impossible.limitName())
         : decision;
   }
 }

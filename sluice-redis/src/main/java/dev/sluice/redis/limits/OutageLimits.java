@@ -4,7 +4,6 @@ import dev.sluice.Decision;
 import dev.sluice.Limit;
 import dev.sluice.Limits;
 import dev.sluice.NanoClock;
-import dev.sluice.ThrottleDecision;
 import dev.sluice.TokenBucket;
 import dev.sluice.redis.Rule;
 import dev.sluice.redis.connection.MembershipConfig;
@@ -201,7 +200,7 @@ public final class OutageLimits {
   }
 
   /** Decides about several keys. */
-  public ThrottleDecision decide(List<BucketDemand> demands, boolean take) {
+  public Decision decide(List<BucketDemand> demands, boolean take) {
     if (isOneTooMany(demands)) {
       return OutageDecisions.denied(demands.get(0).key());
     }
@@ -210,7 +209,7 @@ public final class OutageLimits {
     if (!take) {
       return OutageDecisions.temporary(throttle.peek(costs));
     }
-    ThrottleDecision decision = throttle.decide(costs);
+    Decision decision = throttle.decide(costs);
     if (decision.isGranted()) {
       demands.forEach(demand -> granted.add(demand.tokens()));
     }

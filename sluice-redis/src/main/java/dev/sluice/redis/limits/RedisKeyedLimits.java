@@ -1,8 +1,8 @@
 package dev.sluice.redis.limits;
 
+import dev.sluice.Decision;
 import dev.sluice.Limit;
 import dev.sluice.Limits;
-import dev.sluice.ThrottleDecision;
 import dev.sluice.redis.OutageMode;
 import dev.sluice.redis.Rule;
 import dev.sluice.redis.SharedThrottle;
@@ -88,36 +88,42 @@ public final class RedisKeyedLimits implements SharedThrottle {
 
   @Override
   public CompletableFuture<Boolean> tryConsume(String key) {
-    return isLeased(key) ? Futures.now(true) : tryConsume(Map.of(key, 1L));
+    return takeFromBlock(key) == TokenBlock.NOTHING
+        ? tryConsume(Map.of(key, 1L))
+        : Futures.now(true);
   }
 
   @Override
-  public CompletableFuture<ThrottleDecision> consume(String key) {
-    return isLeased(key) ? Futures.now(ThrottleDecision.granted()) : consume(Map.of(key, 1L));
+  public CompletableFuture<Decision> consume(String key) {
+    long left = takeFromBlock(key);
+    return left == TokenBlock.NOTHING
+        ? consume(Map.of(key, 1L))
+        : Futures.now(new Decision.Granted(left));
   }
 
-  /** Whether a token could be taken from a block. */
-  private boolean isLeased(String key) {
-    return leases != null
-        && leases.take(fleet.space().key(key), fleet.book().rules(), 1) != TokenBlock.NOTHING;
+  /** Takes a token from a block; returns what is left of it, or {@link TokenBlock#NOTHING}. */
+  private long takeFromBlock(String key) {
+    return leases == null
+        ? TokenBlock.NOTHING
+        : leases.take(fleet.space().key(key), fleet.book().rules(), 1);
   }
 
   @Override
   public CompletableFuture<Boolean> tryConsume(Map<String, Long> costs) {
-    return consume(costs).thenApply(ThrottleDecision::isGranted);
+    return consume(costs).thenApply(Decision::isGranted);
   }
 
   @Override
-  public CompletableFuture<ThrottleDecision> consume(Map<String, Long> costs) {
+  public CompletableFuture<Decision> consume(Map<String, Long> costs) {
     return ask(costs, true);
   }
 
   @Override
-  public CompletableFuture<ThrottleDecision> peek(Map<String, Long> costs) {
+  public CompletableFuture<Decision> peek(Map<String, Long> costs) {
     return ask(costs, false);
   }
 
-  private CompletableFuture<ThrottleDecision> ask(Map<String, Long> costs, boolean take) {
+  private CompletableFuture<Decision> ask(Map<String, Long> costs, boolean take) {
     CostChecks.require(costs);
     LimitTable rules = fleet.book().rules();
     List<BucketDemand> demands = demands(costs, rules);
@@ -127,7 +133,7 @@ public final class RedisKeyedLimits implements SharedThrottle {
       return Futures.now(OutageDecisions.denied(costs.keySet().iterator().next()));
     }
     if (demands.isEmpty()) {
-      return Futures.now(ThrottleDecision.granted());
+      return Futures.now(new Decision.Granted(Long.MAX_VALUE));
     }
     if (leases != null && take && demands.size() == 1) {
       return leases.answer(new Ask(demands, true, policy), rules, rules.version());
@@ -165,7 +171,7 @@ public final class RedisKeyedLimits implements SharedThrottle {
     return slots;
   }
 
-  private CompletableFuture<ThrottleDecision> askAcross(
+  private CompletableFuture<Decision> askAcross(
       List<BucketDemand> demands, List<List<BucketDemand>> groups, boolean take) {
     if (!acrossSlots) {
       throw new IllegalArgumentException(
@@ -173,20 +179,21 @@ public final class RedisKeyedLimits implements SharedThrottle {
               + " as {acme}, or SharedLimitOptions.withCrossSlotRequests(): "
               + demands.stream().map(BucketDemand::key).toList());
     }
-    return askFrom(groups, 0, take);
+    return askFrom(groups, 0, take, Long.MAX_VALUE);
   }
 
   /** Reserves the groups one by one; what was taken is given back if one refuses. */
-  private CompletableFuture<ThrottleDecision> askFrom(
-      List<List<BucketDemand>> groups, int index, boolean take) {
+  private CompletableFuture<Decision> askFrom(
+      List<List<BucketDemand>> groups, int index, boolean take, long remaining) {
     return decider
         .answer(new Ask(groups.get(index), take, policy))
         .thenCompose(
             decision -> {
-              if (decision.isGranted()) {
+              if (decision instanceof Decision.Granted granted) {
+                long least = Math.min(remaining, granted.remaining());
                 return index + 1 == groups.size()
-                    ? Futures.now(decision)
-                    : askFrom(groups, index + 1, take);
+                    ? Futures.now(new Decision.Granted(least))
+                    : askFrom(groups, index + 1, take, least);
               }
               return take
                   ? giveBack(groups.subList(0, index)).thenApply(done -> decision)
@@ -228,32 +235,32 @@ public final class RedisKeyedLimits implements SharedThrottle {
 
   /** A question about some keys. */
   private record Ask(List<BucketDemand> demands, boolean take, OutageMode policy)
-      implements RedisDecider.BucketRequest<ThrottleDecision> {
+      implements RedisDecider.BucketRequest<Decision> {
     @Override
-    public ThrottleDecision read(RedisDecider.ScriptDecision verdict) {
+    public Decision read(RedisDecider.ScriptDecision verdict) {
       if (verdict.outcome() == RedisDecider.ScriptOutcome.GRANTED) {
-        return ThrottleDecision.granted();
+        return new Decision.Granted(verdict.figure());
       }
       BucketDemand binding = demands.get(verdict.binding());
       return switch (verdict.outcome()) {
-        case DENIED -> ThrottleDecision.denied(binding.key(), verdict.retryAfterNanos());
-        case DEPLETED -> ThrottleDecision.depleted(binding.key());
-        default -> ThrottleDecision.impossible(binding.key(), binding.quota().burst());
+        case DENIED -> new Decision.Denied(binding.key(), verdict.retryAfterNanos());
+        case DEPLETED -> new Decision.Depleted(binding.key(), verdict.figure());
+        default -> new Decision.Impossible(binding.key(), binding.quota().limit().capacity());
       };
     }
 
     @Override
-    public ThrottleDecision local(OutageLimits limits) {
+    public Decision local(OutageLimits limits) {
       return limits.decide(demands, take);
     }
 
     @Override
-    public ThrottleDecision granted() {
-      return ThrottleDecision.granted();
+    public Decision granted() {
+      return OutageDecisions.GRANTED;
     }
 
     @Override
-    public ThrottleDecision denied() {
+    public Decision denied() {
       return OutageDecisions.denied(demands.get(0).key());
     }
   }

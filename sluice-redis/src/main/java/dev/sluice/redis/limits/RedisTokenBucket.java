@@ -86,7 +86,7 @@ public final class RedisTokenBucket implements SharedTokenBucket {
   @Override
   public CompletableFuture<Decision> decide(long tokens) {
     long left = leased(CostChecks.requireTokens(tokens));
-    return left >= 0 ? Futures.now(Decision.granted(left)) : ask(tokens, true);
+    return left >= 0 ? Futures.now(new Decision.Granted(left)) : ask(tokens, true);
   }
 
   @Override
@@ -117,10 +117,10 @@ public final class RedisTokenBucket implements SharedTokenBucket {
     @Override
     public Decision read(RedisDecider.ScriptDecision verdict) {
       return switch (verdict.outcome()) {
-        case GRANTED -> Decision.granted(verdict.figure());
-        case DENIED -> Decision.denied(verdict.retryAfterNanos());
-        case DEPLETED -> Decision.depleted(verdict.figure());
-        case IMPOSSIBLE -> Decision.impossible(demand.quota().limit().capacity());
+        case GRANTED -> new Decision.Granted(verdict.figure());
+        case DENIED -> new Decision.Denied("", verdict.retryAfterNanos());
+        case DEPLETED -> new Decision.Depleted("", verdict.figure());
+        case IMPOSSIBLE -> new Decision.Impossible("", demand.quota().limit().capacity());
       };
     }
 

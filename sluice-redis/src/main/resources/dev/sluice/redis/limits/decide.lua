@@ -1,7 +1,7 @@
 -- Takes tokens of every key or of none.
 -- ARGV: "take" or "look", version, then for each key: tokens and params.
 -- Answers {1, remaining, 0}, {0, key, micros}, {2, key, missing} or {3, key, 0}, each with the time
--- and the version of newer rules, if some were met. `remaining` is that of the first key.
+-- and the version of newer rules, if some were met. `remaining` is the smallest of all keys.
 local take = ARGV[1] == 'take'
 local version = ARGV[2] + 0
 local buckets = {}
@@ -37,6 +37,10 @@ for _, bucket in ipairs(buckets) do
 end
 
 if outcome == GRANTED then
-  return {GRANTED, buckets[1] and whole(buckets[1]) or 0, 0, now, newer}
+  local remaining = buckets[1] and whole(buckets[1]) or 0
+  for _, bucket in ipairs(buckets) do
+    remaining = math.min(remaining, whole(bucket))
+  end
+  return {GRANTED, remaining, 0, now, newer}
 end
 return {outcome, binding, figure, now, newer}

@@ -1,6 +1,6 @@
 package dev.sluice.server.operations;
 
-import dev.sluice.ThrottleDecision;
+import dev.sluice.Decision;
 import java.util.EnumMap;
 import java.util.Objects;
 import java.util.concurrent.atomic.LongAdder;
@@ -16,25 +16,25 @@ public final class DecisionCounters {
     }
   }
 
-  /** One for each kind of {@link ThrottleDecision}. */
+  /** One for each kind of {@link Decision}. */
   public enum Outcome {
     GRANTED,
     DENIED,
     DEPLETED,
     IMPOSSIBLE;
 
-    static Outcome of(ThrottleDecision decision) {
+    static Outcome of(Decision decision) {
       if (decision.isGranted()) {
         return GRANTED;
       }
-      if (decision instanceof ThrottleDecision.Denied) {
+      if (decision instanceof Decision.Denied) {
         return DENIED;
       }
-      return decision instanceof ThrottleDecision.Depleted ? DEPLETED : IMPOSSIBLE;
+      return decision instanceof Decision.Depleted ? DEPLETED : IMPOSSIBLE;
     }
   }
 
-  void add(ThrottleDecision decision) {
+  void add(Decision decision) {
     count(Outcome.of(decision)).increment();
   }
 

@@ -1,6 +1,6 @@
 package dev.sluice.server.operations;
 
-import dev.sluice.ThrottleDecision;
+import dev.sluice.Decision;
 import java.util.Collection;
 import java.util.List;
 import java.util.Map;
@@ -31,10 +31,10 @@ public sealed interface LimitBackend permits LocalLimitBackend, SharedLimitBacke
   boolean mayStore(String key);
 
   /** Takes all of {@code costs} or none. */
-  CompletableFuture<ThrottleDecision> consume(Map<String, Long> costs);
+  CompletableFuture<Decision> consume(Map<String, Long> costs);
 
   /** What {@link #consume} would decide. */
-  CompletableFuture<ThrottleDecision> peek(Map<String, Long> costs);
+  CompletableFuture<Decision> peek(Map<String, Long> costs);
 
   /**
    * How the {@code keys} stand after what was asked for before; those without a limit are left out.

@@ -1,8 +1,8 @@
 package dev.sluice.server.operations;
 
+import dev.sluice.Decision;
 import dev.sluice.Limits;
 import dev.sluice.NanoClock;
-import dev.sluice.ThrottleDecision;
 import dev.sluice.server.auth.AccountQuotas;
 import dev.sluice.server.auth.Caller;
 import dev.sluice.server.auth.ConcurrencyQuota;
@@ -87,7 +87,7 @@ public final class LimitOperations {
   }
 
   /** Takes all of {@code costs} or none; nothing at all if {@code dryRun}. */
-  public CompletableFuture<ThrottleDecision> decide(
+  public CompletableFuture<Decision> decide(
       Caller caller, Map<String, Long> costs, boolean dryRun) {
     if (costs.isEmpty()) {
       throw ApiException.invalid("costs must name at least one key");
@@ -105,12 +105,12 @@ public final class LimitOperations {
       return store.peek(costs);
     }
     templateKeys.use(caller, byTemplate, costs);
-    CompletableFuture<ThrottleDecision> counted = store.consume(costs).thenApply(this::counted);
+    CompletableFuture<Decision> counted = store.consume(costs).thenApply(this::counted);
     // A caller that has left cancels the copy: what it consumed counts all the same.
     return counted.isDone() ? counted : counted.copy();
   }
 
-  private ThrottleDecision counted(ThrottleDecision decision) {
+  private Decision counted(Decision decision) {
     decisions.add(decision);
     return decision;
   }

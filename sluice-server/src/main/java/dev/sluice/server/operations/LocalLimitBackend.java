@@ -1,7 +1,7 @@
 package dev.sluice.server.operations;
 
+import dev.sluice.Decision;
 import dev.sluice.Limits;
-import dev.sluice.ThrottleDecision;
 import dev.sluice.server.operations.LimitOperations.Rate;
 import dev.sluice.server.support.ApiException;
 import dev.sluice.server.support.ErrorKind;
@@ -112,12 +112,12 @@ public final class LocalLimitBackend implements LimitBackend {
   }
 
   @Override
-  public CompletableFuture<ThrottleDecision> consume(Map<String, Long> costs) {
+  public CompletableFuture<Decision> consume(Map<String, Long> costs) {
     return CompletableFuture.completedFuture(throttle.decide(costs));
   }
 
   @Override
-  public CompletableFuture<ThrottleDecision> peek(Map<String, Long> costs) {
+  public CompletableFuture<Decision> peek(Map<String, Long> costs) {
     return CompletableFuture.completedFuture(throttle.peek(costs));
   }
 

@@ -1,7 +1,7 @@
 package dev.sluice.server.operations;
 
+import dev.sluice.Decision;
 import dev.sluice.Limits;
-import dev.sluice.ThrottleDecision;
 import dev.sluice.redis.RedisUnavailableException;
 import dev.sluice.redis.SharedLimits;
 import dev.sluice.redis.SharedLimitsStatus;
@@ -97,12 +97,12 @@ public final class SharedLimitBackend implements LimitBackend {
   }
 
   @Override
-  public CompletableFuture<ThrottleDecision> consume(Map<String, Long> costs) {
+  public CompletableFuture<Decision> consume(Map<String, Long> costs) {
     return asked(throttle.consume(costs));
   }
 
   @Override
-  public CompletableFuture<ThrottleDecision> peek(Map<String, Long> costs) {
+  public CompletableFuture<Decision> peek(Map<String, Long> costs) {
     return asked(throttle.peek(costs));
   }
 

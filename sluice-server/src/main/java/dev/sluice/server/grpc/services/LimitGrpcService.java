@@ -1,6 +1,5 @@
 package dev.sluice.server.grpc.services;
 
-import dev.sluice.ThrottleDecision;
 import dev.sluice.proto.v1.Cost;
 import dev.sluice.proto.v1.DecideRequest;
 import dev.sluice.proto.v1.DecideResponse;
@@ -55,7 +54,7 @@ public final class LimitGrpcService extends LimitsGrpc.LimitsImplBase {
         decision -> DecideResponse.newBuilder().setDecision(decision(decision)).build());
   }
 
-  private CompletableFuture<ThrottleDecision> decide(Caller caller, DecideRequest request) {
+  private CompletableFuture<dev.sluice.Decision> decide(Caller caller, DecideRequest request) {
     caller.requireSome(Kind.LIMIT);
     Map<String, Long> costs = new HashMap<>();
     for (Cost cost : request.getCostsList()) {
@@ -68,22 +67,18 @@ public final class LimitGrpcService extends LimitsGrpc.LimitsImplBase {
     return limits.decide(caller, costs, request.getPeek());
   }
 
-  private static long wholeTokens(double burst) {
-    return (long) Math.floor(burst);
-  }
-
-  private static Decision decision(ThrottleDecision decision) {
+  private static Decision decision(dev.sluice.Decision decision) {
     Decision.Builder wire = Decision.newBuilder();
-    if (decision instanceof ThrottleDecision.Denied denied) {
+    if (decision instanceof dev.sluice.Decision.Denied denied) {
       wire.setOutcome(Outcome.DENIED)
-          .setLimitName(denied.bindingKey())
+          .setLimitName(denied.limitName())
           .setRetryAfterNs(denied.retryAfterNanos());
-    } else if (decision instanceof ThrottleDecision.Depleted depleted) {
-      wire.setOutcome(Outcome.DEPLETED).setLimitName(depleted.bindingKey());
-    } else if (decision instanceof ThrottleDecision.Impossible impossible) {
+    } else if (decision instanceof dev.sluice.Decision.Depleted depleted) {
+      wire.setOutcome(Outcome.DEPLETED).setLimitName(depleted.limitName());
+    } else if (decision instanceof dev.sluice.Decision.Impossible impossible) {
       wire.setOutcome(Outcome.IMPOSSIBLE)
-          .setLimitName(impossible.bindingKey())
-          .setCapacity(wholeTokens(impossible.burst()));
+          .setLimitName(impossible.limitName())
+          .setCapacity(impossible.capacity());
     } else {
       wire.setOutcome(Outcome.GRANTED);
     }
@@ -131,7 +126,7 @@ public final class LimitGrpcService extends LimitsGrpc.LimitsImplBase {
     }
 
     private CompletableFuture<DecideStreamResponse.Result> result(DecideRequest request) {
-      CompletableFuture<ThrottleDecision> begun;
+      CompletableFuture<dev.sluice.Decision> begun;
       try {
         begun = decide(caller, request);
       } catch (RuntimeException refused) {
@@ -141,7 +136,7 @@ public final class LimitGrpcService extends LimitsGrpc.LimitsImplBase {
     }
 
     private static DecideStreamResponse.Result result(
-        ThrottleDecision decision, @Nullable Throwable failure) {
+        dev.sluice.Decision decision, @Nullable Throwable failure) {
       DecideStreamResponse.Result.Builder result = DecideStreamResponse.Result.newBuilder();
       return failure == null
           ? result.setDecision(decision(decision)).build()

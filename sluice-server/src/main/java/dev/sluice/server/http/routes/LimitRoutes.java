@@ -1,6 +1,5 @@
 package dev.sluice.server.http.routes;
 
-import dev.sluice.ThrottleDecision;
 import dev.sluice.server.auth.Permission.Kind;
 import dev.sluice.server.http.HandlerResult;
 import dev.sluice.server.http.HttpRequest;
@@ -80,15 +79,15 @@ public final class LimitRoutes implements HttpRoute.RouteGroup {
       @Nullable String bindingKey,
       @Nullable Long retryAfterNs,
       @Nullable Double burst) {
-    static Decision of(ThrottleDecision decision) {
-      if (decision instanceof ThrottleDecision.Denied denied) {
-        return new Decision("DENIED", denied.bindingKey(), denied.retryAfterNanos(), null);
+    static Decision of(dev.sluice.Decision decision) {
+      if (decision instanceof dev.sluice.Decision.Denied denied) {
+        return new Decision("DENIED", denied.limitName(), denied.retryAfterNanos(), null);
       }
-      if (decision instanceof ThrottleDecision.Depleted depleted) {
-        return new Decision("DEPLETED", depleted.bindingKey(), null, null);
+      if (decision instanceof dev.sluice.Decision.Depleted depleted) {
+        return new Decision("DEPLETED", depleted.limitName(), null, null);
       }
-      return decision instanceof ThrottleDecision.Impossible impossible
-          ? new Decision("IMPOSSIBLE", impossible.bindingKey(), null, impossible.burst())
+      return decision instanceof dev.sluice.Decision.Impossible impossible
+          ? new Decision("IMPOSSIBLE", impossible.limitName(), null, (double) impossible.capacity())
           : new Decision("GRANTED", null, null, null);
     }
   }
@@ -138,14 +137,14 @@ public final class LimitRoutes implements HttpRoute.RouteGroup {
     }
     Map<String, Long> costs = MessageJson.present("costs", given);
     Boolean dryRun = wanted.dryRun();
-    CompletableFuture<ThrottleDecision> decided =
+    CompletableFuture<dev.sluice.Decision> decided =
         limits.decide(request.caller(), costs, dryRun != null && dryRun);
     return HandlerResult.later(
         decided.thenCombine(limits.standings(costs.keySet()), LimitRoutes::answer), same -> same);
   }
 
   private static HttpResponse answer(
-      ThrottleDecision decided, List<LimitBackend.Standing> standings) {
+      dev.sluice.Decision decided, List<LimitBackend.Standing> standings) {
     Decision decision = Decision.of(decided);
     String binding = decision.bindingKey();
     Map<String, String> headers =
