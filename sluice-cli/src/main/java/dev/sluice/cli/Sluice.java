@@ -32,7 +32,7 @@ import picocli.CommandLine.Option;
 @Command(
     name = "sluice",
     versionProvider = BuildVersion.class,
-    description = "Decides who may go now, who waits, and for how long.",
+    description = "Fair queues, rate limits and LLM token budgets.",
     synopsisSubcommandLabel = "COMMAND",
     commandListHeading = "%nCommands:%n",
     exitCodeListHeading = "%nExit codes:%n",
@@ -40,15 +40,15 @@ import picocli.CommandLine.Option;
       "0:done",
       "1:the server refused or failed",
       "2:wrong usage; nothing was done",
-      "3:a limit or the governor said no",
-      "4:the server cannot be reached or does not answer"
+      "3:a limit or the governor did not grant the request",
+      "4:the server cannot be reached or did not answer in time"
     },
     footer = {"", "Try 'sluice demo', or 'sluice COMMAND --help'."})
 public final class Sluice extends BaseCommand {
   private static final String SERVE = "serve";
 
-  /** Commands that speak of all others. */
-  private static final Set<String> WANT_ALL = Set.of("completion", "help");
+  /** Commands that need all others. */
+  private static final Set<String> NEED_ALL = Set.of("completion", "help");
 
   @Option(
       names = {"-V", "--version"},
@@ -65,48 +65,48 @@ public final class Sluice extends BaseCommand {
     System.exit(commandLine(CommandContext.ofProcess(), args).execute(args));
   }
 
-  /** A client says what there is to say itself, and starts sooner without a logging system. */
+  /** Clients report errors themselves, and start faster without a logging system. */
   private static void silenceLibraries() {
     System.setProperty("slf4j.provider", "org.slf4j.helpers.NOP_FallbackServiceProvider");
     System.setProperty("slf4j.internal.verbosity", "ERROR");
-    // gRPC logs here. Any class will do: it is made instead of reading a configuration.
+    // gRPC uses java.util.logging, which creates this class instead of reading a configuration.
     System.setProperty("java.util.logging.config.class", Object.class.getName());
   }
 
-  /** A new command is a class, and a line here. */
-  private static Map<String, Supplier<Object>> commands(CommandContext surroundings) {
+  /** Returns all commands by name; each new command needs an entry. */
+  private static Map<String, Supplier<Object>> commands(CommandContext context) {
     Map<String, Supplier<Object>> commands = new LinkedHashMap<>();
     commands.put(SERVE, () -> new ServeCommand());
-    commands.put("queue", () -> QueueCommands.of(surroundings));
-    commands.put("message", () -> MessageCommands.of(surroundings));
-    commands.put("redrive", () -> new RedriveCommand(surroundings));
-    commands.put("config", () -> ConfigCommands.of(surroundings));
-    commands.put("throttle", () -> ThrottleCommands.of(surroundings));
-    commands.put("limit", () -> LimitCommands.of(surroundings));
-    commands.put("governor", () -> GovernorCommands.of(surroundings));
-    commands.put("key", () -> ApiKeyCommands.of(surroundings));
-    commands.put("top", () -> new TopCommand(surroundings));
-    commands.put("demo", () -> new DemoCommand(surroundings));
-    commands.put("simulate", () -> new SimulateCommand(surroundings));
+    commands.put("queue", () -> QueueCommands.of(context));
+    commands.put("message", () -> MessageCommands.of(context));
+    commands.put("redrive", () -> new RedriveCommand(context));
+    commands.put("config", () -> ConfigCommands.of(context));
+    commands.put("throttle", () -> ThrottleCommands.of(context));
+    commands.put("limit", () -> LimitCommands.of(context));
+    commands.put("governor", () -> GovernorCommands.of(context));
+    commands.put("api-key", () -> ApiKeyCommands.of(context));
+    commands.put("top", () -> new TopCommand(context));
+    commands.put("demo", () -> new DemoCommand(context));
+    commands.put("simulate", () -> new SimulateCommand(context));
     commands.put("completion", CompletionCommand::new);
-    commands.put("version", () -> new VersionCommand(surroundings));
+    commands.put("version", () -> new VersionCommand(context));
     commands.put("help", HelpCommand::new);
     return commands;
   }
 
-  /** The whole command line. */
-  static CommandLine commandLine(CommandContext surroundings) {
+  /** Returns the whole command line. */
+  static CommandLine commandLine(CommandContext context) {
     CommandLine sluice = new CommandLine(new Sluice());
-    commands(surroundings).values().forEach(command -> sluice.addSubcommand(command.get()));
+    commands(context).values().forEach(command -> sluice.addSubcommand(command.get()));
     return handling(sluice);
   }
 
-  /** As much of it as {@code args} need: to look at every command and its options takes time. */
-  static CommandLine commandLine(CommandContext surroundings, String[] args) {
+  /** Returns the part that {@code args} need, because reflection on every command takes time. */
+  static CommandLine commandLine(CommandContext context, String[] args) {
     Supplier<Object> only =
-        args.length == 0 || WANT_ALL.contains(args[0]) ? null : commands(surroundings).get(args[0]);
+        args.length == 0 || NEED_ALL.contains(args[0]) ? null : commands(context).get(args[0]);
     return only == null
-        ? commandLine(surroundings)
+        ? commandLine(context)
         : handling(new CommandLine(new Sluice()).addSubcommand(only.get()));
   }
 
@@ -117,7 +117,7 @@ public final class Sluice extends BaseCommand {
         .setExecutionExceptionHandler(ErrorReporter::onExecution);
   }
 
-  /** Without a command there is nothing to do but to say which ones there are. */
+  /** Prints the usage, since no command is given. */
   @Override
   public Integer call() {
     spec.commandLine().usage(err());

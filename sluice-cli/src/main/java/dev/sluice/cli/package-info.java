@@ -1,4 +1,4 @@
-/** The {@code sluice} command. */
+/** Entry point of the {@code sluice} command. */
 @NullMarked
 package dev.sluice.cli;
 

@@ -30,7 +30,7 @@ record Cli(int exitCode, String out, String err) {
                     new TerminalInfo(
                         setting.answering, setting.terminal, setting.answering, setting.terminal),
                     setting.environment,
-                    setting.pacers))
+                    setting.timers))
             .setOut(new PrintWriter(out))
             .setErr(new PrintWriter(err));
     int exitCode = sluice.execute(args);
@@ -55,7 +55,7 @@ record Cli(int exitCode, String out, String err) {
     private boolean terminal;
     private boolean answering;
     private Map<String, String> environment = Map.of();
-    private Supplier<CommandTimer> pacers = ManualPacer::new;
+    private Supplier<CommandTimer> timers = ManualCommandTimer::new;
 
     Setting input(String text) {
       input = new ByteArrayInputStream(text.getBytes(StandardCharsets.UTF_8));
@@ -78,8 +78,8 @@ record Cli(int exitCode, String out, String err) {
       return this;
     }
 
-    Setting pacer(Supplier<CommandTimer> pacer) {
-      pacers = pacer;
+    Setting timer(Supplier<CommandTimer> timer) {
+      timers = timer;
       return this;
     }
   }

@@ -54,7 +54,7 @@ final class CommandLineDocsTest {
                 System.in,
                 new TerminalInfo(false, false, false, false),
                 Map.of(),
-                ManualPacer::new));
+                ManualCommandTimer::new));
     return root.getSubcommands();
   }
 

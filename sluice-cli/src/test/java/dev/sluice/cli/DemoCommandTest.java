@@ -62,7 +62,7 @@ final class DemoCommandTest {
   @SuppressWarnings("unchecked")
   void quick_keepsEveryPromise() {
     Cli cli =
-        Cli.run(new Cli.Setting().pacer(SystemCommandTimer::new), "demo", "--quick", "--json");
+        Cli.run(new Cli.Setting().timer(SystemCommandTimer::new), "demo", "--quick", "--json");
     assertThat(cli.err()).isEmpty();
     Map<String, Object> figures = cli.json();
     assertThat(figures.get("problems")).isEqualTo(List.of());

@@ -311,10 +311,13 @@ final class DemoFiguresTest {
   @Test
   void screen_isLeftAsItWas() {
     StringWriter out = new StringWriter();
-    CommandContext surroundings =
+    CommandContext context =
         new CommandContext(
-            System.in, new TerminalInfo(false, true, true, true), Map.of(), ManualPacer::new);
-    try (DemoView view = new DemoScreenView(new PrintWriter(out), surroundings, "console")) {
+            System.in,
+            new TerminalInfo(false, true, true, true),
+            Map.of(),
+            ManualCommandTimer::new);
+    try (DemoView view = new DemoScreenView(new PrintWriter(out), context, "console")) {
       view.event(0, "noisy sends");
       view.tick(status(1_000, 0));
       view.tick(status(2_000, 200));

@@ -23,7 +23,7 @@ final class FileFailuresTest {
   void reason_doesNotRepeatTheFile() {
     assertReason(new NoSuchFileException("f"), "no such file");
     assertReason(new AccessDeniedException("f"), "permission denied");
-    assertReason(new MalformedInputException(1), "no UTF-8");
+    assertReason(new MalformedInputException(1), "not UTF-8");
     assertReason(
         new FileSystemException("f", null, "Read-only file system"), "Read-only file system");
     assertReason(new IOException("Is a directory"), "Is a directory");

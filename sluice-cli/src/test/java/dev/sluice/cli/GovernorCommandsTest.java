@@ -106,7 +106,14 @@ class GovernorCommandsTest {
   void request_settle_extend() {
     assertThat(
             server.json(
-                "governor", "request", "slow", "--tokens", "600", "--expected", "500", "--json"))
+                "governor",
+                "request",
+                "slow",
+                "--tokens",
+                "600",
+                "--expected-tokens",
+                "500",
+                "--json"))
         .singleElement()
         .satisfies(
             granted ->
@@ -153,9 +160,9 @@ class GovernorCommandsTest {
       "one",
       "--tokens",
       "7",
-      "--key",
+      "--idempotency-key",
       "k",
-      "--priority",
+      "--priority-class",
       "P0_clinical",
       "--json"
     };
@@ -173,10 +180,10 @@ class GovernorCommandsTest {
     Cli shown = server.run("governor", "ticket", ticket);
     assertThat(shown.exitCode()).isEqualTo(3);
     assertThat(shown.out())
-        .matches("in line for one: position 1, unknown: concurrency\nticket .*\n.*\n")
+        .matches("waiting for one: position 1, unknown: concurrency\nticket .*\n.*\n")
         .contains("\nticket " + ticket + "\n")
         .endsWith("for ticket_patience_ms, 30s by default\n");
-    assertThat(server.ok("governor", "cancel", ticket)).isEqualTo("cancelled " + ticket + "\n");
+    assertThat(server.ok("governor", "cancel", ticket)).isEqualTo("canceled " + ticket + "\n");
     assertThat(server.fails(1, "governor", "ticket", ticket)).contains(ticket);
     assertThat(server.fails(1, "governor", "ticket", ticket, "--wait")).contains(ticket);
     assertThat(server.fails(1, "governor", "cancel", ticket)).contains(ticket);
@@ -192,7 +199,7 @@ class GovernorCommandsTest {
         .containsEntry("remaining", 1_000L);
     Cli text = server.run("governor", "request", "slow", "--tokens", "1001", "--wait");
     assertThat(text.exitCode()).isEqualTo(3);
-    assertThat(text.out()).startsWith("refused: ").contains("1001");
+    assertThat(text.out()).startsWith("impossible: ").contains("1001");
     server.ok("governor", "request", "one", "--tokens", "1");
     Map<String, Object> late =
         queued(
@@ -202,10 +209,10 @@ class GovernorCommandsTest {
             "--tokens",
             "1",
             "--wait",
-            "--deadline",
+            "--max-wait",
             "10ms",
             "--json");
-    assertThat(late).containsEntry("reason", "DEADLINE");
+    assertThat(late).containsEntry("reason", "TIMEOUT");
   }
 
   @Test
@@ -229,7 +236,7 @@ class GovernorCommandsTest {
     assertThat(granted.exitCode()).isZero();
     assertThat(granted.json()).containsEntry("granted", true).containsEntry("tokens", 6L);
     assertThat(granted.err())
-        .startsWith("\rin line for one: position 1, unknown: concurrency")
+        .startsWith("\rwaiting for one: position 1, unknown: concurrency")
         .endsWith(" \r");
     String second = (String) granted.json().get("reservation");
 
@@ -254,21 +261,21 @@ class GovernorCommandsTest {
     Cli later = server.run("governor", "explain", "slow", "--tokens", "600");
     assertThat(later.exitCode()).isEqualTo(3);
     assertThat(later.outLines()).anyMatch(line -> line.matches("tokens +4\\d\\d +600 +1000 +.*s"));
-    assertThat(later.out()).containsPattern("\nposition 1, about .*s, short of tokens\n");
+    assertThat(later.out()).containsPattern("\nposition 1, about .*s, bound by tokens\n");
     Map<String, Object> json = queued("governor", "explain", "slow", "--tokens", "600", "--json");
     assertThat(json)
         .containsOnlyKeys(
             "model",
             "priority",
             "tokens",
-            "verdict",
+            "outcome",
             "binding",
             "queuePosition",
             "waitMs",
             "etaMs",
             "message",
             "dimensions")
-        .containsEntry("verdict", "QUEUED")
+        .containsEntry("outcome", "QUEUED")
         .containsEntry("binding", "TOKENS")
         .containsEntry("queuePosition", 1L);
     assertThat(bucket("slow").get("metrics").toString()).contains("totalRequests=1,");
@@ -286,7 +293,7 @@ class GovernorCommandsTest {
     List<String> lines = server.ok("governor", "status").lines().toList();
     assertThat(lines.get(0))
         .matches(
-            "MODEL +AVAILABLE +CAPACITY +USED % +TOKENS/MIN +RUNNING +IN LINE +ASKED +AT ONCE");
+            "MODEL +AVAILABLE +CAPACITY +USED % +TOKENS/MIN +RUNNING +WAITING +REQUESTS +AT ONCE");
     assertThat(lines.get(1)).matches("slow +\\d+ +1000 +\\d+\\.\\d\\d +60 +1 +0 +1 +1");
     assertThat(lines.get(2)).matches("one +1000000 +1000000 +0\\.00 +60000 +0 +0 +0 +0");
     assertThat(bucket("slow"))
@@ -315,11 +322,11 @@ class GovernorCommandsTest {
     assertThat(
             server.ok(
                 "governor", "feedback", "slow", "--status", "429", "--header", "retry-after=60"))
-        .isEqualTo("told slow\n");
+        .isEqualTo("reported for slow\n");
     assertThat(queued("governor", "request", "slow", "--tokens", "1", "--json"))
         .containsEntry("binding", "PROVIDER");
     assertThat(server.json("governor", "feedback", "one", "--status", "200", "--json"))
-        .containsExactly(Map.of("model", "one", "told", true));
+        .containsExactly(Map.of("model", "one", "reported", true));
     assertThat(server.fails(1, "governor", "feedback", "nobody", "--status", "429"))
         .contains("nobody");
   }
@@ -330,9 +337,9 @@ class GovernorCommandsTest {
     Files.writeString(
         budgets, "{\"models\":{\"slow\":{\"target_tpm\":60,\"burst_tpm\":500,\"retry_max\":5}}}");
     assertThat(server.json("governor", "reload", "--json"))
-        .containsExactly(Map.of("withoutEffect", List.of("models.slow.retry_max")));
+        .containsExactly(Map.of("ignoredKeys", List.of("models.slow.retry_max")));
     assertThat(server.ok("governor", "reload"))
-        .isEqualTo("reloaded\nwithout effect: models.slow.retry_max\n");
+        .isEqualTo("reloaded\nignored: models.slow.retry_max\n");
     Files.writeString(budgets, "{\"models\":{\"slow\":{\"target_tpm\":0}}}");
     assertThat(server.fails(1, "governor", "reload")).contains("target_tpm");
   }
@@ -345,13 +352,17 @@ class GovernorCommandsTest {
         .contains("tokens must be positive: 0");
     assertThat(server.fails(2, "governor", "request", "slow", "--tokens", "many"))
         .contains("it must be a whole number of at most 18 digits: 'many'");
-    assertThat(server.fails(2, "governor", "request", "slow", "--tokens", "1", "--deadline", "0s"))
+    assertThat(server.fails(2, "governor", "request", "slow", "--tokens", "1", "--max-wait", "0s"))
         .contains("maxWait in milliseconds must be positive: 0");
-    assertThat(server.fails(2, "governor", "request", "slow", "--tokens", "1", "--key", ""))
-        .contains("--key must not be empty");
+    assertThat(
+            server.fails(
+                2, "governor", "request", "slow", "--tokens", "1", "--idempotency-key", ""))
+        .contains("--idempotency-key must not be empty");
     assertThat(server.fails(2, "governor", "settle", "r")).contains("TOKENS");
     assertThat(server.fails(2, "governor", "feedback", "slow")).contains("--status");
-    assertThat(server.fails(1, "governor", "request", "slow", "--tokens", "1", "--priority", "P9"))
+    assertThat(
+            server.fails(
+                1, "governor", "request", "slow", "--tokens", "1", "--priority-class", "P9"))
         .contains("P9");
     assertThat(server.fails(1, "governor", "request", "nobody", "--tokens", "1"))
         .contains("nobody");

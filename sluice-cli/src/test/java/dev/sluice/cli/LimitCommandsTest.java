@@ -29,14 +29,14 @@ final class LimitCommandsTest {
   void decide_saysNoWithItsOwnExitCode() {
     assertThat(server.ok("limit", "set", "slow", "--rate", "0.001", "--burst", "2"))
         .isEqualTo("set slow\n");
-    assertThat(server.json("limit", "decide", "slow=2", "--dry-run", "--json"))
+    assertThat(server.json("limit", "decide", "slow=2", "--peek", "--json"))
         .containsExactly(Map.of("outcome", "GRANTED"));
     assertThat(server.ok("limit", "decide", "slow=2")).isEqualTo("granted\n");
     Cli denied = server.run("limit", "decide", "slow", "--json");
     assertThat(denied.exitCode()).isEqualTo(3);
     assertThat(denied.json())
         .containsEntry("outcome", "DENIED")
-        .containsEntry("binding_key", "slow")
+        .containsEntry("limit_name", "slow")
         .hasEntrySatisfying(
             "retry_after_ns", nanos -> assertThat((Long) nanos).isBetween(1L, 1_000_000_000_000L));
     assertThat(server.run("limit", "decide", "slow").out())
@@ -44,12 +44,12 @@ final class LimitCommandsTest {
     Cli never = server.run("limit", "decide", "slow=3", "--json");
     assertThat(never.exitCode()).isEqualTo(3);
     assertThat(never.json())
-        .isEqualTo(Map.of("outcome", "IMPOSSIBLE", "binding_key", "slow", "burst", 2.0));
+        .isEqualTo(Map.of("outcome", "IMPOSSIBLE", "limit_name", "slow", "capacity", 2L));
     server.ok("limit", "set", "once", "--rate", "0", "--burst", "1");
     server.ok("limit", "decide", "once");
     Cli depleted = server.run("limit", "decide", "once", "--json");
     assertThat(depleted.exitCode()).isEqualTo(3);
-    assertThat(depleted.json()).isEqualTo(Map.of("outcome", "DEPLETED", "binding_key", "once"));
+    assertThat(depleted.json()).isEqualTo(Map.of("outcome", "DEPLETED", "limit_name", "once"));
   }
 
   @Test
@@ -59,7 +59,7 @@ final class LimitCommandsTest {
         .anyMatch(line -> line.matches("tenant:\\* +5 +5"));
     assertThat((List<?>) server.json("limit", "list", "--json").get(0).get("limits"))
         .asInstanceOf(org.assertj.core.api.InstanceOfAssertFactories.LIST)
-        .contains(Map.of("key", "tenant:*", "rate_per_second", 5.0, "burst", 5.0));
+        .contains(Map.of("name", "tenant:*", "rate_per_second", 5.0, "burst", 5.0));
     assertThat(server.ok("limit", "remove", "tenant:*")).isEqualTo("removed tenant:*\n");
     assertThat(server.fails(1, "limit", "decide", "tenant:a")).contains("tenant:a");
   }
@@ -69,14 +69,14 @@ final class LimitCommandsTest {
     assertThat(server.json("throttle", "set", "p", "--rate", "0.5", "--burst", "3", "--json"))
         .containsExactly(Map.of("key", "p", "rate_per_second", 0.5, "burst", 3.0));
     assertThat(server.ok("throttle", "list"))
-        .isEqualTo("KEY  RATE/S  BURST  TOKENS\np       0.5      3       3\n");
+        .isEqualTo("KEY  RATE/S  BURST  LEVEL\np       0.5      3      3\n");
     assertThat(server.json("throttle", "list", "--json"))
         .containsExactly(
             Map.of(
                 "throttles",
-                List.of(Map.of("key", "p", "rate_per_second", 0.5, "burst", 3.0, "tokens", 3.0))));
+                List.of(Map.of("key", "p", "rate_per_second", 0.5, "burst", 3.0, "level", 3.0))));
     assertThat(server.ok("throttle", "remove", "p")).isEqualTo("removed p\n");
-    assertThat(server.ok("throttle", "list")).isEqualTo("KEY  RATE/S  BURST  TOKENS\n");
+    assertThat(server.ok("throttle", "list")).isEqualTo("KEY  RATE/S  BURST  LEVEL\n");
   }
 
   @Test
@@ -99,9 +99,9 @@ final class LimitCommandsTest {
     assertThat(server.fails(2, "limit", "set", "k")).contains("--rate");
     assertThat(server.fails(2, "limit", "set", "k", "--rate", "fast"))
         .contains("it must be a number such as 10 or 0.5: 'fast'");
-    assertThat(server.fails(2, "limit", "decide")).contains("KEY[=TOKENS]");
+    assertThat(server.fails(2, "limit", "decide")).contains("NAME[=TOKENS]");
     assertThat(server.fails(2, "limit", "decide", "k", "k=2"))
-        .contains("a key can be given only once: 'k'");
+        .contains("a name can be given only once: 'k'");
     assertThat(server.fails(1, "limit", "set", "", "--rate", "1")).contains("key");
   }
 }

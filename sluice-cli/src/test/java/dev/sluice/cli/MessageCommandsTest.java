@@ -50,8 +50,8 @@ final class MessageCommandsTest {
     server.ok("throttle", "set", "provider:a", "--rate", "100");
     List<Map<String, Object>> sent =
         server.json(
-            ("message send q hello --header a=b --header c=d=e --key tenant --weight 2"
-                    + " --priority 3 --throttle provider:a=2 --ttl 1h --dedupe-id once --json")
+            ("message send q hello --header a=b --header c=d=e --fairness-key tenant --weight 2"
+                    + " --priority 3 --throttle-key provider:a=2 --ttl 1h --dedupe-id once --json")
                 .split(" "));
     String id = (String) ((List<?>) sent.get(0).get("ids")).get(0);
     Map<String, Object> message =
@@ -64,8 +64,8 @@ final class MessageCommandsTest {
         .containsEntry("weight", 2L)
         .containsEntry("throttle_keys", List.of("provider:a"))
         .containsEntry("attempts", 0L)
-        .containsKeys("lease", "enqueued_at_ms", "lease_ends_at_ms");
-    server.ok("message", "ack", "q", id, (String) message.get("lease"));
+        .containsKeys("lease_token", "enqueued_at_ms", "lease_ends_at_ms");
+    server.ok("message", "ack", "q", id, (String) message.get("lease_token"));
   }
 
   @Test
@@ -83,7 +83,7 @@ final class MessageCommandsTest {
     server.ok("message", "send", "q", "--file", file.toString());
     Cli piped = server.run(new Cli.Setting().input("two\nlines\n"), "message", "send", "q");
     assertThat(piped.exitCode()).isZero();
-    assertThat(server.json("message", "peek", "q", "--json").get(0))
+    assertThat(server.json("message", "browse", "q", "--json").get(0))
         .containsEntry("payload_base64", "/wA=")
         .containsKey("available_at_ms");
     assertThat(server.ok("message", "receive", "q", "--count", "2", "--wait", "20s", "--ack"))
@@ -136,7 +136,7 @@ final class MessageCommandsTest {
     assertThat(server.ok("message", "nack", "q", line[0], line[1], "--error", "broken"))
         .isEqualTo("nacked " + line[0] + "\n");
     assertThat(server.fails(1, "message", "ack", "q", line[0], line[1])).contains(line[0]);
-    Map<String, Object> dead = server.json("message", "peek", "q.dlq", "--json").get(0);
+    Map<String, Object> dead = server.json("message", "browse", "q.dlq", "--json").get(0);
     assertThat((Map<?, ?>) dead.get("dead_letter"))
         .isEqualTo(
             Map.of(
@@ -195,16 +195,16 @@ final class MessageCommandsTest {
       quoteCharacter = '"',
       textBlock =
           """
-          send q x --file y             | PAYLOAD goes neither with --file nor with --lines
-          send q x --throttle a=0       | KEY must not be empty and TOKENS must be positive: 'a=0'
-          send q x --throttle a=b       | TOKENS must be a whole number of at most 18 digits: 'b'
+          send q x --file y             | PAYLOAD cannot be combined with --file or --lines
+          send q x --throttle-key a=0       | the name must not be empty and TOKENS must be positive: 'a=0'
+          send q x --throttle-key a=b       | TOKENS must be a whole number of at most 18 digits: 'b'
           send q x --weight 0           | weight must be positive: 0
           send q x --header a           | KEY=VALUE
-          send q --lines --dedupe-id i  | --dedupe-id names one message, not many --lines
+          send q --lines --dedupe-id i  | --dedupe-id cannot be combined with --lines: each message needs its own
           send q --file /none           | cannot read '/none': no such file
           receive q --count 0           | --count must be positive: 0
-          receive q --follow            | --follow needs --ack
-          peek q --count 0              | --count must be positive: 0
+          receive q --follow            | --follow requires --ack
+          browse q --count 0              | --count must be positive: 0
           ack q                         | Missing required parameter: 'ID'
           """)
   void badInput_isWrongUsage(String args, String sentence) {
@@ -215,6 +215,6 @@ final class MessageCommandsTest {
   void send_nothing_onATerminal_saysWhatIsNeeded() {
     Cli cli = server.run(new Cli.Setting().answer(""), "message", "send", "q");
     assertThat(cli.exitCode()).isEqualTo(2);
-    assertThat(cli.err()).contains("a payload is needed");
+    assertThat(cli.err()).contains("a payload is required");
   }
 }

@@ -79,7 +79,7 @@ final class PrintableTest {
   @Test
   void tables_replaceIt_alsoWhereNobodyWatches() {
     server.ok("queue", "create", "q");
-    server.ok("message", "send", "q", "x", "--key", HOSTILE);
+    server.ok("message", "send", "q", "x", "--fairness-key", HOSTILE);
     server.ok("limit", "set", HOSTILE, "--rate", "5");
     server.ok("throttle", "set", HOSTILE, "--rate", "0");
     server.ok("config", "set", HOSTILE, HOSTILE);
@@ -96,10 +96,10 @@ final class PrintableTest {
     assertShown(server.run("limit", "set", HOSTILE, "--rate", "5"), 0, "set " + SHOWN);
     assertShown(server.run("limit", "decide", HOSTILE + "=99"), 3, SHOWN);
     assertShown(server.run("limit", "decide", "no" + HOSTILE), 1, "no" + SHOWN);
-    assertShown(server.run("key", "create", "n\u202e"), 0, "key  ");
-    assertShown(server.run("key", "list"), 0, "n?");
-    String id = server.json("key", "create", "m\u202e", "--json").get(0).get("id").toString();
-    assertShown(server.run("key", "show", id), 0, "name     m?");
+    assertShown(server.run("api-key", "create", "n\u202e"), 0, "secret  ");
+    assertShown(server.run("api-key", "list"), 0, "n?");
+    String id = server.json("api-key", "create", "m\u202e", "--json").get(0).get("id").toString();
+    assertShown(server.run("api-key", "show", id), 0, "name     m?");
     assertShown(server.run("queue", "show", "q\u009b"), 1, "q?");
   }
 
@@ -118,10 +118,10 @@ final class PrintableTest {
     server.ok("message", "send", "q", HOSTILE);
     String lines = TerminalText.lines(HOSTILE);
     assertThat(onScreen("config", "get", "k")).isEqualTo(lines + "\n");
-    assertThat(onScreen("message", "peek", "q")).endsWith("  " + lines + "\n");
+    assertThat(onScreen("message", "browse", "q")).endsWith("  " + lines + "\n");
     assertThat(server.ok("config", "get", "k")).isEqualTo(HOSTILE + "\n");
-    assertThat(server.ok("message", "peek", "q")).endsWith("  " + HOSTILE + "\n");
-    assertThat(onScreen("message", "peek", "q", "--json")).contains("\\u001b[31m", "\\u202ee");
+    assertThat(server.ok("message", "browse", "q")).endsWith("  " + HOSTILE + "\n");
+    assertThat(onScreen("message", "browse", "q", "--json")).contains("\\u001b[31m", "\\u202ee");
     assertThat(server.ok("message", "receive", "q", "--ack")).isEqualTo(HOSTILE + "\n");
     server.ok("message", "send", "q", HOSTILE);
     assertThat(onScreen("message", "receive", "q")).endsWith("  " + lines + "\n");

@@ -39,7 +39,7 @@ final class QueueCommandsTest {
             dir.resolve("failure.lua"), "function on_failure(msg) return { action = 'dlq' } end\n");
     String out =
         server.ok(
-            ("queue create all --lease 7s --durability os --max-attempts 4 --retry-delay 2s"
+            ("queue create all --lease-timeout 7s --durability os --max-attempts 4 --retry-delay 2s"
                     + " --max-retry-delay 1m --strict-order --strict-throttle-keys"
                     + " --max-depth 100 --max-depth-per-key 10 --max-in-flight-per-key 3 --ttl 1h"
                     + " --dedupe-window 1m --on-enqueue "
@@ -53,7 +53,7 @@ final class QueueCommandsTest {
     assertThat(shown.get("config"))
         .isEqualTo(
             Map.ofEntries(
-                Map.entry("lease_ms", 7_000L),
+                Map.entry("lease_timeout_ms", 7_000L),
                 Map.entry("durability", "OS"),
                 Map.entry("on_enqueue", Files.readString(enqueue)),
                 Map.entry("on_failure", Files.readString(failure)),
@@ -69,7 +69,7 @@ final class QueueCommandsTest {
                 Map.entry("strict_throttle_keys", true)));
     assertThat(server.ok("queue", "show", "all").lines())
         .contains(
-            "lease                  7s",
+            "lease-timeout          7s",
             "durability             os",
             "strict-order           yes",
             "strict-throttle-keys   yes",
@@ -80,15 +80,24 @@ final class QueueCommandsTest {
 
   @Test
   void update_changesOnlyWhatIsGiven() {
-    server.ok("queue", "create", "u", "--lease", "7s", "--max-depth", "5", "--strict-order");
+    server.ok(
+        "queue", "create", "u", "--lease-timeout", "7s", "--max-depth", "5", "--strict-order");
     server.ok("queue", "update", "u", "--max-depth-per-key", "2", "--no-strict-order");
     assertThat(server.ok("queue", "show", "u"))
-        .contains("lease                  7s\n", "max-depth              5\n")
+        .contains("lease-timeout          7s\n", "max-depth              5\n")
         .contains("max-depth-per-key      2\n", "strict-order           no\n");
     Object before = server.json("queue", "show", "u", "--json").get(0).get("revision");
     Map<String, Object> updated =
         server
-            .json("queue", "update", "u", "--lease", "9s", "--revision", "" + before, "--json")
+            .json(
+                "queue",
+                "update",
+                "u",
+                "--lease-timeout",
+                "9s",
+                "--revision",
+                "" + before,
+                "--json")
             .get(0);
     Object after = server.json("queue", "show", "u", "--json").get(0).get("revision");
     assertThat(updated).isEqualTo(Map.of("name", "u", "updated", true, "revision", after));
@@ -102,7 +111,7 @@ final class QueueCommandsTest {
   void update_withoutASetting_isWrongUsage_andChangesNothing() {
     server.ok("queue", "create", "same", "--max-depth", "5");
     assertThat(server.fails(2, "queue", "update", "same"))
-        .contains("name at least one setting to change");
+        .contains("at least one setting is required");
     server.ok("queue", "update", "same", "--max-attempts", "0");
     assertThat(server.ok("queue", "show", "same"))
         .contains("max-depth              5\n", "max-attempts           none\n")
@@ -112,7 +121,7 @@ final class QueueCommandsTest {
   @Test
   void list_andStats() {
     server.ok("queue", "create", "l");
-    server.ok("message", "send", "l", "x", "--key", "tenant");
+    server.ok("message", "send", "l", "x", "--fairness-key", "tenant");
     assertThat(server.ok("queue", "list").lines())
         .first()
         .asString()
@@ -128,32 +137,34 @@ final class QueueCommandsTest {
             "in_flight",
             "delayed",
             "consumers",
-            "keys",
+            "fairness_keys",
             "totals",
-            "unknown_throttles",
-            "unknown_throttle_key")
+            "unknown_throttle_keys",
+            "last_unknown_throttle_key")
         .containsEntry("depth", 1L)
         .containsEntry("totals", TOTALS);
     assertThat(server.ok("queue", "stats", "l"))
         .contains(
             "depth                  1\n",
             "\nenqueued so far        1\ndelivered so far       0\n",
-            "KEY     PENDING  WEIGHT  DEFICIT\ntenant        1");
+            "FAIRNESS KEY  PENDING  WEIGHT  DEFICIT\ntenant              1");
   }
 
   @Test
   void purge_andDelete_askFirst() {
     server.ok("queue", "create", "p");
     server.ok("message", "send", "p", "x");
-    assertThat(server.fails(2, "queue", "purge", "p")).contains("--yes is needed");
-    assertThat(server.fails(2, "queue", "delete", "p")).contains("--yes is needed");
+    assertThat(server.fails(2, "queue", "purge", "p"))
+        .contains("confirmation needs a terminal or --yes");
+    assertThat(server.fails(2, "queue", "delete", "p"))
+        .contains("confirmation needs a terminal or --yes");
     Cli no = server.run(new Cli.Setting().answer("n\n"), "queue", "purge", "p");
     assertThat(no.exitCode()).isEqualTo(1);
-    assertThat(no.err()).startsWith("Remove all messages of 'p' that are not leased? [y/N] ");
+    assertThat(no.err()).startsWith("Delete all messages of 'p' that are not in flight? [y/N] ");
     assertThat(server.ok("queue", "stats", "p")).contains("depth                  1\n");
     Cli yes = server.run(new Cli.Setting().answer("y\n"), "queue", "purge", "p");
     assertThat(yes.exitCode()).isZero();
-    assertThat(yes.out()).isEqualTo("removed 1\n");
+    assertThat(yes.out()).isEqualTo("deleted 1\n");
     assertThat(server.json("queue", "purge", "p", "--yes", "--json"))
         .containsExactly(Map.of("purged", 0L));
     assertThat(server.json("queue", "delete", "p", "--yes", "--json"))
@@ -178,8 +189,8 @@ final class QueueCommandsTest {
       textBlock =
           """
           create                        | Missing required parameter: 'QUEUE'
-          create b --lease 5            | a duration is a number and ns, us, ms, s, m, h or d, such as 1.5s: '5'
-          create b --lease 1us          | a duration must be whole milliseconds here: '1us'
+          create b --lease-timeout 5    | a duration must be a number and ns, us, ms, s, m, h or d, such as 1.5s: '5'
+          create b --lease-timeout 1us  | a duration must be whole milliseconds here: '1us'
           create b --max-attempts -1    | it must be a whole number of at most 18 digits: '-1'
           create b --max-attempts 3000000000 | it must be at most 2147483647: '3000000000'
           create b --durability never   | --durability must be always, interval or os: 'never'
@@ -192,7 +203,7 @@ final class QueueCommandsTest {
 
   @Test
   void whatTheServerRefuses_isItsSentence() {
-    assertThat(server.fails(1, "queue", "create", "b", "--lease", "5ms")).contains("lease");
+    assertThat(server.fails(1, "queue", "create", "b", "--lease-timeout", "5ms")).contains("lease");
   }
 
   @Test

@@ -39,7 +39,7 @@ class ScenarioErrorsTest {
         arguments("callers.c.class=x", "unknown key callers.c.class; known are model, priority,"),
         arguments("models.m.rate=3", "models.m.rate is unknown; known are [allocation, "),
         arguments("duration=5", "duration must be a duration in quotes, such as \"1.5s\": 5"),
-        arguments("duration=later", "duration: a duration is a number and ns, us, ms, s, m,"),
+        arguments("duration=later", "duration: a duration must be a number and ns, us, ms, s, m,"),
         arguments("duration=0s", "duration must be longer than 0s: \"0s\""),
         arguments("duration=400d", "duration must be from \"1s\" to \"366d\": \"400d\""),
         arguments("start=24:00", "start must be a time of day from \"00:00\" to \"23:59\""),
@@ -49,7 +49,7 @@ class ScenarioErrorsTest {
         arguments("queues.q.strict_order=1", "queues.q.strict_order must be true or false: 1"),
         arguments("queues.q.workers=-1", "queues.q.workers must be a whole number from 0 to"),
         arguments("queues.q.tenants={}", "queues.q.tenants must have at least one"),
-        arguments("queues.q.service=x", "queues.q.service: a duration is a number and"),
+        arguments("queues.q.service=x", "queues.q.service: a duration must be a number and"),
         arguments(
             "queues.q.service={distribution='normal'}",
             "queues.q.service.distribution must be one of exponential, lognormal, uniform: "),
@@ -81,7 +81,7 @@ class ScenarioErrorsTest {
         arguments("throttles.provider.rate=1/2/3", "throttles.provider.rate must be a number a"),
         arguments("throttles.provider.burst=0.5", "burst must be a number from 1 to"),
         arguments(A + ".arrivals.rate=0", "arrivals.rate must be a number a second, or such as"),
-        arguments(A + ".arrivals.rate=5/x", "arrivals.rate: a duration is a number and"),
+        arguments(A + ".arrivals.rate=5/x", "arrivals.rate: a duration must be a number and"),
         arguments(
             A + ".arrivals.pattern=wave",
             "arrivals.pattern must be one of steady, poisson, bursts, on_off, ramp, daily, trace"),
@@ -156,7 +156,7 @@ class ScenarioErrorsTest {
     Files.writeString(file, "duration = \"1m\"\n");
     assertRefused(file + ": queues or callers must be there", file.toString());
     Files.write(file, new byte[] {(byte) 0xff});
-    assertRefused("cannot read '" + file + "': no UTF-8", file.toString());
+    assertRefused("cannot read '" + file + "': not UTF-8", file.toString());
   }
 
   @Test

@@ -17,7 +17,7 @@ class SimulateErrorsTest {
   private static final String REQUEST_RULE =
       "a request is TIME:TOKENS or TIME:TOKENSxCOUNT, such as 200ms:5: ";
   private static final String DURATION_RULE =
-      "a duration is a number and ns, us, ms, s, m, h or d, such as 1.5s: ";
+      "a duration must be a number and ns, us, ms, s, m, h or d, such as 1.5s: ";
   private static final String TOKENS_RULE = "TOKENS must be a whole number of at most 18 digits: ";
   private static final String COUNT_RULE = "COUNT must be a whole number from 1 to 1000000: ";
 
@@ -39,8 +39,8 @@ class SimulateErrorsTest {
         arguments("\u001b[31m", REQUEST_RULE + "'?[31m'"),
         arguments("a".repeat(100), REQUEST_RULE + "'" + "a".repeat(60) + "...'"),
         arguments("0:7", DURATION_RULE + "'0'"),
-        arguments("0.1ns:7", "a duration is a whole number of nanoseconds: '0.1ns'"),
-        arguments("53376d:7", "a duration is at most 146 years: '53376d'"),
+        arguments("0.1ns:7", "a duration must be a whole number of nanoseconds: '0.1ns'"),
+        arguments("53376d:7", "a duration must be at most 146 years: '53376d'"),
         arguments("0s:y", TOKENS_RULE + "'y'"),
         arguments("0s:-7", TOKENS_RULE + "'-7'"),
         arguments("0s:1.5", TOKENS_RULE + "'1.5'"),
@@ -92,7 +92,8 @@ class SimulateErrorsTest {
             "--strict=PERIOD, --manual are mutually exclusive (specify only one)"),
         arguments("--strict 1s 0s:1", "--capacity is required with --strict and --manual"),
         arguments("--manual 0s:1", "--capacity is required with --strict and --manual"),
-        arguments("--refill 10 0s:1", refill + "a refill is TOKENS/PERIOD, such as 10/1s: '10'"),
+        arguments(
+            "--refill 10 0s:1", refill + "a refill must be TOKENS/PERIOD, such as 10/1s: '10'"),
         arguments("--refill 10/1 0s:1", refill + DURATION_RULE + "'1'"),
         arguments("--refill x/1s 0s:1", refill + TOKENS_RULE + "'x'"),
         arguments("--refill 0/1s 0s:1", refill + "a refill must be positive: '0/1s'"),

@@ -89,7 +89,7 @@ class SluiceTest {
         .startsWith("#!/usr/bin/env bash")
         .contains(
             "complete -F _complete_sluice",
-            "serve queue message redrive config throttle limit governor key")
+            "serve queue message redrive config throttle limit governor api-key")
         .contains("'--refill'", "'--strict'", "--wait", "--json", "_picocli_sluice_queue_create")
         .contains("'--server'", "'--dedupe-window'", "create list show whoami allow revoke")
         .contains("request ticket cancel settle extend explain status feedback reload");
@@ -121,7 +121,7 @@ class SluiceTest {
     Cli cli =
         Cli.run(
             new Cli.Setting()
-                .pacer(
+                .timer(
                     () -> {
                       throw new IllegalStateException("broken");
                     }),

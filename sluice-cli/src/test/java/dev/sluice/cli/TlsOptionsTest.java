@@ -188,7 +188,7 @@ final class TlsOptionsTest {
           .hasLineCount(1);
       Cli half = list(server, "--tls-cert=" + certificate("client"));
       assertThat(half.exitCode()).isEqualTo(ExitCodes.USAGE);
-      assertThat(half.err()).contains("--tls-cert and --tls-key must be given together");
+      assertThat(half.err()).contains("--tls-cert and --tls-key require each other");
     }
   }
 }

@@ -136,7 +136,7 @@ final class TopCommandTest {
     assertThat(live).startsWith("\u001b[?1049h\u001b[?25l").endsWith("\u001b[?25h\u001b[?1049l");
     assertThat(live.split("\u001b\\[H", -1)).hasSize(4);
     Cli.Setting stopped =
-        new Cli.Setting().terminal().pacer(() -> new ManualPacer(Duration.ofMillis(1_500)));
+        new Cli.Setting().terminal().timer(() -> new ManualCommandTimer(Duration.ofMillis(1_500)));
     assertThat(server.run(stopped, "top").out().split("\u001b\\[H", -1)).hasSize(3);
     Cli.Setting quitting = new Cli.Setting().terminal().input("xq");
     assertThat(server.run(quitting, "top").out())

@@ -27,26 +27,27 @@ import picocli.CommandLine.Command;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
 
-/** {@code sluice key}. */
-@Command(name = "key", description = "API keys: who may call, and what they may do.")
+/** {@code sluice api-key}. */
+@Command(name = "api-key", description = "Create, list, change and revoke API keys.")
 public final class ApiKeyCommands extends CommandGroup {
   private ApiKeyCommands() {}
 
-  public static CommandLine of(CommandContext surroundings) {
+  public static CommandLine of(CommandContext context) {
     return new CommandLine(new ApiKeyCommands())
-        .addSubcommand(new Create(surroundings))
-        .addSubcommand(new ApiKeyCommands.ListApiKeys(surroundings))
-        .addSubcommand(new Show(surroundings))
-        .addSubcommand(new WhoAmI(surroundings))
-        .addSubcommand(new Allow(surroundings))
-        .addSubcommand(new Revoke(surroundings));
+        .addSubcommand(new Create(context))
+        .addSubcommand(new ApiKeyCommands.ListApiKeys(context))
+        .addSubcommand(new Show(context))
+        .addSubcommand(new WhoAmI(context))
+        .addSubcommand(new Allow(context))
+        .addSubcommand(new Revoke(context));
   }
 
   private static Permission permission(String text) {
     int colon = text.indexOf(':');
     if (colon < 1 || colon == text.length() - 1) {
       throw new InvalidInputException(
-          "a permission is KIND:PATTERN, such as produce:mail or admin:*: " + Quoting.of(text));
+          "a permission must be KIND:PATTERN, such as produce:mail or admin:*: "
+              + Quoting.of(text));
     }
     return new Permission(text.substring(0, colon), text.substring(colon + 1));
   }
@@ -87,41 +88,41 @@ public final class ApiKeyCommands extends CommandGroup {
     return expiresAt.map(Instant::toString).orElse("never");
   }
 
-  /** {@code sluice key create}. */
+  /** {@code sluice api-key create}. */
   @Command(
       name = "create",
-      description = "Make a key. Its secret is shown this once.",
+      description = "Create an API key. Its secret is shown only now.",
       footer = {
         "",
-        "KIND is produce, consume, limit, governor, read or admin; PATTERN is a name, a prefix and",
-        ".* or :*, or *. Models are model:NAME.",
+        "KIND is produce, consume, limit, governor, read or admin. PATTERN is a name, a prefix",
+        "followed by .* or :*, or *. The name of a model is model:NAME.",
         "",
         "Examples:",
-        "  sluice key create billing --allow produce:mail --allow 'consume:mail.*'",
-        "  sluice key create prometheus --allow 'read:*'"
+        "  sluice api-key create billing --allow produce:mail --allow 'consume:mail.*'",
+        "  sluice api-key create prometheus --allow 'read:*'"
       })
   static final class Create extends ServerCommand {
-    @Parameters(paramLabel = "NAME", description = "For people and logs.")
+    @Parameters(paramLabel = "NAME", description = "The key's name, for people and logs.")
     private String name = "";
 
     @Option(
         names = "--allow",
         paramLabel = "KIND:PATTERN",
-        description = "What it allows; may be given again.")
+        description = "A permission of the key; may be repeated.")
     private List<String> permissions = new ArrayList<>();
 
     @Option(
         names = "--expires",
         paramLabel = "DURATION",
         converter = OptionConverters.PeriodConverter.class,
-        description = "When it ends, from now. Default: never.")
+        description = "Time until the key expires. Default: never.")
     private @Nullable Duration expires;
 
-    @Option(names = "--superadmin", description = "It allows everything.")
+    @Option(names = "--superadmin", description = "Permit everything.")
     private boolean superadmin;
 
-    Create(CommandContext surroundings) {
-      super(surroundings);
+    Create(CommandContext context) {
+      super(context);
     }
 
     @Override
@@ -132,14 +133,14 @@ public final class ApiKeyCommands extends CommandGroup {
       wanted = expires == null ? wanted : wanted.withExpiry(Instant.now().plus(expires));
       CreatedApiKey created = client.admin().createApiKey(wanted);
       return say(
-          JsonWriter.object().put("id", created.id()).put("key", created.secret()),
-          "id   " + created.id(),
-          "key  " + created.secret());
+          JsonWriter.object().put("id", created.id()).put("secret", created.secret()),
+          "id      " + created.id(),
+          "secret  " + created.secret());
     }
   }
 
-  /** {@code sluice key list}. */
-  @Command(name = "list", description = "The keys that the caller may change.")
+  /** {@code sluice api-key list}. */
+  @Command(name = "list", description = "List the API keys that the caller may change.")
   static final class ListApiKeys extends ServerCommand {
     private static final TextTable<ApiKey> TABLE =
         new TextTable<>(
@@ -147,8 +148,8 @@ public final class ApiKeyCommands extends CommandGroup {
             List.of("ID", "NAME", "EXPIRES", "ALLOWS"),
             key -> List.of(key.id(), key.name(), expiry(key.expiresAt()), allowed(key)));
 
-    ListApiKeys(CommandContext surroundings) {
-      super(surroundings);
+    ListApiKeys(CommandContext context) {
+      super(context);
     }
 
     @Override
@@ -156,7 +157,7 @@ public final class ApiKeyCommands extends CommandGroup {
       List<ApiKey> keys = client.admin().apiKeys();
       if (json) {
         List<JsonWriter> all = keys.stream().map(ApiKeyCommands::json).toList();
-        out().println(JsonWriter.object().putObjects("keys", all));
+        out().println(JsonWriter.object().putObjects("api_keys", all));
       } else {
         TABLE.print(keys, out());
       }
@@ -169,16 +170,16 @@ public final class ApiKeyCommands extends CommandGroup {
     @Parameters(index = "0", paramLabel = "ID", description = "The key's id.")
     String id = "";
 
-    ApiKeyCommand(CommandContext surroundings) {
-      super(surroundings);
+    ApiKeyCommand(CommandContext context) {
+      super(context);
     }
   }
 
-  /** {@code sluice key show}. */
-  @Command(name = "show", description = "One key, without its secret.")
+  /** {@code sluice api-key show}. */
+  @Command(name = "show", description = "Show one API key, without its secret.")
   static final class Show extends ApiKeyCommands.ApiKeyCommand {
-    Show(CommandContext surroundings) {
-      super(surroundings);
+    Show(CommandContext context) {
+      super(context);
     }
 
     @Override
@@ -194,11 +195,11 @@ public final class ApiKeyCommands extends CommandGroup {
     }
   }
 
-  /** {@code sluice key whoami}. */
-  @Command(name = "whoami", description = "The key that is used, and what it allows.")
+  /** {@code sluice api-key whoami}. */
+  @Command(name = "whoami", description = "Show the API key of this call and its permissions.")
   static final class WhoAmI extends ServerCommand {
-    WhoAmI(CommandContext surroundings) {
-      super(surroundings);
+    WhoAmI(CommandContext context) {
+      super(context);
     }
 
     @Override
@@ -216,18 +217,18 @@ public final class ApiKeyCommands extends CommandGroup {
     }
   }
 
-  /** {@code sluice key allow}. */
-  @Command(name = "allow", description = "Replace what a key allows.")
+  /** {@code sluice api-key allow}. */
+  @Command(name = "allow", description = "Replace the permissions of an API key.")
   static final class Allow extends ApiKeyCommands.ApiKeyCommand {
     @Parameters(
         index = "1..*",
         arity = "0..*",
         paramLabel = "KIND:PATTERN",
-        description = "All that it allows from now on; none: nothing.")
+        description = "The new permissions; without any, the key permits nothing.")
     private List<String> permissions = new ArrayList<>();
 
-    Allow(CommandContext surroundings) {
-      super(surroundings);
+    Allow(CommandContext context) {
+      super(context);
     }
 
     @Override
@@ -239,19 +240,19 @@ public final class ApiKeyCommands extends CommandGroup {
     }
   }
 
-  /** {@code sluice key revoke}. */
-  @Command(name = "revoke", description = "End a key.")
+  /** {@code sluice api-key revoke}. */
+  @Command(name = "revoke", description = "Revoke an API key.")
   static final class Revoke extends ApiKeyCommands.ApiKeyCommand {
-    @Option(names = "--yes", description = "Do not ask.")
+    @Option(names = "--yes", description = "Do not ask for confirmation.")
     private boolean yes;
 
-    Revoke(CommandContext surroundings) {
-      super(surroundings);
+    Revoke(CommandContext context) {
+      super(context);
     }
 
     @Override
     public int run(SluiceClient client) {
-      confirm(yes, "End key " + Quoting.of(id) + "?");
+      confirm(yes, "Revoke API key " + Quoting.of(id) + "?");
       client.admin().revokeApiKey(id);
       return say(JsonWriter.object().put("id", id).put("revoked", true), "revoked " + id);
     }

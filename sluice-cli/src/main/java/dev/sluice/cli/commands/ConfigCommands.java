@@ -17,36 +17,36 @@ import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
 
 /** {@code sluice config}. */
-@Command(name = "config", description = "Values that the scripts of queues read.")
+@Command(name = "config", description = "Set and read the config entries that hooks read.")
 public final class ConfigCommands extends CommandGroup {
   private ConfigCommands() {}
 
-  public static CommandLine of(CommandContext surroundings) {
+  public static CommandLine of(CommandContext context) {
     return new CommandLine(new ConfigCommands())
-        .addSubcommand(new SetValue(surroundings))
-        .addSubcommand(new GetValue(surroundings))
-        .addSubcommand(new ListValues(surroundings))
-        .addSubcommand(new Delete(surroundings));
+        .addSubcommand(new SetValue(context))
+        .addSubcommand(new GetValue(context))
+        .addSubcommand(new ListValues(context))
+        .addSubcommand(new Delete(context));
   }
 
-  /** A command about one key. */
+  /** A command about one name. */
   abstract static class KeyCommand extends ServerCommand {
-    @Parameters(index = "0", paramLabel = "KEY", description = "Its key.")
+    @Parameters(index = "0", paramLabel = "KEY", description = "The key.")
     String key = "";
 
-    KeyCommand(CommandContext surroundings) {
-      super(surroundings);
+    KeyCommand(CommandContext context) {
+      super(context);
     }
   }
 
   /** {@code sluice config set}. */
-  @Command(name = "set", description = "Set a value.")
+  @Command(name = "set", description = "Set a config entry.")
   static final class SetValue extends ConfigCommands.KeyCommand {
-    @Parameters(index = "1", paramLabel = "VALUE", description = "Its value.")
+    @Parameters(index = "1", paramLabel = "VALUE", description = "The value.")
     private String value = "";
 
-    SetValue(CommandContext surroundings) {
-      super(surroundings);
+    SetValue(CommandContext context) {
+      super(context);
     }
 
     @Override
@@ -57,10 +57,10 @@ public final class ConfigCommands extends CommandGroup {
   }
 
   /** {@code sluice config get}. */
-  @Command(name = "get", description = "Print a value.")
+  @Command(name = "get", description = "Print the value of a config entry.")
   static final class GetValue extends ConfigCommands.KeyCommand {
-    GetValue(CommandContext surroundings) {
-      super(surroundings);
+    GetValue(CommandContext context) {
+      super(context);
     }
 
     @Override
@@ -69,25 +69,25 @@ public final class ConfigCommands extends CommandGroup {
       if (json) {
         out().println(JsonWriter.object().put("key", key).put("value", value));
       } else {
-        // A script wants it as it is.
-        out().println(surroundings.terminals().screen() ? TerminalText.lines(value) : value);
+        // Programs need the exact value.
+        out().println(context.terminals().screen() ? TerminalText.lines(value) : value);
       }
       return ExitCodes.OK;
     }
   }
 
   /** {@code sluice config list}. */
-  @Command(name = "list", description = "All values by key.")
+  @Command(name = "list", description = "List config entries by key.")
   static final class ListValues extends ServerCommand {
     private static final TextTable<Map.Entry<String, String>> TABLE =
         new TextTable<>(
             2, List.of("KEY", "VALUE"), entry -> List.of(entry.getKey(), entry.getValue()));
 
-    @Option(names = "--prefix", paramLabel = "TEXT", description = "Only keys that begin so.")
+    @Option(names = "--prefix", paramLabel = "TEXT", description = "Only keys with this prefix.")
     private String prefix = "";
 
-    ListValues(CommandContext surroundings) {
-      super(surroundings);
+    ListValues(CommandContext context) {
+      super(context);
     }
 
     @Override
@@ -109,10 +109,10 @@ public final class ConfigCommands extends CommandGroup {
   }
 
   /** {@code sluice config delete}. */
-  @Command(name = "delete", description = "Remove a value.")
+  @Command(name = "delete", description = "Delete a config entry.")
   static final class Delete extends ConfigCommands.KeyCommand {
-    Delete(CommandContext surroundings) {
-      super(surroundings);
+    Delete(CommandContext context) {
+      super(context);
     }
 
     @Override

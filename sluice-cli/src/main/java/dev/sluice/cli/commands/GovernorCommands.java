@@ -24,64 +24,69 @@ import picocli.CommandLine.Parameters;
 /** {@code sluice governor}. */
 @Command(
     name = "governor",
-    description = "Token budgets of LLM models: who may call now, who waits, and for how long.")
+    description = "Request and settle tokens of LLM models, and inspect their budgets.")
 public final class GovernorCommands extends CommandGroup {
   private GovernorCommands() {}
 
-  public static CommandLine of(CommandContext surroundings) {
+  public static CommandLine of(CommandContext context) {
     return new CommandLine(new GovernorCommands())
         .addSubcommand(new GovernorInitCommand())
-        .addSubcommand(new TokenRequestCommand.Request(surroundings))
-        .addSubcommand(new TokenRequestCommand.Ticket(surroundings))
-        .addSubcommand(new Cancel(surroundings))
-        .addSubcommand(new Settle(surroundings))
-        .addSubcommand(new Extend(surroundings))
-        .addSubcommand(new Explain(surroundings))
-        .addSubcommand(new Status(surroundings))
-        .addSubcommand(new Feedback(surroundings))
-        .addSubcommand(new Reload(surroundings));
+        .addSubcommand(new TokenRequestCommand.Request(context))
+        .addSubcommand(new TokenRequestCommand.Ticket(context))
+        .addSubcommand(new Cancel(context))
+        .addSubcommand(new Settle(context))
+        .addSubcommand(new Extend(context))
+        .addSubcommand(new Explain(context))
+        .addSubcommand(new Status(context))
+        .addSubcommand(new Feedback(context))
+        .addSubcommand(new Reload(context));
   }
 
   /** {@code sluice governor cancel}. */
-  @Command(name = "cancel", description = "Leave the line, or give back what was granted.")
+  @Command(
+      name = "cancel",
+      description = "Remove a request from the waiting list, or return its grant.")
   static final class Cancel extends ServerCommand {
-    @Parameters(paramLabel = "TICKET", description = "As the request printed it.")
+    @Parameters(paramLabel = "TICKET", description = "The ticket that request printed.")
     private String ticket = "";
 
-    Cancel(CommandContext surroundings) {
-      super(surroundings);
+    Cancel(CommandContext context) {
+      super(context);
     }
 
     @Override
     public int run(SluiceClient client) {
       client.governor().cancel(ticket);
       return say(
-          JsonWriter.object().put("ticket", ticket).put("cancelled", true), "cancelled " + ticket);
+          JsonWriter.object().put("ticket", ticket).put("canceled", true), "canceled " + ticket);
     }
   }
 
   /** A command about one reservation. */
   abstract static class ReservationCommand extends ServerCommand {
-    @Parameters(index = "0", paramLabel = "RESERVATION", description = "As the grant printed it.")
+    @Parameters(
+        index = "0",
+        paramLabel = "RESERVATION",
+        description = "The reservation that request printed.")
     String reservation = "";
 
-    ReservationCommand(CommandContext surroundings) {
-      super(surroundings);
+    ReservationCommand(CommandContext context) {
+      super(context);
     }
   }
 
   /** {@code sluice governor settle}. */
-  @Command(name = "settle", description = "Say what was used of a grant.")
+  @Command(name = "settle", description = "Settle a reservation with the tokens that were used.")
   static final class Settle extends GovernorCommands.ReservationCommand {
     @Parameters(
         index = "1",
         paramLabel = "TOKENS",
         converter = OptionConverters.WholeNumberConverter.class,
-        description = "What was used; 0 if nothing was.")
+        description = "The used tokens; 0 if none.")
     private long tokens;
 
-    Settle(CommandContext surroundings) {
-      super(surroundings);
+    Settle(CommandContext context) {
+      super(context);
     }
 
     @Override
@@ -102,10 +107,10 @@ public final class GovernorCommands extends CommandGroup {
   }
 
   /** {@code sluice governor extend}. */
-  @Command(name = "extend", description = "Let a reservation live as long again.")
+  @Command(name = "extend", description = "Restart the timeout of a reservation.")
   static final class Extend extends GovernorCommands.ReservationCommand {
-    Extend(CommandContext surroundings) {
-      super(surroundings);
+    Extend(CommandContext context) {
+      super(context);
     }
 
     @Override
@@ -120,12 +125,12 @@ public final class GovernorCommands extends CommandGroup {
   /** {@code sluice governor explain}. */
   @Command(
       name = "explain",
-      description = "What would become of a request, and why; exits with 3 unless granted.")
+      description = "Predict the decision of a request; exits with 3 unless it is a grant.")
   static final class Explain extends ServerCommand {
     @Mixin private final TokenRequestOptions options = new TokenRequestOptions();
 
-    Explain(CommandContext surroundings) {
-      super(surroundings);
+    Explain(CommandContext context) {
+      super(context);
     }
 
     @Override
@@ -141,10 +146,12 @@ public final class GovernorCommands extends CommandGroup {
   }
 
   /** {@code sluice governor status}. */
-  @Command(name = "status", description = "How the models stand, and what to look at.")
+  @Command(
+      name = "status",
+      description = "Show the budgets, waiting lists and alerts of the models.")
   static final class Status extends ServerCommand {
-    Status(CommandContext surroundings) {
-      super(surroundings);
+    Status(CommandContext context) {
+      super(context);
     }
 
     @Override
@@ -160,9 +167,11 @@ public final class GovernorCommands extends CommandGroup {
   }
 
   /** {@code sluice governor feedback}. */
-  @Command(name = "feedback", description = "Tell how a model's provider answered a call.")
+  @Command(
+      name = "feedback",
+      description = "Report the provider's response to a call, to slow down if it says so.")
   static final class Feedback extends ServerCommand {
-    @Parameters(paramLabel = "MODEL", description = "Whose provider.")
+    @Parameters(paramLabel = "MODEL", description = "The model that was called.")
     private String model = "";
 
     @Option(
@@ -170,43 +179,42 @@ public final class GovernorCommands extends CommandGroup {
         paramLabel = "CODE",
         required = true,
         converter = OptionConverters.SmallNumberConverter.class,
-        description = "Of HTTP, such as 429.")
+        description = "The HTTP status of the response, such as 429.")
     private int status;
 
     @Option(
         names = "--header",
         paramLabel = "NAME=VALUE",
-        description = "A header, such as retry-after=5; may be given again.")
+        description = "A header of the response, such as retry-after=5; may be repeated.")
     private Map<String, String> headers = new LinkedHashMap<>();
 
-    Feedback(CommandContext surroundings) {
-      super(surroundings);
+    Feedback(CommandContext context) {
+      super(context);
     }
 
     @Override
     public int run(SluiceClient client) {
       client.governor().feedback(model, status, headers);
-      return say(JsonWriter.object().put("model", model).put("told", true), "told " + model);
+      return say(
+          JsonWriter.object().put("model", model).put("reported", true), "reported for " + model);
     }
   }
 
   /** {@code sluice governor reload}. */
   @Command(
       name = "reload",
-      description = "Have the server read its budget file anew; levels and lines stay.")
+      description = "Make the server read its budget file again; levels and waiting lists stay.")
   static final class Reload extends ServerCommand {
-    Reload(CommandContext surroundings) {
-      super(surroundings);
+    Reload(CommandContext context) {
+      super(context);
     }
 
     @Override
     public int run(SluiceClient client) {
-      List<String> withoutEffect = client.governor().reload();
+      List<String> ignoredKeys = client.governor().reload();
       return say(
-          JsonWriter.object().putTexts("withoutEffect", withoutEffect),
-          Stream.concat(
-                  Stream.of("reloaded"),
-                  withoutEffect.stream().map(each -> "without effect: " + each))
+          JsonWriter.object().putTexts("ignoredKeys", ignoredKeys),
+          Stream.concat(Stream.of("reloaded"), ignoredKeys.stream().map(each -> "ignored: " + each))
               .toArray(String[]::new));
     }
   }

@@ -21,20 +21,20 @@ import picocli.CommandLine.Parameters;
 /** {@code sluice governor init}. */
 @Command(
     name = "init",
-    description = "Write a budget file with one model and every key, to start from.",
+    description = "Write a budget file with one model and every setting.",
     footer = {
       "",
-      "Then edit it, and start a server with it:",
+      "Edit the file, then start a server with it:",
       "  SLUICE_GOVERNOR_FILE=token-budget.json sluice serve"
     })
 final class GovernorInitCommand extends BaseCommand {
   @Parameters(
       paramLabel = "FILE",
       arity = "0..1",
-      description = "Where to write it; token-budget.json in this folder by default.")
+      description = "The file to write. Default: token-budget.json in this directory.")
   private Path file = Path.of("token-budget.json");
 
-  @Option(names = "--force", description = "Replace a file that exists.")
+  @Option(names = "--force", description = "Replace an existing file.")
   private boolean force;
 
   @Override
@@ -50,7 +50,7 @@ final class GovernorInitCommand extends BaseCommand {
     }
     out()
         .printf(
-            "wrote %s: set the model's name and its tokens a minute, then%n"
+            "wrote %s: set the model's name and its tokens per minute, then%n"
                 + "  SLUICE_GOVERNOR_FILE=%s sluice serve%n",
             file, file);
     out().flush();

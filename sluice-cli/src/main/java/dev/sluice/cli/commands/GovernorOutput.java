@@ -18,9 +18,9 @@ import java.util.Locale;
 import java.util.Optional;
 import java.util.TreeMap;
 
-/** What the governor says, for people and as JSON with the names of the HTTP interface. */
+/** Formats values of the governor as text, and as JSON with the names of the HTTP interface. */
 final class GovernorOutput {
-  private static final TextTable<TokenExplanation.DimensionStatus> PARTS =
+  private static final TextTable<TokenExplanation.DimensionStatus> DIMENSIONS =
       new TextTable<>(
           1,
           List.of("DIMENSION", "AVAILABLE", "NEEDED", "CAPACITY", "WAIT"),
@@ -42,8 +42,8 @@ final class GovernorOutput {
               "USED %",
               "TOKENS/MIN",
               "RUNNING",
-              "IN LINE",
-              "ASKED",
+              "WAITING",
+              "REQUESTS",
               "AT ONCE"),
           model ->
               List.of(
@@ -53,18 +53,18 @@ final class GovernorOutput {
                   model.utilizationPct(),
                   Long.toString(model.targetTpm()),
                   Integer.toString(model.running()),
-                  Integer.toString(inLine(model)),
+                  Integer.toString(waiting(model)),
                   Long.toString(model.metrics().totalRequests()),
                   Long.toString(model.metrics().acceptedRequests())));
 
   private GovernorOutput() {}
 
-  /** Says why a dimension has no wait. */
+  /** Returns why a dimension has no wait. */
   private static String withoutWait(TokenExplanation.DimensionStatus part) {
     return part.needed() > part.capacity() ? "never" : "unknown";
   }
 
-  private static int inLine(GovernorStatus.Model model) {
+  private static int waiting(GovernorStatus.Model model) {
     return model.queueLengths().values().stream().mapToInt(Integer::intValue).sum();
   }
 
@@ -76,17 +76,17 @@ final class GovernorOutput {
     return Durations.format(duration.toNanos());
   }
 
-  static String standing(TokenDecision.Queued queued) {
-    return "in line for %s: position %d, %s"
+  static String progress(TokenDecision.Queued queued) {
+    return "waiting for %s: position %d, %s"
         .formatted(
             TerminalText.line(queued.model()),
             queued.queuePosition(),
             when(queued.eta(), queued.binding()));
   }
 
-  /** When it is the turn of a request, and what that is by. */
+  /** Returns the estimated wait and the dimension that determines it. */
   private static String when(Optional<Duration> eta, BudgetDimension binding) {
-    return eta.map(known -> "about %s, short of %s".formatted(text(known), lower(binding)))
+    return eta.map(known -> "about %s, bound by %s".formatted(text(known), lower(binding)))
         .orElseGet(() -> "unknown: " + lower(binding));
   }
 
@@ -100,9 +100,9 @@ final class GovernorOutput {
     }
     if (outcome instanceof TokenDecision.Queued queued) {
       return new String[] {
-        standing(queued),
+        progress(queued),
         "ticket " + queued.ticket(),
-        "it leaves the line if nobody asks for it for ticket_patience_ms, 30s by default"
+        "it is removed if it is not polled for ticket_patience_ms, 30s by default"
       };
     }
     return outcome instanceof TokenDecision.Impossible impossible
@@ -167,7 +167,7 @@ final class GovernorOutput {
               .formatted(
                   explanation.queuePosition(), when(explanation.eta(), explanation.binding())));
     }
-    PARTS.print(explanation.dimensions(), out);
+    DIMENSIONS.print(explanation.dimensions(), out);
   }
 
   static JsonWriter json(TokenExplanation explanation) {
@@ -176,7 +176,7 @@ final class GovernorOutput {
             .put("model", explanation.model())
             .put("priority", explanation.priorityClass())
             .put("tokens", explanation.tokens())
-            .put("verdict", explanation.outcome().name())
+            .put("outcome", explanation.outcome().name())
             .put("binding", explanation.binding().name())
             .put("queuePosition", explanation.queuePosition());
     putKnown(json, "waitMs", explanation.retryAfter());

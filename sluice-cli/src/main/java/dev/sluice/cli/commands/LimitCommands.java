@@ -23,66 +23,76 @@ import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
 
 /** {@code sluice limit}. */
-@Command(name = "limit", description = "Limits by key, and decisions on them.")
+@Command(name = "limit", description = "Set named limits and decide requests.")
 public final class LimitCommands extends CommandGroup {
   private LimitCommands() {}
 
-  public static CommandLine of(CommandContext surroundings) {
+  public static CommandLine of(CommandContext context) {
     return new CommandLine(new LimitCommands())
-        .addSubcommand(new SetLimit(surroundings))
-        .addSubcommand(new Remove(surroundings))
-        .addSubcommand(new ListLimits(surroundings))
-        .addSubcommand(new Decide(surroundings));
+        .addSubcommand(new SetLimit(context))
+        .addSubcommand(new Remove(context))
+        .addSubcommand(new ListLimits(context))
+        .addSubcommand(new Decide(context));
   }
 
   private static JsonWriter json(String name, Limit limit) {
-    JsonWriter json = JsonWriter.object().put("key", name);
+    JsonWriter json = JsonWriter.object().put("name", name);
     return limit instanceof Limit.Rate rate
         ? json.put("rate_per_second", rate.perSecond()).put("burst", rate.burst())
         : json;
   }
 
+  /** A command about one limit. */
+  abstract static class LimitCommand extends ServerCommand {
+    @Parameters(index = "0", paramLabel = "NAME", description = "The limit's name.")
+    String name = "";
+
+    LimitCommand(CommandContext context) {
+      super(context);
+    }
+  }
+
   /** {@code sluice limit set}. */
   @Command(
       name = "set",
-      description = "Set the limit of a key, or of all that begin alike, such as 'tenant:*'.")
-  static final class SetLimit extends ConfigCommands.KeyCommand {
+      description = "Set the limit of a name, or of all names with a prefix: 'tenant:*'.")
+  static final class SetLimit extends LimitCommand {
     @Mixin private final RateOptions options = new RateOptions();
 
-    SetLimit(CommandContext surroundings) {
-      super(surroundings);
+    SetLimit(CommandContext context) {
+      super(context);
     }
 
     @Override
     public int run(SluiceClient client) {
       Limit.Rate limit = options.limit();
-      client.setLimit(key, limit);
-      return say(json(key, limit), "set " + key);
+      client.setLimit(name, limit);
+      return say(json(name, limit), "set " + name);
     }
   }
 
   /** {@code sluice limit remove}. */
-  @Command(name = "remove", description = "Remove a limit; what was consumed is forgotten.")
-  static final class Remove extends ConfigCommands.KeyCommand {
-    Remove(CommandContext surroundings) {
-      super(surroundings);
+  @Command(name = "remove", description = "Remove a limit and its buckets.")
+  static final class Remove extends LimitCommand {
+    Remove(CommandContext context) {
+      super(context);
     }
 
     @Override
     public int run(SluiceClient client) {
-      client.removeLimit(key);
-      return say(JsonWriter.object().put("key", key).put("removed", true), "removed " + key);
+      client.removeLimit(name);
+      return say(JsonWriter.object().put("name", name).put("removed", true), "removed " + name);
     }
   }
 
   /** {@code sluice limit list}. */
-  @Command(name = "list", description = "All limits by key.")
+  @Command(name = "list", description = "List all limits by name.")
   static final class ListLimits extends ServerCommand {
     private static final TextTable<Map.Entry<String, Limit>> TABLE =
-        new TextTable<>(1, List.of("KEY", "RATE/S", "BURST"), ListLimits::cells);
+        new TextTable<>(1, List.of("NAME", "RATE/S", "BURST"), ListLimits::cells);
 
-    ListLimits(CommandContext surroundings) {
-      super(surroundings);
+    ListLimits(CommandContext context) {
+      super(context);
     }
 
     @Override
@@ -110,44 +120,45 @@ public final class LimitCommands extends CommandGroup {
   /** {@code sluice limit decide}. */
   @Command(
       name = "decide",
-      description = "Take tokens of all keys, or of none; exits with 3 if a limit says no.")
+      description = "Take the tokens of all names, or none; exits with 3 unless granted.")
   static final class Decide extends ServerCommand {
     @Parameters(
         arity = "1..*",
-        paramLabel = "KEY[=TOKENS]",
-        description = "Of which key, and how many tokens. Default: 1.")
+        paramLabel = "NAME[=TOKENS]",
+        description = "A limit and its tokens. Default: 1.")
     private List<String> costs = new ArrayList<>();
 
-    @Option(names = "--dry-run", description = "Say what would be decided, and take nothing.")
-    private boolean dryRun;
+    @Option(names = "--peek", description = "Print the decision without taking tokens.")
+    private boolean peek;
 
-    Decide(CommandContext surroundings) {
-      super(surroundings);
+    Decide(CommandContext context) {
+      super(context);
     }
 
     @Override
     public int run(SluiceClient client) {
       Map<String, Long> wanted = CostArguments.parse(costs);
-      LimitDecision decision = dryRun ? client.peek(wanted) : client.decide(wanted);
+      LimitDecision decision = peek ? client.peek(wanted) : client.decide(wanted);
       say(json(decision), text(decision));
       return decision.isGranted() ? ExitCodes.OK : ExitCodes.LIMITED;
     }
 
     private static JsonWriter json(LimitDecision decision) {
       if (decision instanceof LimitDecision.Denied denied) {
-        return refused("DENIED", denied.bindingKey())
+        return refusal("DENIED", denied.bindingKey())
             .put("retry_after_ns", denied.retryAfter().toNanos());
       }
       if (decision instanceof LimitDecision.Depleted depleted) {
-        return refused("DEPLETED", depleted.bindingKey());
+        return refusal("DEPLETED", depleted.bindingKey());
       }
       return decision instanceof LimitDecision.Impossible impossible
-          ? refused("IMPOSSIBLE", impossible.bindingKey()).put("burst", impossible.burst())
+          ? refusal("IMPOSSIBLE", impossible.bindingKey())
+              .put("capacity", (long) impossible.burst())
           : JsonWriter.object().put("outcome", "GRANTED");
     }
 
-    private static JsonWriter refused(String outcome, String key) {
-      return JsonWriter.object().put("outcome", outcome).put("binding_key", key);
+    private static JsonWriter refusal(String outcome, String key) {
+      return JsonWriter.object().put("outcome", outcome).put("limit_name", key);
     }
 
     private static String text(LimitDecision decision) {
@@ -156,10 +167,10 @@ public final class LimitCommands extends CommandGroup {
             .formatted(denied.bindingKey(), Durations.format(denied.retryAfter().toNanos()));
       }
       if (decision instanceof LimitDecision.Depleted depleted) {
-        return "depleted: no token of %s comes back by itself".formatted(depleted.bindingKey());
+        return "depleted: %s does not refill".formatted(depleted.bindingKey());
       }
       return decision instanceof LimitDecision.Impossible impossible
-          ? "impossible: %s never has more than %s"
+          ? "impossible: %s has at most %s tokens"
               .formatted(impossible.bindingKey(), Numbers.format(impossible.burst()))
           : "granted";
     }

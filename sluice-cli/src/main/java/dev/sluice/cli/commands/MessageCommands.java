@@ -22,28 +22,28 @@ import picocli.CommandLine.Parameters;
 public final class MessageCommands extends CommandGroup {
   private MessageCommands() {}
 
-  public static CommandLine of(CommandContext surroundings) {
+  public static CommandLine of(CommandContext context) {
     return new CommandLine(new MessageCommands())
-        .addSubcommand(new SendCommand(surroundings))
-        .addSubcommand(new ReceiveCommand(surroundings))
-        .addSubcommand(new MessageCommands.Browse(surroundings))
-        .addSubcommand(new Ack(surroundings))
-        .addSubcommand(new Nack(surroundings))
-        .addSubcommand(new Extend(surroundings));
+        .addSubcommand(new SendCommand(context))
+        .addSubcommand(new ReceiveCommand(context))
+        .addSubcommand(new MessageCommands.Browse(context))
+        .addSubcommand(new Ack(context))
+        .addSubcommand(new Nack(context))
+        .addSubcommand(new Extend(context));
   }
 
-  /** {@code sluice message peek}. */
-  @Command(name = "peek", description = "Show the oldest messages without leasing them.")
+  /** {@code sluice message browse}. */
+  @Command(name = "browse", description = "Show the oldest messages without leasing them.")
   static final class Browse extends QueueCommands.QueueCommand {
     @Option(
         names = "--count",
         paramLabel = "N",
         converter = OptionConverters.SmallNumberConverter.class,
-        description = "How many, from 1 to 1000. Default: 10.")
+        description = "The most messages, 1 to 1000. Default: 10.")
     private int count = 10;
 
-    Browse(CommandContext surroundings) {
-      super(surroundings);
+    Browse(CommandContext context) {
+      super(context);
     }
 
     @Override
@@ -58,7 +58,7 @@ public final class MessageCommands extends CommandGroup {
     }
 
     private String text(StoredMessage message) {
-      boolean screen = surroundings.terminals().screen();
+      boolean screen = context.terminals().screen();
       return TerminalText.line(message.id())
           + "  "
           + MessageOutput.payload(message.payload(), screen);
@@ -73,80 +73,85 @@ public final class MessageCommands extends CommandGroup {
     @Parameters(
         index = "2",
         arity = "0..1",
-        paramLabel = "LEASE",
-        description = "As it was received. Default: whichever lease there is.")
-    private String lease = "";
+        paramLabel = "LEASE_TOKEN",
+        description = "The token that receive printed. Default: the present lease.")
+    private String leaseToken = "";
 
     private final String done;
 
-    LeaseCommand(CommandContext surroundings, String done) {
-      super(surroundings);
+    LeaseCommand(CommandContext context, String done) {
+      super(context);
       this.done = done;
     }
 
-    /** Settles it. */
-    abstract void settle(LeaseHandle held);
+    /** Settles the message. */
+    abstract void settle(LeaseHandle message);
 
     @Override
     public final int run(SluiceClient client) {
-      settle(client.leaseHandle(queue, id, lease));
+      settle(client.leaseHandle(queue, id, leaseToken));
       return say(JsonWriter.object().put("id", id).put(done, true), done + " " + id);
     }
   }
 
   /** {@code sluice message ack}. */
-  @Command(name = "ack", description = "Say that a received message is done: it is removed.")
+  @Command(name = "ack", description = "Acknowledge a received message, which deletes it.")
   static final class Ack extends MessageCommands.LeaseCommand {
-    Ack(CommandContext surroundings) {
-      super(surroundings, "acked");
+    Ack(CommandContext context) {
+      super(context, "acked");
     }
 
     @Override
-    public void settle(LeaseHandle held) {
-      await(held.ack());
+    public void settle(LeaseHandle message) {
+      await(message.ack());
     }
   }
 
   /** {@code sluice message nack}. */
-  @Command(name = "nack", description = "Say that a received message failed.")
+  @Command(
+      name = "nack",
+      description = "Report that a received message failed: it is retried or dead-lettered.")
   static final class Nack extends MessageCommands.LeaseCommand {
-    @Option(names = "--error", paramLabel = "TEXT", description = "Why.")
+    @Option(
+        names = "--error",
+        paramLabel = "TEXT",
+        description = "The reason, kept with a dead letter.")
     private String error = "";
 
     @Option(
         names = "--delay",
         paramLabel = "DURATION",
         converter = OptionConverters.DurationConverter.class,
-        description = "How long it waits before it is tried again. Default: as the queue says.")
+        description = "Delay before the retry. Default: that of the queue.")
     private @Nullable Duration delay;
 
-    Nack(CommandContext surroundings) {
-      super(surroundings, "nacked");
+    Nack(CommandContext context) {
+      super(context, "nacked");
     }
 
     @Override
-    public void settle(LeaseHandle held) {
-      await(delay == null ? held.nack(error) : held.nack(error, delay));
+    public void settle(LeaseHandle message) {
+      await(delay == null ? message.nack(error) : message.nack(error, delay));
     }
   }
 
   /** {@code sluice message extend}. */
-  @Command(name = "extend", description = "Hold a received message longer.")
+  @Command(name = "extend", description = "Prolong the lease of a received message.")
   static final class Extend extends MessageCommands.LeaseCommand {
     @Option(
         names = "--for",
         paramLabel = "DURATION",
         converter = OptionConverters.DurationConverter.class,
-        description = "How long from now on. Default: 30s.")
+        description = "The lease timeout from now on. Default: 30s.")
     private Duration time = Duration.ofSeconds(30);
 
-    Extend(CommandContext surroundings) {
-      super(surroundings, "extended");
+    Extend(CommandContext context) {
+      super(context, "extended");
     }
 
     @Override
-    void settle(LeaseHandle held) {
-      await(held.extend(time));
+    void settle(LeaseHandle message) {
+      await(message.extend(time));
     }
   }
 }

@@ -12,82 +12,79 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Option;
 
-/** What goes with a message beside its payload. */
+/** The attributes of a message. */
 final class MessageOptions {
-  @Option(
-      names = "--header",
-      paramLabel = "NAME=VALUE",
-      description = "A header; may be given again.")
+  @Option(names = "--header", paramLabel = "NAME=VALUE", description = "A header; may be repeated.")
   private Map<String, String> headers = new LinkedHashMap<>();
 
   @Option(
-      names = "--key",
+      names = "--fairness-key",
       paramLabel = "KEY",
-      description = "Its fairness key: whose turn it takes.")
-  private @Nullable String key;
+      description = "The tenant, customer or user that the message belongs to.")
+  private @Nullable String fairnessKey;
 
   @Option(
       names = "--weight",
       paramLabel = "N",
       converter = OptionConverters.SmallNumberConverter.class,
-      description = "How many turns its key has for one of weight 1.")
+      description = "The share of its fairness key relative to other keys.")
   private @Nullable Integer weight;
 
   @Option(
       names = "--priority",
       paramLabel = "N",
       converter = OptionConverters.SmallNumberConverter.class,
-      description = "Higher ones go first. Default: 0.")
+      description = "Messages of higher priority go first. Default: 0.")
   private @Nullable Integer priority;
 
   @Option(
-      names = "--throttle",
+      names = "--throttle-key",
       paramLabel = "KEY[=TOKENS]",
-      description = "Takes tokens of a throttle key, 1 by default; may be given again.")
-  private List<String> throttles = new ArrayList<>();
+      description = "A limit whose tokens delivery takes, 1 by default; may be repeated.")
+  private List<String> throttleKeys = new ArrayList<>();
 
   @Option(
       names = "--delay",
       paramLabel = "DURATION",
       converter = OptionConverters.DurationConverter.class,
-      description = "Not delivered before.")
+      description = "Time before the message can be delivered.")
   private @Nullable Duration delay;
 
   @Option(
       names = "--ttl",
       paramLabel = "DURATION",
       converter = OptionConverters.DurationConverter.class,
-      description = "Fails when it has waited so long.")
+      description = "Time after which the undelivered message expires.")
   private @Nullable Duration timeToLive;
 
   @Option(
       names = "--dedupe-id",
       paramLabel = "ID",
-      description = "A second message of this id within the queue's window is the first one.")
+      description = "Within the queue's window, a second message with this id is not stored.")
   private @Nullable String dedupeId;
 
   boolean hasDedupeId() {
     return dedupeId != null;
   }
 
-  /** A message of {@code payload} with all of it. */
+  /** Returns a message of {@code payload} with these attributes. */
   Message message(byte[] payload) {
     try {
       Message message = Message.of(payload);
       for (Map.Entry<String, String> header : headers.entrySet()) {
         message = message.withHeader(header.getKey(), header.getValue());
       }
-      for (Map.Entry<String, Long> throttle : CostArguments.parse(throttles).entrySet()) {
+      for (Map.Entry<String, Long> throttle : CostArguments.parse(throttleKeys).entrySet()) {
         message = message.withThrottleKey(throttle.getKey(), throttle.getValue());
       }
-      message = key == null ? message : message.withFairnessKey(key);
+      message = fairnessKey == null ? message : message.withFairnessKey(fairnessKey);
       message = weight == null ? message : message.withWeight(weight);
       message = priority == null ? message : message.withPriority(priority);
       message = delay == null ? message : message.withDelay(delay);
       message = timeToLive == null ? message : message.withTimeToLive(timeToLive);
       return dedupeId == null ? message : message.withDedupeId(dedupeId);
-    } catch (IllegalArgumentException refused) {
-      throw new InvalidInputException(String.valueOf(refused.getMessage()));
+    } catch (IllegalArgumentException invalid) {
+      throw new InvalidInputException(String.valueOf(invalid.getMessage()));
     }
   }
 }

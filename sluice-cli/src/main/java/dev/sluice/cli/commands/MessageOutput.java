@@ -14,13 +14,13 @@ import java.util.Optional;
 import java.util.TreeMap;
 import java.util.TreeSet;
 
-/** Messages as text and as JSON: their content is text where it is UTF-8, and base64 otherwise. */
+/** Formats messages as text and as JSON; payloads that are not UTF-8 become base64. */
 final class MessageOutput {
   private MessageOutput() {}
 
   static JsonWriter json(Delivery message) {
     JsonWriter json =
-        JsonWriter.object().put("id", message.id()).put("lease", message.leaseToken());
+        JsonWriter.object().put("id", message.id()).put("lease_token", message.leaseToken());
     content(json, message.payload(), message.headers());
     json.put("fairness_key", message.fairnessKey())
         .put("weight", message.weight())
@@ -28,7 +28,7 @@ final class MessageOutput {
         .put("attempts", message.attempts())
         .put("enqueued_at_ms", message.enqueuedAt().toEpochMilli())
         .put("lease_ends_at_ms", message.leaseEndsAt().toEpochMilli());
-    return dead(json, message.deadLetter());
+    return deadLetter(json, message.deadLetter());
   }
 
   static JsonWriter json(StoredMessage message) {
@@ -39,7 +39,7 @@ final class MessageOutput {
         .put("attempts", message.attempts())
         .put("enqueued_at_ms", message.enqueuedAt().toEpochMilli())
         .put("available_at_ms", message.availableAt().toEpochMilli());
-    return dead(json, message.deadLetter());
+    return deadLetter(json, message.deadLetter());
   }
 
   private static void content(JsonWriter json, byte[] payload, Map<String, String> headers) {
@@ -49,21 +49,21 @@ final class MessageOutput {
     json.put("headers", new TreeMap<>(headers));
   }
 
-  private static JsonWriter dead(JsonWriter json, Optional<DeadLetter> cause) {
+  private static JsonWriter deadLetter(JsonWriter json, Optional<DeadLetter> cause) {
     cause.ifPresent(
-        why ->
+        letter ->
             json.put(
                 "dead_letter",
                 JsonWriter.object()
-                    .put("queue", why.queue())
-                    .put("id", why.id())
-                    .put("reason", why.reason())
-                    .put("attempts", why.attempts())
-                    .put("error", why.error())));
+                    .put("queue", letter.queue())
+                    .put("id", letter.id())
+                    .put("reason", letter.reason())
+                    .put("attempts", letter.attempts())
+                    .put("error", letter.error())));
     return json;
   }
 
-  /** The payload as it is; on a screen without characters that would upset it. */
+  /** Returns the payload; for a screen, without characters that control a terminal. */
   static String payload(byte[] payload, boolean screen) {
     String text = utf8(payload).orElseGet(() -> "base64:" + base64(payload));
     return screen ? TerminalText.lines(text) : text;
@@ -71,7 +71,7 @@ final class MessageOutput {
 
   private static Optional<String> utf8(byte[] payload) {
     try {
-      // Unlike a new String, a decoder refuses what is not UTF-8.
+      // A decoder rejects invalid UTF-8; the constructor of String replaces it.
       return Optional.of(
           StandardCharsets.UTF_8.newDecoder().decode(ByteBuffer.wrap(payload)).toString());
     } catch (CharacterCodingException binary) {

@@ -20,19 +20,19 @@ import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
 
 /** {@code sluice queue}. */
-@Command(name = "queue", description = "Make, change, show and remove queues.")
+@Command(name = "queue", description = "Create, change, show and delete queues.")
 public final class QueueCommands extends CommandGroup {
   private QueueCommands() {}
 
-  public static CommandLine of(CommandContext surroundings) {
+  public static CommandLine of(CommandContext context) {
     return new CommandLine(new QueueCommands())
-        .addSubcommand(new Create(surroundings))
-        .addSubcommand(new Update(surroundings))
-        .addSubcommand(new Delete(surroundings))
-        .addSubcommand(new ListAll(surroundings))
-        .addSubcommand(new Show(surroundings))
-        .addSubcommand(new Stats(surroundings))
-        .addSubcommand(new Purge(surroundings));
+        .addSubcommand(new Create(context))
+        .addSubcommand(new Update(context))
+        .addSubcommand(new Delete(context))
+        .addSubcommand(new ListAll(context))
+        .addSubcommand(new Show(context))
+        .addSubcommand(new Stats(context))
+        .addSubcommand(new Purge(context));
   }
 
   /** A command about one queue. */
@@ -40,8 +40,8 @@ public final class QueueCommands extends CommandGroup {
     @Parameters(paramLabel = "QUEUE", description = "The queue's name.")
     String queue = "";
 
-    QueueCommand(CommandContext surroundings) {
-      super(surroundings);
+    QueueCommand(CommandContext context) {
+      super(context);
     }
 
     @Override
@@ -51,41 +51,44 @@ public final class QueueCommands extends CommandGroup {
   }
 
   /** {@code sluice queue create}. */
-  @Command(name = "create", description = "Make a queue, and QUEUE.dlq for its dead letters.")
+  @Command(name = "create", description = "Create a queue, and QUEUE.dlq for its dead letters.")
   static final class Create extends QueueCommands.QueueCommand {
     @Mixin private final QueueConfigOptions options = new QueueConfigOptions();
 
-    Create(CommandContext surroundings) {
-      super(surroundings);
+    Create(CommandContext context) {
+      super(context);
     }
 
     @Override
     public int run(SluiceClient client) {
-      client.createQueue(queue, options.config(surroundings.input()));
+      client.createQueue(queue, options.config(context.input()));
       return say(JsonWriter.object().put("name", queue).put("created", true), "created " + queue);
     }
   }
 
   /** {@code sluice queue update}. */
-  @Command(name = "update", description = "Change what is given and leave the rest as it is.")
+  @Command(
+      name = "update",
+      description = "Change the given settings of a queue and leave the others.")
   static final class Update extends QueueCommands.QueueCommand {
     @Mixin private final QueueConfigOptions options = new QueueConfigOptions();
 
     @Option(
         names = "--revision",
         paramLabel = "REVISION",
-        description = "As show prints it: fails if the queue has been changed since.")
+        description = "The revision that show prints: fails if the queue has changed since.")
     private String revision = "";
 
-    Update(CommandContext surroundings) {
-      super(surroundings);
+    Update(CommandContext context) {
+      super(context);
     }
 
     @Override
     public int run(SluiceClient client) {
-      QueueConfig changes = options.config(surroundings.input());
+      QueueConfig changes = options.config(context.input());
       if (!changes.hasChanges()) {
-        throw new InvalidInputException("name at least one setting to change, such as --lease 1m");
+        throw new InvalidInputException(
+            "at least one setting is required, such as --lease-timeout 1m");
       }
       String changed = client.updateQueue(queue, changes, revision);
       return say(
@@ -95,13 +98,13 @@ public final class QueueCommands extends CommandGroup {
   }
 
   /** {@code sluice queue delete}. */
-  @Command(name = "delete", description = "Remove a queue and all its messages.")
+  @Command(name = "delete", description = "Delete a queue and all its messages.")
   static final class Delete extends QueueCommands.QueueCommand {
-    @Option(names = "--yes", description = "Do not ask.")
+    @Option(names = "--yes", description = "Do not ask for confirmation.")
     private boolean yes;
 
-    Delete(CommandContext surroundings) {
-      super(surroundings);
+    Delete(CommandContext context) {
+      super(context);
     }
 
     @Override
@@ -113,7 +116,7 @@ public final class QueueCommands extends CommandGroup {
   }
 
   /** {@code sluice queue list}. */
-  @Command(name = "list", description = "All queues by name, with their depths.")
+  @Command(name = "list", description = "List all queues with their depths.")
   static final class ListAll extends ServerCommand {
     private static final TextTable<QueueSummary> TABLE =
         new TextTable<>(
@@ -126,8 +129,8 @@ public final class QueueCommands extends CommandGroup {
                     Long.toString(queue.inFlight()),
                     Integer.toString(queue.consumers())));
 
-    ListAll(CommandContext surroundings) {
-      super(surroundings);
+    ListAll(CommandContext context) {
+      super(context);
     }
 
     @Override
@@ -146,10 +149,10 @@ public final class QueueCommands extends CommandGroup {
   }
 
   /** {@code sluice queue show}. */
-  @Command(name = "show", description = "The settings of a queue, and how it stands.")
+  @Command(name = "show", description = "Show the configuration and the totals of a queue.")
   static final class Show extends QueueCommands.QueueCommand {
-    Show(CommandContext surroundings) {
-      super(surroundings);
+    Show(CommandContext context) {
+      super(context);
     }
 
     @Override
@@ -158,7 +161,7 @@ public final class QueueCommands extends CommandGroup {
       if (json) {
         out().println(QueueOutput.json(status));
       } else {
-        QueueOutput.printSettings(status, out());
+        QueueOutput.printConfig(status, out());
         QueueOutput.printCounts(status, out());
       }
       return ExitCodes.OK;
@@ -166,10 +169,12 @@ public final class QueueCommands extends CommandGroup {
   }
 
   /** {@code sluice queue stats}. */
-  @Command(name = "stats", description = "How a queue stands, and the keys that wait in it.")
+  @Command(
+      name = "stats",
+      description = "Show the totals of a queue and its waiting fairness keys.")
   static final class Stats extends QueueCommands.QueueCommand {
-    Stats(CommandContext surroundings) {
-      super(surroundings);
+    Stats(CommandContext context) {
+      super(context);
     }
 
     @Override
@@ -186,20 +191,20 @@ public final class QueueCommands extends CommandGroup {
   }
 
   /** {@code sluice queue purge}. */
-  @Command(name = "purge", description = "Remove the messages of a queue that are not leased.")
+  @Command(name = "purge", description = "Delete the messages of a queue that are not in flight.")
   static final class Purge extends QueueCommands.QueueCommand {
-    @Option(names = "--yes", description = "Do not ask.")
+    @Option(names = "--yes", description = "Do not ask for confirmation.")
     private boolean yes;
 
-    Purge(CommandContext surroundings) {
-      super(surroundings);
+    Purge(CommandContext context) {
+      super(context);
     }
 
     @Override
     public int run(SluiceClient client) {
-      confirm(yes, "Remove all messages of " + Quoting.of(queue) + " that are not leased?");
+      confirm(yes, "Delete all messages of " + Quoting.of(queue) + " that are not in flight?");
       long purged = client.purgeQueue(queue);
-      return say(JsonWriter.object().put("purged", purged), "removed " + purged);
+      return say(JsonWriter.object().put("purged", purged), "deleted " + purged);
     }
   }
 }

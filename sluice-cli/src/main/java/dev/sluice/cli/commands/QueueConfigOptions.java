@@ -15,45 +15,45 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Option;
 
-/** The options that make up the settings of a queue. */
+/** The options that set the configuration of a queue. */
 final class QueueConfigOptions {
   @Option(
-      names = "--lease",
+      names = "--lease-timeout",
       paramLabel = "DURATION",
       converter = OptionConverters.DurationConverter.class,
-      description = "How long a delivered message is held. At first: 30s.")
-  private @Nullable Duration lease;
+      description = "How long a consumer may hold a delivered message. New queues: 30s.")
+  private @Nullable Duration leaseTimeout;
 
   @Option(
       names = "--durability",
       paramLabel = "WHEN",
-      description = "Answers come after fsync (always), or before it (interval, os).")
+      description = "Confirm messages after fsync (always) or before it (interval, os).")
   private @Nullable String durability;
 
   @Option(
       names = "--on-enqueue",
       paramLabel = "FILE",
-      description = "Lua that is asked about each message; - is standard input, '' none.")
+      description = "A Lua hook for each new message; - is standard input, '' none.")
   private @Nullable String onEnqueue;
 
   @Option(
       names = "--on-failure",
       paramLabel = "FILE",
-      description = "Lua that is asked about each failure; - is standard input, '' none.")
+      description = "A Lua hook for each failed delivery; - is standard input, '' none.")
   private @Nullable String onFailure;
 
   @Option(
       names = "--max-attempts",
       paramLabel = "N",
       converter = OptionConverters.SmallNumberConverter.class,
-      description = "Failures that make a dead letter; 0: no limit.")
+      description = "Failures after which a message becomes a dead letter; 0: no limit.")
   private @Nullable Integer maxAttempts;
 
   @Option(
       names = "--retry-delay",
       paramLabel = "DURATION",
       converter = OptionConverters.DurationConverter.class,
-      description = "The delay after the first failure, doubled with each further one; 0s: none.")
+      description = "The delay after the first failure, doubled with each other one; 0s: none.")
   private @Nullable Duration retryDelay;
 
   @Option(
@@ -66,13 +66,13 @@ final class QueueConfigOptions {
   @Option(
       names = "--strict-order",
       negatable = true,
-      description = "Whether a fairness key keeps its order also over throttle keys.")
+      description = "Keep the order of a fairness key even across throttle keys.")
   private @Nullable Boolean strictOrder;
 
   @Option(
       names = "--strict-throttle-keys",
       negatable = true,
-      description = "Whether messages are refused that name a throttle key without a rate.")
+      description = "Refuse messages that name a throttle key without a limit.")
   private @Nullable Boolean strictThrottleKeys;
 
   @Option(
@@ -100,20 +100,20 @@ final class QueueConfigOptions {
       names = "--ttl",
       paramLabel = "DURATION",
       converter = OptionConverters.DurationConverter.class,
-      description = "When messages fail that nobody took; 0s: never.")
+      description = "Time after which undelivered messages expire; 0s: never.")
   private @Nullable Duration timeToLive;
 
   @Option(
       names = "--dedupe-window",
       paramLabel = "DURATION",
       converter = OptionConverters.DurationConverter.class,
-      description = "How long a dedupe id is remembered; 0s: not at all.")
+      description = "Time within which a repeated dedupe id is not stored; 0s: none.")
   private @Nullable Duration dedupeWindow;
 
   /** Returns a configuration with the settings of the given options, and no others. */
   QueueConfig config(InputStream input) {
     QueueConfig.Builder config = QueueConfig.builder();
-    set(lease, config::leaseTimeout);
+    set(leaseTimeout, config::leaseTimeout);
     set(durability, word -> config.durability(durability(word)));
     set(onEnqueue, file -> config.onEnqueue(script(file, input)));
     set(onFailure, file -> config.onFailure(script(file, input)));

@@ -14,12 +14,12 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
 
-/** Queues as text and as JSON. */
+/** Formats queues as text and as JSON. */
 final class QueueOutput {
   private static final TextTable<QueueStatus.FairnessKeyStats> KEYS =
       new TextTable<>(
           1,
-          List.of("KEY", "PENDING", "WEIGHT", "DEFICIT"),
+          List.of("FAIRNESS KEY", "PENDING", "WEIGHT", "DEFICIT"),
           key ->
               List.of(
                   key.fairnessKey(),
@@ -46,22 +46,22 @@ final class QueueOutput {
         .put("stats", stats(status));
   }
 
-  private static JsonWriter config(QueueConfig settings) {
+  private static JsonWriter config(QueueConfig config) {
     return JsonWriter.object()
-        .put("lease_ms", settings.leaseTimeout().toMillis())
-        .put("durability", settings.durability().name())
-        .put("on_enqueue", settings.onEnqueue())
-        .put("on_failure", settings.onFailure())
-        .put("max_attempts", settings.maxAttempts().orElse(0))
-        .put("retry_delay_ms", millis(settings.retryDelay()))
-        .put("max_retry_delay_ms", millis(settings.maxRetryDelay()))
-        .put("strict_order", settings.strictOrder())
-        .put("max_depth", settings.maxDepth())
-        .put("max_depth_per_key", settings.maxDepthPerKey())
-        .put("max_in_flight_per_key", settings.maxInFlightPerKey())
-        .put("time_to_live_ms", settings.timeToLive().toMillis())
-        .put("dedupe_window_ms", settings.dedupeWindow().toMillis())
-        .put("strict_throttle_keys", settings.strictThrottleKeys());
+        .put("lease_timeout_ms", config.leaseTimeout().toMillis())
+        .put("durability", config.durability().name())
+        .put("on_enqueue", config.onEnqueue())
+        .put("on_failure", config.onFailure())
+        .put("max_attempts", config.maxAttempts().orElse(0))
+        .put("retry_delay_ms", millis(config.retryDelay()))
+        .put("max_retry_delay_ms", millis(config.maxRetryDelay()))
+        .put("strict_order", config.strictOrder())
+        .put("max_depth", config.maxDepth())
+        .put("max_depth_per_key", config.maxDepthPerKey())
+        .put("max_in_flight_per_key", config.maxInFlightPerKey())
+        .put("time_to_live_ms", config.timeToLive().toMillis())
+        .put("dedupe_window_ms", config.dedupeWindow().toMillis())
+        .put("strict_throttle_keys", config.strictThrottleKeys());
   }
 
   private static long millis(Optional<Duration> delay) {
@@ -75,19 +75,19 @@ final class QueueOutput {
         .put("delayed", status.delayed())
         .put("consumers", status.consumers())
         .putObjects(
-            "keys",
+            "fairness_keys",
             status.fairnessKeys().stream()
                 .map(
                     key ->
                         JsonWriter.object()
-                            .put("key", key.fairnessKey())
+                            .put("fairness_key", key.fairnessKey())
                             .put("pending", key.pending())
                             .put("weight", key.weight())
                             .put("deficit", key.deficit()))
                 .toList())
         .put("totals", totals(status.totals()))
-        .put("unknown_throttles", status.unknownThrottleKeys())
-        .put("unknown_throttle_key", status.lastUnknownThrottleKey());
+        .put("unknown_throttle_keys", status.unknownThrottleKeys())
+        .put("last_unknown_throttle_key", status.lastUnknownThrottleKey());
   }
 
   private static JsonWriter totals(QueueTotals totals) {
@@ -99,22 +99,22 @@ final class QueueOutput {
         .put("dead_lettered", totals.deadLettered());
   }
 
-  static void printSettings(QueueStatus status, PrintWriter out) {
-    QueueConfig settings = status.config();
-    line(out, "lease", Durations.format(settings.leaseTimeout().toNanos()));
-    line(out, "durability", settings.durability().name().toLowerCase(Locale.ROOT));
-    line(out, "max-attempts", orNone(settings.maxAttempts().orElse(0)));
-    line(out, "retry-delay", orNone(settings.retryDelay().orElse(Duration.ZERO)));
-    line(out, "max-retry-delay", orNone(settings.maxRetryDelay().orElse(Duration.ZERO)));
-    line(out, "strict-order", settings.strictOrder() ? "yes" : "no");
-    line(out, "strict-throttle-keys", settings.strictThrottleKeys() ? "yes" : "no");
-    line(out, "max-depth", orNone(settings.maxDepth()));
-    line(out, "max-depth-per-key", orNone(settings.maxDepthPerKey()));
-    line(out, "max-in-flight-per-key", orNone(settings.maxInFlightPerKey()));
-    line(out, "ttl", orNone(settings.timeToLive()));
-    line(out, "dedupe-window", orNone(settings.dedupeWindow()));
-    script(out, "on-enqueue", settings.onEnqueue());
-    script(out, "on-failure", settings.onFailure());
+  static void printConfig(QueueStatus status, PrintWriter out) {
+    QueueConfig config = status.config();
+    line(out, "lease-timeout", Durations.format(config.leaseTimeout().toNanos()));
+    line(out, "durability", config.durability().name().toLowerCase(Locale.ROOT));
+    line(out, "max-attempts", orNone(config.maxAttempts().orElse(0)));
+    line(out, "retry-delay", orNone(config.retryDelay().orElse(Duration.ZERO)));
+    line(out, "max-retry-delay", orNone(config.maxRetryDelay().orElse(Duration.ZERO)));
+    line(out, "strict-order", config.strictOrder() ? "yes" : "no");
+    line(out, "strict-throttle-keys", config.strictThrottleKeys() ? "yes" : "no");
+    line(out, "max-depth", orNone(config.maxDepth()));
+    line(out, "max-depth-per-key", orNone(config.maxDepthPerKey()));
+    line(out, "max-in-flight-per-key", orNone(config.maxInFlightPerKey()));
+    line(out, "ttl", orNone(config.timeToLive()));
+    line(out, "dedupe-window", orNone(config.dedupeWindow()));
+    hook(out, "on-enqueue", config.onEnqueue());
+    hook(out, "on-failure", config.onFailure());
     line(out, "revision", status.revision());
   }
 
@@ -147,7 +147,7 @@ final class QueueOutput {
     }
   }
 
-  private static void script(PrintWriter out, String name, String lua) {
+  private static void hook(PrintWriter out, String name, String lua) {
     line(out, name, lua.isEmpty() ? "none" : "");
     lua.lines().forEach(line -> out.println("  " + TerminalText.lines(line)));
   }

@@ -13,14 +13,14 @@ final class RateOptions {
       required = true,
       paramLabel = "N",
       converter = OptionConverters.DecimalConverter.class,
-      description = "Tokens that come back each second, such as 5 or 0.5.")
+      description = "Tokens per second, such as 5 or 0.5.")
   private double rate;
 
   @Option(
       names = "--burst",
       paramLabel = "N",
       converter = OptionConverters.DecimalConverter.class,
-      description = "The most tokens at a time, at least 1. Default: --rate, or 1.")
+      description = "The most tokens at once, at least 1. Default: --rate, but at least 1.")
   private @Nullable Double burst;
 
   Limit.Rate limit() {

@@ -20,11 +20,11 @@ import picocli.CommandLine.Option;
 /** {@code sluice message receive}. */
 @Command(
     name = "receive",
-    description = "Receive messages; without --ack they are held until their leases end.",
+    description = "Receive messages; without --ack they stay leased until the lease ends.",
     footer = {
       "",
-      "Prints ID, LEASE and payload, with --ack the payload alone. With --ack a message is",
-      "removed after it was printed.",
+      "Prints id, lease token and payload; with --ack only the payload. With --ack a message is",
+      "deleted after it was printed.",
       "",
       "Examples:",
       "  sluice message receive mail --count 10 --wait 5s --ack",
@@ -33,11 +33,11 @@ import picocli.CommandLine.Option;
 final class ReceiveCommand extends QueueCommands.QueueCommand {
   private static final int MAX_BATCH = 1_000;
 
-  /** Printed and not yet acknowledged at most, while following. */
+  /** The most messages that are printed and not yet acknowledged, while following. */
   private static final int PREFETCH = 64;
 
-  /** How long to wait before the output is looked at. */
-  private static final Duration GLANCE = Duration.ofMillis(500);
+  /** How long to wait for messages before checking whether the output is closed. */
+  private static final Duration POLL_INTERVAL = Duration.ofMillis(500);
 
   @Option(
       names = "--count",
@@ -50,17 +50,17 @@ final class ReceiveCommand extends QueueCommands.QueueCommand {
       names = "--wait",
       paramLabel = "DURATION",
       converter = OptionConverters.DurationConverter.class,
-      description = "How long to wait for messages, at most 30s. Default: 1s.")
+      description = "The longest wait for messages, at most 30s. Default: 1s.")
   private Duration wait = Duration.ofSeconds(1);
 
-  @Option(names = "--ack", description = "Acknowledge each once it was printed.")
+  @Option(names = "--ack", description = "Acknowledge each message once it is printed.")
   private boolean ack;
 
-  @Option(names = "--follow", description = "Go on until Ctrl-C; needs --ack.")
+  @Option(names = "--follow", description = "Continue until Ctrl-C; requires --ack.")
   private boolean follow;
 
-  ReceiveCommand(CommandContext surroundings) {
-    super(surroundings);
+  ReceiveCommand(CommandContext context) {
+    super(context);
   }
 
   @Override
@@ -69,7 +69,8 @@ final class ReceiveCommand extends QueueCommands.QueueCommand {
       throw new InvalidInputException("--count must be positive: 0");
     }
     if (follow && !ack) {
-      throw new InvalidInputException("--follow needs --ack: nobody would settle the messages");
+      throw new InvalidInputException(
+          "--follow requires --ack: without it the messages would not be settled");
     }
     if (follow) {
       follow(client);
@@ -90,12 +91,12 @@ final class ReceiveCommand extends QueueCommands.QueueCommand {
   }
 
   private void follow(SluiceClient client) {
-    // A subscription would wait for a server that is away.
+    // Fails at once without a server; a consumer would wait for it.
     client.admin().serverInfo();
     long left = count == null ? Long.MAX_VALUE : count;
-    try (MessageConsumer subscription = client.consume(queue, PREFETCH)) {
+    try (MessageConsumer consumer = client.consume(queue, PREFETCH)) {
       while (left > 0 && !outputClosed()) {
-        List<Delivery> batch = subscription.poll((int) Math.min(left, PREFETCH), GLANCE);
+        List<Delivery> batch = consumer.poll((int) Math.min(left, PREFETCH), POLL_INTERVAL);
         if (!printed(batch)) {
           return;
         }
@@ -104,7 +105,7 @@ final class ReceiveCommand extends QueueCommands.QueueCommand {
     }
   }
 
-  /** False if nobody reads; what was not seen is then given back. */
+  /** Prints messages; releases them and returns false if the output is closed. */
   private boolean printed(List<Delivery> batch) {
     batch.forEach(message -> out().println(json ? MessageOutput.json(message) : text(message)));
     boolean seen = !outputClosed();
@@ -117,7 +118,7 @@ final class ReceiveCommand extends QueueCommands.QueueCommand {
   }
 
   private String text(Delivery message) {
-    String payload = MessageOutput.payload(message.payload(), surroundings.terminals().screen());
+    String payload = MessageOutput.payload(message.payload(), context.terminals().screen());
     return ack
         ? payload
         : TerminalText.line(message.id() + "  " + message.leaseToken()) + "  " + payload;

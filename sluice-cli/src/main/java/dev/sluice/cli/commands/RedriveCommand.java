@@ -12,23 +12,23 @@ import picocli.CommandLine.Option;
 /** {@code sluice redrive}. */
 @Command(
     name = "redrive",
-    description = "Move dead letters of QUEUE, such as mail.dlq, back to where they came from.")
+    description = "Move dead letters of QUEUE, such as mail.dlq, back to their queue.")
 public final class RedriveCommand extends QueueCommands.QueueCommand {
-  /** Few enough to show progress and to answer in time. */
+  /** Small enough to show progress and to finish within the call timeout. */
   private static final long BATCH = 500;
 
   @Option(
       names = "--count",
       paramLabel = "N",
       converter = OptionConverters.WholeNumberConverter.class,
-      description = "The most to move. Default: as many as there are now.")
+      description = "The most messages to move. Default: as many as there are now.")
   private long count = Long.MAX_VALUE;
 
-  @Option(names = "--run-script", description = "Ask the queue's on_enqueue again.")
-  private boolean runScript;
+  @Option(names = "--run-hook", description = "Run the queue's on_enqueue hook again.")
+  private boolean runHook;
 
-  public RedriveCommand(CommandContext surroundings) {
-    super(surroundings);
+  public RedriveCommand(CommandContext context) {
+    super(context);
   }
 
   @Override
@@ -36,13 +36,13 @@ public final class RedriveCommand extends QueueCommands.QueueCommand {
     if (count == 0) {
       throw new InvalidInputException("--count must be positive: 0");
     }
-    // A letter may fail and come back meanwhile: it is not moved twice.
+    // The bound keeps messages that fail again meanwhile from being moved twice.
     long total = Math.min(count, Math.max(1, client.queue(queue).depth()));
     long moved = 0;
-    try (ProgressLine progress = new ProgressLine(err(), surroundings.terminals().error(), total)) {
+    try (ProgressLine progress = new ProgressLine(err(), context.terminals().error(), total)) {
       for (long last = BATCH; moved < total && last == BATCH; moved += last) {
         progress.show(moved, moved);
-        last = client.redrive(queue, Math.min(BATCH, total - moved), runScript);
+        last = client.redrive(queue, Math.min(BATCH, total - moved), runHook);
       }
     }
     return say(JsonWriter.object().put("redriven", moved), "moved " + moved);

@@ -25,17 +25,21 @@ import picocli.CommandLine.Parameters;
 /** {@code sluice message send}. */
 @Command(
     name = "send",
-    description = "Send a message, or one for each line; prints ids once they are stored.",
+    description = "Enqueue a message, or one per line; prints ids once they are stored.",
     footer = {
       "",
-      "Without PAYLOAD and --file the payload is read from standard input.",
+      "Without PAYLOAD and --file, the payload is read from standard input.",
       "",
       "Examples:",
-      "  sluice message send mail hello --key tenant-a",
+      "  sluice message send mail hello --fairness-key tenant-a",
       "  sluice message send mail --lines < mails.txt"
     })
 final class SendCommand extends QueueCommands.QueueCommand {
-  @Parameters(index = "1", arity = "0..1", paramLabel = "PAYLOAD", description = "As UTF-8.")
+  @Parameters(
+      index = "1",
+      arity = "0..1",
+      paramLabel = "PAYLOAD",
+      description = "The payload, as UTF-8.")
   private @Nullable String payload;
 
   @Option(
@@ -44,25 +48,26 @@ final class SendCommand extends QueueCommands.QueueCommand {
       description = "Read the payload from FILE; - is standard input.")
   private @Nullable String file;
 
-  @Option(names = "--lines", description = "Each line is a message.")
+  @Option(names = "--lines", description = "Send each line as a message.")
   private boolean lines;
 
   @Mixin private final MessageOptions options = new MessageOptions();
 
-  SendCommand(CommandContext surroundings) {
-    super(surroundings);
+  SendCommand(CommandContext context) {
+    super(context);
   }
 
   @Override
   public int run(SluiceClient client) {
     if (payload != null && (file != null || lines)) {
-      throw new InvalidInputException("PAYLOAD goes neither with --file nor with --lines");
+      throw new InvalidInputException("PAYLOAD cannot be combined with --file or --lines");
     }
     if (lines && options.hasDedupeId()) {
-      throw new InvalidInputException("--dedupe-id names one message, not many --lines");
+      throw new InvalidInputException(
+          "--dedupe-id cannot be combined with --lines: each message needs its own");
     }
-    if (payload == null && file == null && surroundings.terminals().input()) {
-      throw new InvalidInputException("a payload is needed: PAYLOAD, --file or standard input");
+    if (payload == null && file == null && context.terminals().input()) {
+      throw new InvalidInputException("a payload is required: PAYLOAD, --file or standard input");
     }
     String source = file == null ? "-" : file;
     return lines ? sendLines(client, source) : sendOne(client, source);
@@ -71,18 +76,18 @@ final class SendCommand extends QueueCommands.QueueCommand {
   private int sendOne(SluiceClient client, String source) {
     byte[] content =
         payload == null
-            ? InputFiles.bytes(source, surroundings.input())
+            ? InputFiles.bytes(source, context.input())
             : payload.getBytes(StandardCharsets.UTF_8);
     String id = client.enqueue(queue, options.message(content));
     return say(JsonWriter.object().putTexts("ids", List.of(id)), id);
   }
 
   private int sendLines(SluiceClient client, String source) {
-    // A producer would wait for a server that is away.
+    // Fails at once without a server; a producer would wait for it.
     client.admin().serverInfo();
     AtomicLong stored = new AtomicLong();
     AtomicReference<@Nullable Throwable> failure = new AtomicReference<>();
-    BiConsumer<String, @Nullable Throwable> answer =
+    BiConsumer<String, @Nullable Throwable> count =
         (id, failed) -> {
           if (failed == null) {
             stored.incrementAndGet();
@@ -90,23 +95,23 @@ final class SendCommand extends QueueCommands.QueueCommand {
             failure.compareAndSet(null, failed);
           }
         };
-    BufferedReader reader = InputFiles.lines(source, surroundings.input());
+    BufferedReader reader = InputFiles.lines(source, context.input());
     try (Producer producer = client.producer(queue, ProducerConfig.defaults());
         ProgressLine progress =
-            new ProgressLine(err(), surroundings.terminals().error(), InputFiles.size(source))) {
+            new ProgressLine(err(), context.terminals().error(), InputFiles.size(source))) {
       long bytes = 0;
       for (String line;
           (line = InputFiles.next(reader, source)) != null && failure.get() == null; ) {
         byte[] content = line.getBytes(StandardCharsets.UTF_8);
         bytes += content.length + 1;
         CompletableFuture<String> unused =
-            producer.send(options.message(content)).whenComplete(answer);
+            producer.send(options.message(content)).whenComplete(count);
         progress.show(bytes, stored.get());
       }
     }
     Throwable failed = failure.get();
     if (failed instanceof SluiceClientException refused) {
-      err().println(stored + " messages were stored before this:");
+      err().println(stored + " messages were stored before this failure:");
       throw refused;
     }
     return say(JsonWriter.object().put("sent", stored.get()), "sent " + stored);

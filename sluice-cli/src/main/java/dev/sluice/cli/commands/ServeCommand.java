@@ -28,62 +28,62 @@ import picocli.CommandLine.Option;
 /** {@code sluice serve}. */
 @Command(
     name = "serve",
-    description = "Run the server: queues and limits over gRPC and HTTP.",
+    description = "Run a server: queues, limits and token budgets over gRPC and HTTP.",
     footer = {
       "",
-      "Every key of the file is also an environment variable: server.grpc_port is",
-      "SLUICE_SERVER_GRPC_PORT. Options count first, then variables, then the file.",
-      "With auth.bootstrap_key every request needs a key, and that one allows",
+      "Every setting of the file is also an environment variable: server.grpc_port is",
+      "SLUICE_SERVER_GRPC_PORT. Options override variables, which override the file.",
+      "With auth.bootstrap_key every request needs an API key; the bootstrap key permits",
       "everything. Without it only this machine may call, unless tls.client_ca_file is",
-      "set and callers show a certificate signed by it. Ends on SIGINT and SIGTERM;",
-      "on SIGHUP it reads governor.file, certificates and log settings again."
+      "set and callers have a certificate signed by it. SIGINT and SIGTERM stop the",
+      "server; on SIGHUP it reads governor.file, certificates and log settings again."
     })
 public final class ServeCommand extends BaseCommand {
   private static final System.Logger LOG = System.getLogger(ServeCommand.class.getName());
 
-  /** How long the process may take to end after its store has failed. */
+  /** How long the process may take to exit after its store has failed. */
   private static final Duration LONGEST_END = Duration.ofSeconds(30);
 
   @Option(
       names = "--config",
       paramLabel = "FILE",
       description =
-          "The configuration. Default: sluice.toml, or a fila.toml, if there is one here.")
+          "The configuration file. Default: sluice.toml or fila.toml in this directory, if any.")
   private @Nullable Path file;
 
   @Option(
       names = "--data",
       paramLabel = "DIR",
-      description = "Where everything is kept. Default: sluice-data.")
+      description = "The data directory. Default: sluice-data.")
   private @Nullable String data;
 
   @Option(
       names = "--host",
       paramLabel = "ADDRESS",
-      description = "Where to listen. Default: 127.0.0.1.")
+      description = "The address to listen on. Default: 127.0.0.1.")
   private @Nullable String host;
 
   @Option(
       names = "--grpc-port",
       paramLabel = "N",
-      description = "The port of gRPC, 0 for any. Default: 5555.")
+      description = "The gRPC port; 0: any free one. Default: 5555.")
   private @Nullable String grpcPort;
 
   @Option(
       names = "--http-port",
       paramLabel = "N",
       description =
-          "The port of HTTP, 0 for any, off for gRPC alone. Default: 8080; off with a fila.toml.")
+          "The HTTP port; 0: any free one; off: none. Default: 8080; off with a fila.toml.")
   private @Nullable String httpPort;
 
   @Option(
       names = "--until-input-ends",
-      description = "End when standard input does: with whoever started it, however that ends.")
+      description = "Stop at the end of standard input, so also when the parent process dies.")
   private boolean untilInputEnds;
 
   @Option(
       names = "--print-config",
-      description = "Print every key with its value and effect, as a file, and exit.")
+      description = "Print every setting with its value and its effect as a file, and exit.")
   private boolean print;
 
   @Override
@@ -101,7 +101,7 @@ public final class ServeCommand extends BaseCommand {
   }
 
   private void serve(ServerConfigLoader settings) {
-    // Before the start: a signal that comes early must not end the process.
+    // Installed before the start: an early signal must not end the process.
     HangupSignal hangups = HangupSignal.install();
     ServerConfig config = settings.config();
     SluiceServer server = start(config);
@@ -123,10 +123,10 @@ public final class ServeCommand extends BaseCommand {
     }
     String reason = failure.join();
     haltLater();
-    throw new CommandFailedException(ExitCodes.STORE, "the server ends: " + reason);
+    throw new CommandFailedException(ExitCodes.STORE, "the server has stopped: " + reason);
   }
 
-  /** Ends the process even if the failed disk blocks its shutdown; answered calls are stored. */
+  /** Halts the process if the failed disk blocks its shutdown; confirmed calls are stored. */
   private static void haltLater() {
     Thread halting =
         new Thread(
@@ -155,7 +155,8 @@ public final class ServeCommand extends BaseCommand {
     } catch (InvalidInputException broken) {
       LOG.log(
           System.Logger.Level.ERROR,
-          "the configuration cannot be used, what was in use stays in use: " + broken.getMessage());
+          "the new configuration is invalid; the previous one stays in use: "
+              + broken.getMessage());
     }
   }
 
@@ -163,7 +164,7 @@ public final class ServeCommand extends BaseCommand {
     try {
       input.transferTo(OutputStream.nullOutputStream());
     } catch (IOException broken) {
-      // The process at the other end is gone.
+      // The parent process has ended.
     }
     System.exit(ExitCode.OK);
   }
@@ -193,7 +194,8 @@ public final class ServeCommand extends BaseCommand {
     } catch (BrokerException unusable) {
       String why = "the server cannot start: " + unusable.getMessage();
       throw unusable.code() == BrokerException.Code.HEAP_FULL
-          ? new CommandFailedException(ExitCodes.HEAP, why + "; SLUICE_JAVA_FLAGS=-Xmx sets it")
+          ? new CommandFailedException(
+              ExitCodes.HEAP, why + "; SLUICE_JAVA_FLAGS=-Xmx... sets the heap")
           : new CommandFailedException(ExitCodes.STORE, why);
     } catch (DataDirectoryException unusable) {
       throw new CommandFailedException(

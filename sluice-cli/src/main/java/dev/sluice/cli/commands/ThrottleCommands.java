@@ -18,15 +18,15 @@ import picocli.CommandLine.Mixin;
 /** {@code sluice throttle}. */
 @Command(
     name = "throttle",
-    description = "How fast messages with a throttle key are delivered, over all queues.")
+    description = "Set the rates at which queues deliver messages with a throttle key.")
 public final class ThrottleCommands extends CommandGroup {
   private ThrottleCommands() {}
 
-  public static CommandLine of(CommandContext surroundings) {
+  public static CommandLine of(CommandContext context) {
     return new CommandLine(new ThrottleCommands())
-        .addSubcommand(new SetRate(surroundings))
-        .addSubcommand(new ListRates(surroundings))
-        .addSubcommand(new Remove(surroundings));
+        .addSubcommand(new SetRate(context))
+        .addSubcommand(new ListRates(context))
+        .addSubcommand(new Remove(context));
   }
 
   static JsonWriter json(ThrottleRate rate) {
@@ -34,7 +34,7 @@ public final class ThrottleCommands extends CommandGroup {
         .put("key", rate.key())
         .put("rate_per_second", rate.ratePerSecond())
         .put("burst", rate.burst())
-        .put("tokens", rate.tokens());
+        .put("level", rate.tokens());
   }
 
   /** {@code sluice throttle set}. */
@@ -42,8 +42,8 @@ public final class ThrottleCommands extends CommandGroup {
   static final class SetRate extends ConfigCommands.KeyCommand {
     @Mixin private final RateOptions options = new RateOptions();
 
-    SetRate(CommandContext surroundings) {
-      super(surroundings);
+    SetRate(CommandContext context) {
+      super(context);
     }
 
     @Override
@@ -60,12 +60,12 @@ public final class ThrottleCommands extends CommandGroup {
   }
 
   /** {@code sluice throttle list}. */
-  @Command(name = "list", description = "The rates of all throttle keys.")
+  @Command(name = "list", description = "List the rates of all throttle keys.")
   static final class ListRates extends ServerCommand {
     private static final TextTable<ThrottleRate> TABLE =
         new TextTable<>(
             1,
-            List.of("KEY", "RATE/S", "BURST", "TOKENS"),
+            List.of("KEY", "RATE/S", "BURST", "LEVEL"),
             rate ->
                 List.of(
                     rate.key(),
@@ -73,8 +73,8 @@ public final class ThrottleCommands extends CommandGroup {
                     Numbers.format(rate.burst()),
                     Numbers.format(Math.floor(rate.tokens() * 10) / 10)));
 
-    ListRates(CommandContext surroundings) {
-      super(surroundings);
+    ListRates(CommandContext context) {
+      super(context);
     }
 
     @Override
@@ -93,8 +93,8 @@ public final class ThrottleCommands extends CommandGroup {
   /** {@code sluice throttle remove}. */
   @Command(name = "remove", description = "Remove the rate of a throttle key.")
   static final class Remove extends ConfigCommands.KeyCommand {
-    Remove(CommandContext surroundings) {
-      super(surroundings);
+    Remove(CommandContext context) {
+      super(context);
     }
 
     @Override

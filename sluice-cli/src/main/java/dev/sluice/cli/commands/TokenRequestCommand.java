@@ -19,24 +19,26 @@ import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
 
-/** A command that is told how a request for tokens stands; it may wait in line. */
+/** A command that prints the decision of a token request, and may wait for it. */
 abstract class TokenRequestCommand extends ServerCommand {
-  @Option(names = "--wait", description = "Stay in line until it is granted or refused.")
+  @Option(
+      names = "--wait",
+      description = "Wait until the request is granted, denied or impossible.")
   boolean wait;
 
-  TokenRequestCommand(CommandContext surroundings) {
-    super(surroundings);
+  TokenRequestCommand(CommandContext context) {
+    super(context);
   }
 
-  /** Waits, showing how it stands to whoever watches. */
+  /** Waits for the decision and shows the progress on a terminal. */
   final TokenDecision watched(
       Function<Consumer<TokenDecision.Queued>, CompletableFuture<TokenDecision>> waiting) {
-    try (StatusLine line = new StatusLine(err(), surroundings.terminals().error())) {
-      return await(waiting.apply(queued -> line.show(GovernorOutput.standing(queued))));
+    try (StatusLine line = new StatusLine(err(), context.terminals().error())) {
+      return await(waiting.apply(queued -> line.show(GovernorOutput.progress(queued))));
     }
   }
 
-  /** Exits with 3 if the answer is anything but go. */
+  /** Prints the decision; the exit code is 3 unless it is a grant. */
   public final int say(TokenDecision outcome) {
     say(GovernorOutput.json(outcome), GovernorOutput.lines(outcome));
     return outcome.isGranted() ? ExitCodes.OK : ExitCodes.LIMITED;
@@ -45,23 +47,23 @@ abstract class TokenRequestCommand extends ServerCommand {
   /** {@code sluice governor request}. */
   @Command(
       name = "request",
-      description = "Ask for tokens of a model; exits with 3 unless they are granted.",
+      description = "Request tokens of a model; exits with 3 unless they are granted.",
       footer = {
         "",
-        "A grant is a reservation, to be settled with what was used. Without --wait a request that",
-        "must wait prints its ticket, which leaves the line if nobody asks for it.",
+        "A grant prints a reservation: settle it with the tokens that were used. Without --wait, a",
+        "request that must wait prints a ticket; the server removes tickets that are not polled.",
         "",
         "Examples:",
-        "  sluice governor request deepseek-r1 --tokens 5000 --wait --deadline 30s",
-        "  sluice governor request deepseek-r1 --tokens 5000 --priority P2_batch --json"
+        "  sluice governor request deepseek-r1 --tokens 5000 --wait --max-wait 30s",
+        "  sluice governor request deepseek-r1 --tokens 5000 --priority-class P2_batch --json"
       })
   static final class Request extends TokenRequestCommand {
-    private static final int ANSWER_SECONDS = 2;
+    private static final int TICKET_SECONDS = 2;
 
     @Mixin private final TokenRequestOptions options = new TokenRequestOptions();
 
-    Request(CommandContext surroundings) {
-      super(surroundings);
+    Request(CommandContext context) {
+      super(context);
     }
 
     @Override
@@ -71,8 +73,8 @@ abstract class TokenRequestCommand extends ServerCommand {
         return say(governor.request(options.request()));
       }
       CompletableFuture<String> ticket = new CompletableFuture<>();
-      Thread farewell = new Thread(() -> leave(governor, ticket), "sluice-leave");
-      Runtime.getRuntime().addShutdownHook(farewell);
+      Thread cancelHook = new Thread(() -> leave(governor, ticket), "sluice-leave");
+      Runtime.getRuntime().addShutdownHook(cancelHook);
       try {
         return say(
             watched(
@@ -84,26 +86,29 @@ abstract class TokenRequestCommand extends ServerCommand {
                           progress.accept(queued);
                         })));
       } finally {
-        forget(farewell);
+        forget(cancelHook);
       }
     }
 
-    /** After Ctrl-C others need not wait until this one is missed; its place may be on its way. */
+    /**
+     * Cancels the ticket on Ctrl-C, so that other requests need not wait until the server finds it
+     * abandoned. The ticket may still be on its way.
+     */
     private static void leave(GovernorClient governor, CompletableFuture<String> ticket) {
       try {
-        governor.cancel(ticket.get(ANSWER_SECONDS, TimeUnit.SECONDS));
-      } catch (SluiceClientException | ExecutionException | TimeoutException missedSoon) {
-        // If there is a ticket, it leaves the line by itself.
+        governor.cancel(ticket.get(TICKET_SECONDS, TimeUnit.SECONDS));
+      } catch (SluiceClientException | ExecutionException | TimeoutException abandoned) {
+        // The server removes an abandoned ticket.
       } catch (InterruptedException ending) {
         Thread.currentThread().interrupt();
       }
     }
 
-    private static void forget(Thread farewell) {
+    private static void forget(Thread cancelHook) {
       try {
-        Runtime.getRuntime().removeShutdownHook(farewell);
+        Runtime.getRuntime().removeShutdownHook(cancelHook);
       } catch (IllegalStateException ending) {
-        // It runs already.
+        // The hook runs already.
       }
     }
   }
@@ -111,13 +116,13 @@ abstract class TokenRequestCommand extends ServerCommand {
   /** {@code sluice governor ticket}. */
   @Command(
       name = "ticket",
-      description = "How a place in line stands; exits with 3 unless it is granted.")
+      description = "Show the state of a ticket; exits with 3 unless it is granted.")
   static final class Ticket extends TokenRequestCommand {
-    @Parameters(paramLabel = "TICKET", description = "As the request printed it.")
+    @Parameters(paramLabel = "TICKET", description = "The ticket that request printed.")
     private String ticket = "";
 
-    Ticket(CommandContext surroundings) {
-      super(surroundings);
+    Ticket(CommandContext context) {
+      super(context);
     }
 
     @Override

@@ -8,9 +8,9 @@ import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
 
-/** What is asked of the governor. */
+/** The options of a token request. */
 final class TokenRequestOptions {
-  @Parameters(paramLabel = "MODEL", description = "A model of the budget file, or a route.")
+  @Parameters(paramLabel = "MODEL", description = "A model or a route of the budget file.")
   private String model = "";
 
   @Option(
@@ -18,51 +18,54 @@ final class TokenRequestOptions {
       paramLabel = "N",
       required = true,
       converter = OptionConverters.WholeNumberConverter.class,
-      description = "Input and output together, at the most.")
+      description = "The most tokens of input and output together.")
   private long tokens;
 
   @Option(
-      names = "--expected",
+      names = "--expected-tokens",
       paramLabel = "N",
       converter = OptionConverters.WholeNumberConverter.class,
-      description = "What it will probably use: that is reserved. Default: all of them.")
-  private @Nullable Long expected;
+      description = "The probable usage, reserved instead of --tokens.")
+  private @Nullable Long expectedTokens;
 
   @Option(
-      names = "--priority",
+      names = "--priority-class",
       paramLabel = "CLASS",
-      description = "Its class, such as P0_clinical. Default: P1_user.")
-  private @Nullable String priority;
+      description = "A priority class of the budget file. Default: P1_user.")
+  private @Nullable String priorityClass;
 
-  @Option(names = "--tenant", paramLabel = "NAME", description = "Whose turn and budget it is.")
+  @Option(
+      names = "--tenant",
+      paramLabel = "NAME",
+      description = "The tenant, which shares fairly and may have a budget.")
   private @Nullable String tenant;
 
   @Option(
-      names = "--deadline",
+      names = "--max-wait",
       paramLabel = "DURATION",
       converter = OptionConverters.DurationConverter.class,
-      description = "How long it may be in line. Default: as long as it takes.")
-  private @Nullable Duration deadline;
+      description = "The longest time in the waiting list. Default: unlimited.")
+  private @Nullable Duration maxWait;
 
   @Option(
-      names = "--key",
+      names = "--idempotency-key",
       paramLabel = "KEY",
-      description = "Asked again with the same key it finds its place, or its grant.")
-  private @Nullable String key;
+      description = "A repeated request with this key finds its ticket or its grant.")
+  private @Nullable String idempotencyKey;
 
   TokenRequest request() {
-    if (key != null && key.isEmpty()) {
-      throw new InvalidInputException("--key must not be empty");
+    if (idempotencyKey != null && idempotencyKey.isEmpty()) {
+      throw new InvalidInputException("--idempotency-key must not be empty");
     }
     try {
       TokenRequest request = TokenRequest.of(model, tokens);
-      request = expected == null ? request : request.withExpectedTokens(expected);
-      request = priority == null ? request : request.withPriorityClass(priority);
+      request = expectedTokens == null ? request : request.withExpectedTokens(expectedTokens);
+      request = priorityClass == null ? request : request.withPriorityClass(priorityClass);
       request = tenant == null ? request : request.withTenant(tenant);
-      request = deadline == null ? request : request.withMaxWait(deadline);
-      return key == null ? request : request.withIdempotencyKey(key);
-    } catch (IllegalArgumentException refused) {
-      throw new InvalidInputException(String.valueOf(refused.getMessage()));
+      request = maxWait == null ? request : request.withMaxWait(maxWait);
+      return idempotencyKey == null ? request : request.withIdempotencyKey(idempotencyKey);
+    } catch (IllegalArgumentException invalid) {
+      throw new InvalidInputException(String.valueOf(invalid.getMessage()));
     }
   }
 }

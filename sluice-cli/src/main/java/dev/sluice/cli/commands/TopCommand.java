@@ -21,18 +21,18 @@ import picocli.CommandLine.Option;
 /** {@code sluice top}. */
 @Command(
     name = "top",
-    description = "Watch the queues: the deepest first, and the throttle keys without tokens.",
+    description = "Watch the deepest queues and the throttle keys without tokens.",
     footer = {
       "",
-      "IN/S, OUT/S and ACKED/S are messages per second that come, go to consumers, and are done,",
-      "from the second sample on. On a terminal it is live until q or Ctrl-C; elsewhere, or with",
-      "--once, it is printed once. With --json each sample is a line."
+      "IN/S, OUT/S and ACKED/S are messages per second that are enqueued, delivered and",
+      "acknowledged, from the second sample on. On a terminal the view is live until q or Ctrl-C;",
+      "elsewhere, or with --once, it is printed once. With --json each sample is a line."
     })
 public final class TopCommand extends ServerCommand {
   private static final int UNLIMITED_WIDTH = 1_000;
 
-  /** How soon a pressed key counts. */
-  private static final long GLANCE_NANOS = 100_000_000;
+  /** How often the keyboard is read. */
+  private static final long KEY_POLL_NANOS = 100_000_000;
 
   @Option(names = "--once", description = "Print one sample and exit.")
   private boolean once;
@@ -41,18 +41,18 @@ public final class TopCommand extends ServerCommand {
       names = "--interval",
       paramLabel = "DURATION",
       converter = OptionConverters.PeriodConverter.class,
-      description = "From sample to sample. Default: 1s.")
+      description = "Time between samples. Default: 1s.")
   private Duration interval = Duration.ofSeconds(1);
 
   @Option(
       names = "--count",
       paramLabel = "N",
       converter = OptionConverters.WholeNumberConverter.class,
-      description = "How many samples. Default: no end.")
+      description = "The number of samples. Default: unlimited.")
   private @Nullable Long count;
 
-  public TopCommand(CommandContext surroundings) {
-    super(surroundings);
+  public TopCommand(CommandContext context) {
+    super(context);
   }
 
   @Override
@@ -60,50 +60,50 @@ public final class TopCommand extends ServerCommand {
     if (count != null && count == 0) {
       throw new InvalidInputException("--count must be positive: 0");
     }
-    try (CommandTimer pacer = surroundings.pacers().get()) {
-      if (json || once || !surroundings.terminal()) {
-        print(client, pacer);
+    try (CommandTimer timer = context.timers().get()) {
+      if (json || once || !context.terminal()) {
+        print(client, timer);
       } else {
-        watch(client, pacer);
+        watch(client, timer);
       }
     }
     return ExitCodes.OK;
   }
 
-  private void watch(SluiceClient client, CommandTimer pacer) {
+  private void watch(SluiceClient client, CommandTimer timer) {
     long rounds = count == null ? Long.MAX_VALUE : count;
     TopSample before = null;
-    TopSample now = sample(client, pacer);
-    try (AlternateScreen screen = new AlternateScreen(out(), surroundings)) {
+    TopSample now = sample(client, timer);
+    try (AlternateScreen screen = new AlternateScreen(out(), context)) {
       for (long round = 1; ; round++) {
         AlternateScreen.Size size = screen.size();
         screen.show(TopView.lines(address(), before, now, size.width(), size.height()));
-        if (round == rounds || !rest(pacer, screen)) {
+        if (round == rounds || !rest(timer, screen)) {
           return;
         }
         before = now;
-        now = sample(client, pacer);
+        now = sample(client, timer);
       }
     }
   }
 
-  /** False if the user wants no more. */
-  private boolean rest(CommandTimer pacer, AlternateScreen screen) {
-    long until = pacer.clock().nanoTime() + interval.toNanos();
-    for (long left; (left = until - pacer.clock().nanoTime()) > 0; ) {
-      long next = pacer.clock().nanoTime() + Math.min(left, GLANCE_NANOS);
-      if (!pacer.sleepUntil(next) || screen.quitAsked()) {
+  /** Waits for the next sample; returns false if the user quits. */
+  private boolean rest(CommandTimer timer, AlternateScreen screen) {
+    long until = timer.clock().nanoTime() + interval.toNanos();
+    for (long left; (left = until - timer.clock().nanoTime()) > 0; ) {
+      long next = timer.clock().nanoTime() + Math.min(left, KEY_POLL_NANOS);
+      if (!timer.sleepUntil(next) || screen.quitAsked()) {
         return false;
       }
     }
     return true;
   }
 
-  private void print(SluiceClient client, CommandTimer pacer) {
+  private void print(SluiceClient client, CommandTimer timer) {
     long rounds = once ? 1 : count != null ? count : json ? Long.MAX_VALUE : 1;
     TopSample before = null;
     for (long round = 1; ; round++) {
-      TopSample now = sample(client, pacer);
+      TopSample now = sample(client, timer);
       if (json) {
         out().println(json(before, now));
       } else {
@@ -112,21 +112,21 @@ public final class TopCommand extends ServerCommand {
       before = now;
       if (round == rounds
           || outputClosed()
-          || !pacer.sleepUntil(now.nanos() + interval.toNanos())) {
+          || !timer.sleepUntil(now.nanos() + interval.toNanos())) {
         return;
       }
     }
   }
 
   private String address() {
-    return serverOptions().address(surroundings.environment());
+    return serverOptions().address(context.environment());
   }
 
-  private static TopSample sample(SluiceClient client, CommandTimer pacer) {
-    return TopSample.of(pacer.clock().nanoTime(), client.queues(), throttles(client));
+  private static TopSample sample(SluiceClient client, CommandTimer timer) {
+    return TopSample.of(timer.clock().nanoTime(), client.queues(), throttles(client));
   }
 
-  /** Not everybody who may see queues may see these. */
+  /** Returns no throttles if the API key may only read queues. */
   private static List<ThrottleRate> throttles(SluiceClient client) {
     try {
       return client.admin().throttles();

@@ -7,14 +7,14 @@ import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What a queue does in a second.
+ * Messages per second of one queue.
  *
- * @param enqueued messages that come in
- * @param delivered messages that go out
- * @param acked messages that are done
+ * @param enqueued enqueued messages
+ * @param delivered delivered messages
+ * @param acked acknowledged messages
  */
 record TopRates(double enqueued, double delivered, double acked) {
-  /** From the sample before; none if that is not there, or the server has started since. */
+  /** Returns the rates between two samples; empty without an earlier one or after a restart. */
   static Optional<TopRates> of(@Nullable TopSample before, TopSample now, QueueSummary queue) {
     if (before == null || now.nanos() <= before.nanos()) {
       return Optional.empty();
@@ -23,12 +23,12 @@ record TopRates(double enqueued, double delivered, double acked) {
     return before.queues().stream()
         .filter(earlier -> earlier.name().equals(queue.name()))
         .map(QueueSummary::totals)
-        .filter(earlier -> !isBack(earlier, queue.totals()))
+        .filter(earlier -> !wasReset(earlier, queue.totals()))
         .map(earlier -> between(earlier, queue.totals(), seconds))
         .findAny();
   }
 
-  private static boolean isBack(QueueTotals before, QueueTotals now) {
+  private static boolean wasReset(QueueTotals before, QueueTotals now) {
     return now.enqueued() < before.enqueued()
         || now.delivered() < before.delivered()
         || now.acked() < before.acked();

@@ -6,11 +6,11 @@ import java.util.Comparator;
 import java.util.List;
 
 /**
- * How a server stands at one time.
+ * The state of a server at one time.
  *
- * @param nanos when
- * @param queues the deepest first
- * @param throttled keys of which no token is left, by key
+ * @param nanos the time of the sample
+ * @param queues deepest first
+ * @param throttled throttle keys without a whole token, ordered by key
  */
 public record TopSample(long nanos, List<QueueSummary> queues, List<ThrottleRate> throttled) {
   public static TopSample of(long nanos, List<QueueSummary> queues, List<ThrottleRate> throttles) {

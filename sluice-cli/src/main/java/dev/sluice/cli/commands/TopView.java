@@ -10,11 +10,11 @@ import java.util.Locale;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
-/** The lines of {@code sluice top}: from two samples and the size of the terminal alone. */
+/** Formats the output of {@code sluice top}: a function of two samples and the terminal size. */
 public final class TopView {
   private static final String ROW = "%s  %9s  %9s  %9s  %9s  %9s  %9s";
 
-  /** What a row takes beside the name. */
+  /** The width of a row without the name. */
   private static final int NUMBERS = 66;
 
   private static final int MIN_NAME = 8;
@@ -23,13 +23,13 @@ public final class TopView {
   private TopView() {}
 
   /**
-   * What to show.
+   * Returns the lines to show.
    *
-   * @param address where the server is
-   * @param before the sample before, if there is one
+   * @param address the server's address
+   * @param before the previous sample, if any
    * @param now the sample
-   * @param width no line is longer
-   * @param height the most lines; 0: any number
+   * @param width the longest line
+   * @param height the most lines; 0: unlimited
    */
   public static List<String> lines(
       String address, @Nullable TopSample before, TopSample now, int width, int height) {
@@ -82,7 +82,7 @@ public final class TopView {
     return lines;
   }
 
-  /** Throttled keys take at most half of the height. */
+  /** Drops lines that do not fit; throttled keys get at most half of the height. */
   private static List<String> fitting(List<String> queues, List<String> throttled, int height) {
     List<String> all = new ArrayList<>();
     if (height <= 0 || queues.size() + throttled.size() <= height) {

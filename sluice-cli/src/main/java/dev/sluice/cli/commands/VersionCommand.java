@@ -12,10 +12,10 @@ import picocli.CommandLine.Command;
 /** {@code sluice version}. */
 @Command(
     name = "version",
-    description = "Print the version and what it runs on; with --server also the server's.")
+    description = "Print the version, Java and system; with --server also the server's version.")
 public final class VersionCommand extends ServerCommand {
-  public VersionCommand(CommandContext surroundings) {
-    super(surroundings);
+  public VersionCommand(CommandContext context) {
+    super(context);
   }
 
   @Override

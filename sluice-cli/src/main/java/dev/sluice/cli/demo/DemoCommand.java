@@ -30,7 +30,7 @@ public final class DemoCommand extends BaseCommand {
   private static final int HTTP_PORT = 8080;
   private static final int GRPC_PORT = 5555;
 
-  private final CommandContext surroundings;
+  private final CommandContext context;
 
   @Option(names = "--quick", description = "In less than 30 seconds.")
   private boolean quick;
@@ -55,26 +55,26 @@ public final class DemoCommand extends BaseCommand {
       description = "Where clients connect; 0 for any. Default: 5555, or any if that is in use.")
   private @Nullable Long grpcPort;
 
-  public DemoCommand(CommandContext surroundings) {
-    this.surroundings = surroundings;
+  public DemoCommand(CommandContext context) {
+    this.context = context;
   }
 
   @Override
   public Integer call() {
-    try (CommandTimer pacer = surroundings.pacers().get()) {
+    try (CommandTimer timer = context.timers().get()) {
       DemoServer.Ports ports =
           new DemoServer.Ports(
               DemoServer.Ports.choose("--http-port", httpPort, HTTP_PORT),
               DemoServer.Ports.choose("--grpc-port", grpcPort, GRPC_PORT));
       try (DemoServer server = DemoServer.create(ports, DemoModelCallers.BUDGETS)) {
-        return run(server, pacer);
+        return run(server, timer);
       }
     }
   }
 
-  private int run(DemoServer server, CommandTimer pacer) {
+  private int run(DemoServer server, CommandTimer timer) {
     say("Starting a server on a temporary directory, console " + server.console() + " ...");
-    Optional<DemoResult> figures = server.start() ? play(server, pacer) : Optional.empty();
+    Optional<DemoResult> figures = server.start() ? play(server, timer) : Optional.empty();
     if (figures.isEmpty()) {
       return ExitCodes.FAILED;
     }
@@ -83,17 +83,17 @@ public final class DemoCommand extends BaseCommand {
       out().flush();
     } else {
       DemoTextReport.print(figures.get(), out());
-      if (!exit && surroundings.terminals().input()) {
+      if (!exit && context.terminals().input()) {
         say("console: " + server.console() + " - Ctrl-C to end");
-        DemoTraffic.play(server, pacer);
+        DemoTraffic.play(server, timer);
       }
     }
     return figures.get().problems().isEmpty() ? ExitCodes.OK : ExitCodes.FAILED;
   }
 
-  private Optional<DemoResult> play(DemoServer server, CommandTimer pacer) {
+  private Optional<DemoResult> play(DemoServer server, CommandTimer timer) {
     try (DemoView view = view(server)) {
-      return new DemoRunner(quick ? DemoScenario.QUICK : DemoScenario.FULL, server, pacer, view)
+      return new DemoRunner(quick ? DemoScenario.QUICK : DemoScenario.FULL, server, timer, view)
           .play();
     }
   }
@@ -102,8 +102,8 @@ public final class DemoCommand extends BaseCommand {
     if (json) {
       return DemoView.NONE;
     }
-    return surroundings.terminal()
-        ? new DemoScreenView(out(), surroundings, server.console())
+    return context.terminal()
+        ? new DemoScreenView(out(), context, server.console())
         : new DemoLineView(out());
   }
 

@@ -32,7 +32,7 @@ public final class DemoRunner {
 
   private final DemoScenario scenario;
   private final DemoServer server;
-  private final CommandTimer pacer;
+  private final CommandTimer timer;
   private final DemoView view;
   private final long startNanos;
   private final MessageLog log = new MessageLog();
@@ -59,12 +59,12 @@ public final class DemoRunner {
     END
   }
 
-  DemoRunner(DemoScenario scenario, DemoServer server, CommandTimer pacer, DemoView view) {
+  DemoRunner(DemoScenario scenario, DemoServer server, CommandTimer timer, DemoView view) {
     this.scenario = scenario;
     this.server = server;
-    this.pacer = pacer;
+    this.timer = timer;
     this.view = view;
-    this.startNanos = pacer.clock().nanoTime();
+    this.startNanos = timer.clock().nanoTime();
   }
 
   public static SluiceClient connect(DemoServer server) {
@@ -72,7 +72,7 @@ public final class DemoRunner {
   }
 
   private long millis() {
-    return TimeUnit.NANOSECONDS.toMillis(pacer.clock().nanoTime() - startNanos);
+    return TimeUnit.NANOSECONDS.toMillis(timer.clock().nanoTime() - startNanos);
   }
 
   /** Plays on a server that runs; empty if the user wants no more. */
@@ -110,7 +110,7 @@ public final class DemoRunner {
 
   /** False if the user wants no more. */
   private boolean watch(SluiceClient client, DemoTenants tenants, DemoModelCallers callers) {
-    for (long tick = 1; pacer.sleepUntil(startNanos + tick * TICK.toNanos()); tick++) {
+    for (long tick = 1; timer.sleepUntil(startNanos + tick * TICK.toNanos()); tick++) {
       check();
       for (Runnable each = news.poll(); each != null; each = news.poll()) {
         each.run();

@@ -19,8 +19,8 @@ public final class DemoScreenView implements DemoView {
   private @Nullable DemoStatus rateSince;
   private double rate;
 
-  public DemoScreenView(PrintWriter out, CommandContext surroundings, String console) {
-    this.screen = new AlternateScreen(out, surroundings);
+  public DemoScreenView(PrintWriter out, CommandContext context, String console) {
+    this.screen = new AlternateScreen(out, context);
     this.console = console;
   }
 

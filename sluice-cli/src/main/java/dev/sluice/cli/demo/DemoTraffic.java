@@ -33,19 +33,19 @@ public final class DemoTraffic {
   private DemoTraffic() {}
 
   /** Goes on until the user wants no more. */
-  public static void play(DemoServer server, CommandTimer pacer) {
-    long start = pacer.clock().nanoTime();
+  public static void play(DemoServer server, CommandTimer timer) {
+    long start = timer.clock().nanoTime();
     try (SluiceClient client = DemoRunner.connect(server);
         DemoModelCallers calls =
             new DemoModelCallers(
                 client.governor(),
                 new ModelCallLog(),
-                () -> TimeUnit.NANOSECONDS.toMillis(pacer.clock().nanoTime() - start),
+                () -> TimeUnit.NANOSECONDS.toMillis(timer.clock().nanoTime() - start),
                 refused -> {})) {
       calls.begin(DEMANDS);
       Producer producer = client.producer(DemoScenario.QUEUE, ProducerConfig.defaults());
       var unused = client.consume(DemoScenario.QUEUE, PREFETCH, WORKERS, DemoTraffic::work);
-      for (long tick = 0; pacer.sleepUntil(start + tick * TICK.toNanos()); tick++) {
+      for (long tick = 0; timer.sleepUntil(start + tick * TICK.toNanos()); tick++) {
         send(producer, tick);
       }
       Thread.currentThread().interrupt();

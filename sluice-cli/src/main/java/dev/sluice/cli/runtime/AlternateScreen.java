@@ -10,8 +10,8 @@ import java.util.Map;
 import java.util.Optional;
 
 /**
- * A terminal's second screen, rewritten in place; what was there before comes back at the end, and
- * so does the way that keys are read. Without {@code stty} a key counts only with Enter.
+ * The alternate screen of a terminal, rewritten in place. Closing restores the previous content and
+ * the keyboard mode. Without {@code stty}, keys are read only after Enter.
  */
 public final class AlternateScreen implements AutoCloseable {
   private static final String ENTER = "\u001b[?1049h\u001b[?25l";
@@ -23,15 +23,15 @@ public final class AlternateScreen implements AutoCloseable {
   private static final int HEIGHT = 24;
 
   private final PrintWriter out;
-  private final CommandContext surroundings;
+  private final CommandContext context;
   private final Optional<String> settings;
 
-  /** How large the terminal is. */
+  /** The size of the terminal, in characters. */
   public record Size(int width, int height) {}
 
-  public AlternateScreen(PrintWriter out, CommandContext surroundings) {
+  public AlternateScreen(PrintWriter out, CommandContext context) {
     this.out = out;
-    this.surroundings = surroundings;
+    this.context = context;
     this.settings = stty("-g");
     settings.ifPresent(before -> stty("-icanon", "-echo"));
     out.print(ENTER);
@@ -47,14 +47,14 @@ public final class AlternateScreen implements AutoCloseable {
     out.flush();
   }
 
-  /** As it is now. */
+  /** Returns the present size. */
   public Size size() {
     return stty("size")
         .map(AlternateScreen::parse)
-        .orElseGet(() -> ofEnvironment(surroundings.environment()));
+        .orElseGet(() -> ofEnvironment(context.environment()));
   }
 
-  /** Rows and columns, as stty writes them; a terminal that does not know says 0. */
+  /** Parses rows and columns as stty prints them; a terminal without a known size prints 0. */
   public static Size parse(String rowsAndColumns) {
     if (!rowsAndColumns.matches("[1-9][0-9]{0,4} [1-9][0-9]{0,4}")) {
       return new Size(WIDTH, HEIGHT);
@@ -72,10 +72,10 @@ public final class AlternateScreen implements AutoCloseable {
             + environment.getOrDefault("COLUMNS", "" + WIDTH));
   }
 
-  /** Whether the user has pressed q. */
+  /** Returns whether the user has pressed q. */
   public boolean quitAsked() {
     try {
-      InputStream input = surroundings.input();
+      InputStream input = context.input();
       while (input.available() > 0) {
         int key = input.read();
         if (key == 'q' || key == 'Q') {
@@ -95,9 +95,9 @@ public final class AlternateScreen implements AutoCloseable {
     settings.ifPresent(this::stty);
   }
 
-  /** What it says; empty if there is no terminal or no such program. */
+  /** Runs stty and returns its output; empty without a terminal or without stty. */
   private Optional<String> stty(String... arguments) {
-    if (!surroundings.terminals().input()) {
+    if (!context.terminals().input()) {
       return Optional.empty();
     }
     String[] command = new String[arguments.length + 1];
@@ -109,8 +109,8 @@ public final class AlternateScreen implements AutoCloseable {
               .redirectInput(Redirect.INHERIT)
               .redirectError(Redirect.DISCARD)
               .start();
-      String said = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
-      return process.waitFor() == 0 ? Optional.of(said.strip()) : Optional.empty();
+      String output = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
+      return process.waitFor() == 0 ? Optional.of(output.strip()) : Optional.empty();
     } catch (IOException absent) {
       return Optional.empty();
     } catch (InterruptedException now) {

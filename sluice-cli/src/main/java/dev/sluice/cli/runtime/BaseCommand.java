@@ -29,7 +29,7 @@ public abstract class BaseCommand implements Callable<Integer> {
     return spec.commandLine().getErr();
   }
 
-  /** Whether whoever read the output has gone; a stream that swallows errors has to be asked. */
+  /** Returns whether the output was closed; print streams do not throw. */
   public final boolean outputClosed() {
     return out().checkError() || System.out.checkError();
   }

@@ -7,7 +7,7 @@ import java.util.Objects;
 import java.util.Properties;
 import picocli.CommandLine.IVersionProvider;
 
-/** The version that the build wrote into {@code version.properties}. */
+/** Returns the version that the build wrote into {@code version.properties}. */
 public final class BuildVersion implements IVersionProvider {
   private static final String RESOURCE = "/dev/sluice/cli/version.properties";
 
@@ -20,7 +20,7 @@ public final class BuildVersion implements IVersionProvider {
     return property("version");
   }
 
-  /** Of the library that draws plots. */
+  /** Returns the version of the library that draws plots. */
   public static String ofChartJs() {
     return property("chartjs");
   }

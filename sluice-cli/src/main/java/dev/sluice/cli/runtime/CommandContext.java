@@ -5,24 +5,24 @@ import java.util.Map;
 import java.util.function.Supplier;
 
 /**
- * What a command meets outside, beside its output: replaced in tests.
+ * The environment of a command except its output. Tests replace it.
  *
  * @param input the standard input
- * @param terminals behind which streams somebody sits
+ * @param terminals which standard streams are terminals
  * @param environment the environment variables
- * @param pacers makes the time by which a live command goes
+ * @param timers creates the clock and timer of a live command
  */
 public record CommandContext(
     InputStream input,
     TerminalInfo terminals,
     Map<String, String> environment,
-    Supplier<CommandTimer> pacers) {
+    Supplier<CommandTimer> timers) {
   public static CommandContext ofProcess() {
     return new CommandContext(
         System.in, TerminalInfo.ofProcess(), System.getenv(), SystemCommandTimer::new);
   }
 
-  /** Whether somebody watches the standard output, so that a line may be rewritten. */
+  /** Returns whether the standard output is a terminal whose lines can be rewritten. */
   public boolean terminal() {
     return terminals.output();
   }

@@ -1,6 +1,6 @@
 package dev.sluice.cli.runtime;
 
-/** A command could not do its work; the message says why in one sentence. */
+/** Thrown if a command failed; the message says why in one sentence. */
 public final class CommandFailedException extends RuntimeException {
   private static final long serialVersionUID = 1L;
 

@@ -2,10 +2,10 @@ package dev.sluice.cli.runtime;
 
 import picocli.CommandLine.Command;
 
-/** Commands about one thing. */
+/** A command that only has subcommands. */
 @Command(synopsisSubcommandLabel = "COMMAND", commandListHeading = "%nCommands:%n")
 public abstract class CommandGroup extends BaseCommand {
-  /** Without a command there is nothing to do but to say which ones there are. */
+  /** Prints the usage, since no subcommand is given. */
   @Override
   public Integer call() {
     spec.commandLine().usage(err());

@@ -2,16 +2,16 @@ package dev.sluice.cli.runtime;
 
 import dev.sluice.NanoClock;
 
-/** The time by which a live command goes. */
+/** The clock and timer of a live command. */
 public interface CommandTimer extends AutoCloseable {
 
-  /** The clock that goes with it. */
+  /** Returns the clock of this timer. */
   NanoClock clock();
 
-  /** Waits until the clock shows {@code nanos}; false if the user wants no more. */
+  /** Waits until the clock shows {@code nanos}; returns false if the user stops the command. */
   boolean sleepUntil(long nanos);
 
-  /** Says that the command is done. */
+  /** Reports that the command is done. */
   @Override
   void close();
 }

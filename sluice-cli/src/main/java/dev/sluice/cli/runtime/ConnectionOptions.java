@@ -13,7 +13,7 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Option;
 
-/** Where the server is, and who calls. */
+/** The options of a connection: address, API key, TLS, timeout. */
 public final class ConnectionOptions {
   public static final String ADDRESS_VARIABLE = "SLUICE_ADDRESS";
   public static final String KEY_VARIABLE = "SLUICE_API_KEY";
@@ -23,31 +23,31 @@ public final class ConnectionOptions {
   @Option(
       names = "--server",
       paramLabel = "HOST:PORT",
-      description = "Where the server is. Default: SLUICE_ADDRESS, else 127.0.0.1:5555.")
+      description = "The server's gRPC address. Default: SLUICE_ADDRESS, else 127.0.0.1:5555.")
   private @Nullable String server;
 
   @Option(
       names = "--api-key",
       paramLabel = "KEY",
-      description = "Who calls. Default: SLUICE_API_KEY. Others may see it in the process list.")
+      description = "The API key. Default: SLUICE_API_KEY. The process list shows it to others.")
   private @Nullable String apiKey;
 
-  @Option(names = "--api-key-file", paramLabel = "FILE", description = "A file with the key.")
+  @Option(names = "--api-key-file", paramLabel = "FILE", description = "A file with the API key.")
   private @Nullable Path apiKeyFile;
 
-  @Option(names = "--tls", description = "Over TLS.")
+  @Option(names = "--tls", description = "Use TLS.")
   private boolean tls;
 
   @Option(
       names = "--tls-ca",
       paramLabel = "FILE",
-      description = "Over TLS; who issues the server's certificate, in PEM format.")
+      description = "Use TLS and trust the certificates in this PEM file.")
   private @Nullable Path tlsCa;
 
   @Option(
       names = "--tls-cert",
       paramLabel = "FILE",
-      description = "Over TLS; a certificate that says who calls, in PEM format.")
+      description = "Use TLS with the client certificate in this PEM file.")
   private @Nullable Path tlsCert;
 
   @Option(
@@ -60,10 +60,10 @@ public final class ConnectionOptions {
       names = "--timeout",
       paramLabel = "DURATION",
       converter = OptionConverters.PeriodConverter.class,
-      description = "How long to wait for an answer. Default: 30s.")
+      description = "The longest wait for a response. Default: 30s.")
   private Duration timeout = Duration.ofSeconds(30);
 
-  /** Whether the command line itself names a server. */
+  /** Returns whether the command line has --server. */
   public boolean given() {
     return server != null;
   }
@@ -72,7 +72,7 @@ public final class ConnectionOptions {
     return tls || tlsCa != null || tlsCert != null;
   }
 
-  /** As messages show it. */
+  /** Returns the address for messages. */
   public String address(Map<String, String> environment) {
     return server != null ? server : environment.getOrDefault(ADDRESS_VARIABLE, DEFAULT_ADDRESS);
   }
@@ -81,7 +81,7 @@ public final class ConnectionOptions {
     return apiKey != null || apiKeyFile != null || environment.containsKey(KEY_VARIABLE);
   }
 
-  /** Connects when it is first used. */
+  /** Returns a client, which connects on first use. */
   public SluiceClient connect(Map<String, String> environment) {
     String address = address(environment);
     int colon = address.lastIndexOf(':');
@@ -95,11 +95,11 @@ public final class ConnectionOptions {
     }
     SluiceClientBuilder builder = SluiceClient.builder(host, port).callTimeout(timeout);
     try {
-      identify(builder, environment);
+      authenticate(builder, environment);
       secure(builder);
       return builder.build();
-    } catch (IllegalArgumentException refused) {
-      throw new InvalidInputException(String.valueOf(refused.getMessage()));
+    } catch (IllegalArgumentException invalid) {
+      throw new InvalidInputException(String.valueOf(invalid.getMessage()));
     }
   }
 
@@ -107,9 +107,9 @@ public final class ConnectionOptions {
     return text.matches("[0-9]{1,5}") ? Integer.parseInt(text) : 0;
   }
 
-  private void identify(SluiceClientBuilder builder, Map<String, String> environment) {
+  private void authenticate(SluiceClientBuilder builder, Map<String, String> environment) {
     if (apiKey != null && apiKeyFile != null) {
-      throw new InvalidInputException("only one of --api-key and --api-key-file can be given");
+      throw new InvalidInputException("--api-key and --api-key-file cannot be combined");
     }
     String key = apiKeyFile == null ? apiKey : read(apiKeyFile);
     String used = key == null ? environment.get(KEY_VARIABLE) : key;
@@ -128,7 +128,7 @@ public final class ConnectionOptions {
 
   private void secure(SluiceClientBuilder builder) {
     if ((tlsCert == null) != (tlsKey == null)) {
-      throw new InvalidInputException("--tls-cert and --tls-key must be given together");
+      throw new InvalidInputException("--tls-cert and --tls-key require each other");
     }
     if (tls) {
       builder.tls();

@@ -12,11 +12,11 @@ import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.ParseResult;
 import picocli.CommandLine.UnmatchedArgumentException;
 
-/** Turns what goes wrong into one sentence and an exit code. */
+/** Reports failures as one sentence and an exit code. */
 public final class ErrorReporter {
   private ErrorReporter() {}
 
-  /** Arguments that picocli refuses. */
+  /** Reports arguments that picocli refuses. */
   public static int onUsage(ParameterException failure, String[] args) {
     CommandLine command = failure.getCommandLine();
     String name = command.getCommandSpec().qualifiedName();
@@ -26,8 +26,8 @@ public final class ErrorReporter {
   }
 
   /**
-   * Input that a command refuses, or work that it could not do; anything else is a bug and shows
-   * where.
+   * Reports invalid input and failed commands. Any other exception is a bug and printed with its
+   * stack trace.
    */
   public static int onExecution(Exception failure, CommandLine command, ParseResult parsed) {
     PrintWriter err = command.getErr();
@@ -56,10 +56,10 @@ public final class ErrorReporter {
   }
 
   private static String sentence(UnmatchedArgumentException failure) {
-    String what = Quoting.of(failure.getUnmatched().get(0));
+    String argument = Quoting.of(failure.getUnmatched().get(0));
     List<String> meant = failure.getSuggestions();
     return (failure.isUnknownOption() ? "unknown option " : unexpected(failure.getCommandLine()))
-        + what
+        + argument
         + (meant.isEmpty() ? "" : "; did you mean " + String.join(" or ", meant) + "?");
   }
 

@@ -2,22 +2,22 @@ package dev.sluice.cli.runtime;
 
 import picocli.CommandLine.ExitCode;
 
-/** What a command's exit code says, as {@code sluice --help} and docs/cli.md have it. */
+/** Exit codes of commands, listed in {@code sluice --help} and docs/cli.md. */
 public final class ExitCodes {
   public static final int OK = ExitCode.OK;
 
-  /** The server refused or failed, or there is nothing of that name. */
+  /** The server refused the call or failed, or the resource does not exist. */
   public static final int FAILED = ExitCode.SOFTWARE;
 
   public static final int USAGE = ExitCode.USAGE;
 
-  /** {@code limit decide} was told no, or a command of {@code governor} anything but go. */
+  /** {@code limit decide} or a command of {@code governor} was not granted. */
   public static final int LIMITED = 3;
 
-  /** There is no server, or it did not answer. */
+  /** The server cannot be reached or did not answer in time. */
   public static final int UNREACHABLE = 4;
 
-  /** The store of {@code serve} failed or cannot be opened; a supervisor should start it again. */
+  /** The store of {@code serve} failed or cannot be opened; a supervisor should restart it. */
   public static final int STORE = 5;
 
   /** {@code serve} needs a larger heap for the messages that its store holds. */

@@ -11,13 +11,13 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import org.jspecify.annotations.Nullable;
 
-/** What is read from files and from the standard input, which is called {@code -}. */
+/** Reads files and the standard input, which is named {@code -}. */
 public final class InputFiles {
   private static final String STANDARD = "-";
 
   private InputFiles() {}
 
-  /** All of it. */
+  /** Returns the whole content. */
   public static byte[] bytes(String file, InputStream standard) {
     try {
       return file.equals(STANDARD) ? standard.readAllBytes() : Files.readAllBytes(Path.of(file));
@@ -26,7 +26,7 @@ public final class InputFiles {
     }
   }
 
-  /** Line by line, as UTF-8. */
+  /** Returns a reader of UTF-8 lines. */
   public static BufferedReader lines(String file, InputStream standard) {
     try {
       return file.equals(STANDARD)
@@ -37,7 +37,7 @@ public final class InputFiles {
     }
   }
 
-  /** Null at the end. */
+  /** Returns the next line, or null at the end. */
   public static @Nullable String next(BufferedReader lines, String file) {
     try {
       return lines.readLine();
@@ -46,7 +46,7 @@ public final class InputFiles {
     }
   }
 
-  /** How large a file is; 0 if nobody knows. */
+  /** Returns the size of a file; 0 if it is unknown. */
   public static long size(String file) {
     try {
       return file.equals(STANDARD) ? 0 : Files.size(Path.of(file));
@@ -55,7 +55,7 @@ public final class InputFiles {
     }
   }
 
-  /** One line and no byte more; empty at the end. */
+  /** Reads one line and no byte beyond it; empty at the end. */
   static String line(InputStream standard) {
     ByteArrayOutputStream line = new ByteArrayOutputStream();
     try {

@@ -9,11 +9,11 @@ import java.util.function.Supplier;
 import picocli.CommandLine.ITypeConverter;
 import picocli.CommandLine.TypeConversionException;
 
-/** From an option's text to its value; picocli puts the option's name before the message. */
+/** Converts the text of options; picocli puts the option's name before error messages. */
 public final class OptionConverters {
   private OptionConverters() {}
 
-  /** A number of tokens or seconds. */
+  /** Converts a whole number. */
   public static final class WholeNumberConverter implements ITypeConverter<Long> {
     @Override
     public Long convert(String text) {
@@ -21,7 +21,7 @@ public final class OptionConverters {
     }
   }
 
-  /** A period, such as {@code 1.5s}. */
+  /** Converts a positive duration, such as {@code 1.5s}. */
   public static final class PeriodConverter implements ITypeConverter<Duration> {
     @Override
     public Duration convert(String text) {
@@ -29,7 +29,7 @@ public final class OptionConverters {
     }
   }
 
-  /** A number that fits an int. */
+  /** Converts a whole number that fits an int. */
   public static final class SmallNumberConverter implements ITypeConverter<Integer> {
     @Override
     public Integer convert(String text) {
@@ -37,7 +37,7 @@ public final class OptionConverters {
     }
   }
 
-  /** A number with decimals, such as {@code 0.5}. */
+  /** Converts a decimal number, such as {@code 0.5}. */
   public static final class DecimalConverter implements ITypeConverter<Double> {
     @Override
     public Double convert(String text) {
@@ -45,7 +45,7 @@ public final class OptionConverters {
     }
   }
 
-  /** A duration of whole milliseconds, which may be zero. */
+  /** Converts a duration of whole milliseconds, which may be zero. */
   public static final class DurationConverter implements ITypeConverter<Duration> {
     @Override
     public Duration convert(String text) {
@@ -53,7 +53,7 @@ public final class OptionConverters {
     }
   }
 
-  /** Tokens per period, such as {@code 10/1s}. */
+  /** Converts tokens per period, such as {@code 10/1s}. */
   public static final class RefillConverter implements ITypeConverter<RefillRate> {
     @Override
     public RefillRate convert(String text) {

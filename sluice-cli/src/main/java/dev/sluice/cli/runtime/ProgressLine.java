@@ -2,11 +2,11 @@ package dev.sluice.cli.runtime;
 
 import java.io.PrintWriter;
 
-/** How far long work is, in one line of a terminal that is rewritten; elsewhere nothing. */
+/** Shows progress in one rewritten line of a terminal; prints nothing elsewhere. */
 public final class ProgressLine implements AutoCloseable {
   private static final int BAR = 30;
 
-  /** Without a total: how often the line is rewritten. */
+  /** Without a total, the line is rewritten after so many steps. */
   private static final long STEP = 100;
 
   private final PrintWriter err;
@@ -14,14 +14,14 @@ public final class ProgressLine implements AutoCloseable {
   private final long total;
   private String last = "";
 
-  /** A total of 0 means that nobody knows it. */
+  /** Creates a progress line; a total of 0 means unknown. */
   public ProgressLine(PrintWriter err, boolean shown, long total) {
     this.err = err;
     this.shown = shown;
     this.total = total;
   }
 
-  /** Shows {@code done} of the total, and {@code count} of what it is. */
+  /** Shows {@code done} of the total, and {@code count} as a number. */
   public void show(long done, long count) {
     if (!shown) {
       return;
@@ -44,7 +44,7 @@ public final class ProgressLine implements AutoCloseable {
     return count % STEP == 0 ? Long.toString(count) : "";
   }
 
-  /** Takes the line away. */
+  /** Clears the line. */
   @Override
   public void close() {
     if (!last.isEmpty()) {

@@ -22,24 +22,24 @@ import picocli.CommandLine.Option;
 
 /** A command that calls a server. */
 public abstract class ServerCommand extends BaseCommand {
-  /** What Netty says of an answer without TLS, before it shows the answer. */
+  /** The beginning of Netty's message for a response without TLS. */
   private static final String NO_TLS = "not an SSL/TLS record";
 
-  public final CommandContext surroundings;
+  public final CommandContext context;
 
-  @Option(names = "--json", description = "Print JSON, with the names of the HTTP interface.")
+  @Option(names = "--json", description = "Print JSON with the names of the HTTP interface.")
   public boolean json;
 
   @Mixin private final ConnectionOptions serverOptions = new ConnectionOptions();
 
-  public ServerCommand(CommandContext surroundings) {
-    this.surroundings = surroundings;
+  public ServerCommand(CommandContext context) {
+    this.context = context;
   }
 
-  /** Does the work and returns the exit code. */
+  /** Runs the command and returns the exit code. */
   public abstract int run(SluiceClient client);
 
-  /** The queue that the command is about, for a hint when there is none of that name. */
+  /** Returns the queue of the command, for suggestions if it does not exist. */
   public @Nullable String queueName() {
     return null;
   }
@@ -50,7 +50,7 @@ public abstract class ServerCommand extends BaseCommand {
 
   @Override
   public Integer call() {
-    try (SluiceClient client = serverOptions.connect(surroundings.environment())) {
+    try (SluiceClient client = serverOptions.connect(context.environment())) {
       try {
         return run(client);
       } catch (SluiceClientException refused) {
@@ -59,7 +59,7 @@ public abstract class ServerCommand extends BaseCommand {
     }
   }
 
-  /** Waits for the answer. */
+  /** Blocks until the future completes. */
   public static <T> T await(CompletableFuture<T> answer) {
     try {
       return answer.join();
@@ -71,7 +71,7 @@ public abstract class ServerCommand extends BaseCommand {
     }
   }
 
-  /** Prints the object, or else the lines. */
+  /** Prints the object with --json, and the lines otherwise. */
   public final int say(JsonWriter object, String... lines) {
     if (json) {
       out().println(object);
@@ -81,29 +81,29 @@ public abstract class ServerCommand extends BaseCommand {
     return ExitCode.OK;
   }
 
-  /** Asks before something is lost for good. */
+  /** Asks for confirmation before data is deleted. */
   public final void confirm(boolean yes, String question) {
     if (yes) {
       return;
     }
-    if (!surroundings.terminals().input() || !surroundings.terminals().error()) {
-      throw new InvalidInputException("without a terminal to ask, --yes is needed: " + question);
+    if (!context.terminals().input() || !context.terminals().error()) {
+      throw new InvalidInputException("confirmation needs a terminal or --yes: " + question);
     }
     err().print(question + " [y/N] ");
     err().flush();
-    String answer = InputFiles.line(surroundings.input());
+    String answer = InputFiles.line(context.input());
     if (!answer.strip().equalsIgnoreCase("y") && !answer.strip().equalsIgnoreCase("yes")) {
-      throw new CommandFailedException(ExitCodes.FAILED, "nothing was done");
+      throw new CommandFailedException(ExitCodes.FAILED, "canceled: nothing was done");
     }
   }
 
   private CommandFailedException explained(SluiceClient client, SluiceClientException refused) {
     String message = String.valueOf(refused.getMessage());
-    String address = serverOptions.address(surroundings.environment());
+    String address = serverOptions.address(context.environment());
     if (message.startsWith("http2 exception")) {
       return new CommandFailedException(
           ExitCodes.UNREACHABLE,
-          "no gRPC is spoken at %s: --server takes the port of gRPC, not that of HTTP"
+          "%s does not speak gRPC: --server takes the gRPC port, not the HTTP port"
               .formatted(address));
     }
     return switch (refused.code()) {
@@ -111,13 +111,13 @@ public abstract class ServerCommand extends BaseCommand {
           new CommandFailedException(ExitCodes.UNREACHABLE, unreachable(address, refused));
       case DEADLINE_EXCEEDED ->
           new CommandFailedException(
-              ExitCodes.UNREACHABLE, "no answer came in time from " + address + ": " + message);
+              ExitCodes.UNREACHABLE, "no response in time from " + address + ": " + message);
       case UNAUTHENTICATED ->
           new CommandFailedException(
               ExitCodes.FAILED,
-              serverOptions.hasKey(surroundings.environment())
-                  ? "the server does not take this key: " + message
-                  : "the server wants a key: --api-key, --api-key-file or SLUICE_API_KEY");
+              serverOptions.hasKey(context.environment())
+                  ? "the server rejects this API key: " + message
+                  : "the server requires an API key: --api-key, --api-key-file or SLUICE_API_KEY");
       default ->
           new CommandFailedException(ExitCodes.FAILED, message + hint(client, refused.code()));
     };
@@ -126,14 +126,14 @@ public abstract class ServerCommand extends BaseCommand {
   private String unreachable(String address, SluiceClientException refused) {
     String reason = reason(refused);
     return serverOptions.overTls()
-        ? "cannot reach a server over TLS at %s: %s; --tls-ca is who issued its certificate,"
+        ? "cannot reach a server over TLS at %s: %s; --tls-ca is the issuer of its certificate,"
                 .formatted(address, reason)
-            + " --tls-cert and --tls-key say who calls"
-        : "cannot reach a server at %s: %s; one with TLS needs --tls-ca, ./sluice serve starts one"
+            + " --tls-cert and --tls-key are the client's certificate"
+        : "cannot reach a server at %s: %s; TLS needs --tls-ca, ./sluice serve starts a server"
             .formatted(address, reason);
   }
 
-  /** What the operating system or TLS says, where gRPC only knows that something went wrong. */
+  /** Returns the reason of the operating system or of TLS if there is one, else that of gRPC. */
   private static String reason(SluiceClientException refused) {
     Throwable first = refused;
     while (first.getCause() != null) {
@@ -142,13 +142,13 @@ public abstract class ServerCommand extends BaseCommand {
     if (first instanceof UnknownHostException) {
       return "unknown host";
     }
-    Throwable telling = first instanceof IOException ? first : refused;
-    // What follows the first line is of use to those who know gRPC from within.
-    String message = String.valueOf(telling.getMessage()).lines().findFirst().orElse("");
+    Throwable specific = first instanceof IOException ? first : refused;
+    // The lines after the first are internals of gRPC.
+    String message = String.valueOf(specific.getMessage()).lines().findFirst().orElse("");
     if (message.startsWith(NO_TLS)) {
       return NO_TLS;
     }
-    // Which call of the system it was stands before the colon.
+    // The system call precedes the colon.
     return first instanceof SocketException
         ? message.substring(message.lastIndexOf(':') + 1).strip()
         : message;
@@ -160,8 +160,8 @@ public abstract class ServerCommand extends BaseCommand {
       return "";
     }
     try {
-      List<String> there = client.queues().stream().map(QueueSummary::name).toList();
-      List<String> near = there.contains(wanted) ? List.of() : Suggestions.of(wanted, there);
+      List<String> names = client.queues().stream().map(QueueSummary::name).toList();
+      List<String> near = names.contains(wanted) ? List.of() : Suggestions.of(wanted, names);
       return near.isEmpty() ? "" : "; did you mean " + String.join(" or ", near) + "?";
     } catch (SluiceClientException notAllowed) {
       return "";

@@ -2,7 +2,7 @@ package dev.sluice.cli.runtime;
 
 import java.io.PrintWriter;
 
-/** One line of a terminal that is rewritten; elsewhere nothing. For any number of threads. */
+/** Rewrites one line of a terminal; prints nothing elsewhere. Thread-safe. */
 public final class StatusLine implements AutoCloseable {
   private final PrintWriter err;
   private final boolean shown;
@@ -21,7 +21,7 @@ public final class StatusLine implements AutoCloseable {
     }
   }
 
-  /** Takes the line away. */
+  /** Clears the line. */
   @Override
   public synchronized void close() {
     if (width > 0) {

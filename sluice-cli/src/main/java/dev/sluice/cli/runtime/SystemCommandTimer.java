@@ -7,11 +7,11 @@ import java.util.concurrent.TimeUnit;
 /**
  * Real time, until the user presses Ctrl-C or closes the output.
  *
- * <p>The JVM ends on Ctrl-C as soon as its shutdown hooks are done; ours wakes the command and
- * gives it a moment to finish what it has to say.
+ * <p>The JVM ends on Ctrl-C as soon as its shutdown hooks are done. The hook of this class wakes
+ * the command and gives it a moment to finish its output.
  */
 public final class SystemCommandTimer implements CommandTimer {
-  private static final long FAREWELL_SECONDS = 2;
+  private static final long FINISH_SECONDS = 2;
 
   private final NanoClock clock = NanoClock.system();
   private final CountDownLatch stopAsked = new CountDownLatch(1);
@@ -50,14 +50,14 @@ public final class SystemCommandTimer implements CommandTimer {
     try {
       Runtime.getRuntime().removeShutdownHook(hook);
     } catch (IllegalStateException e) {
-      // The JVM is ending already, and the hook finds the command done.
+      // The JVM is shutting down already, and the hook finds the command done.
     }
   }
 
   private void askToStop() {
     stopAsked.countDown();
     try {
-      boolean unused = done.await(FAREWELL_SECONDS, TimeUnit.SECONDS);
+      boolean unused = done.await(FINISH_SECONDS, TimeUnit.SECONDS);
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
     }

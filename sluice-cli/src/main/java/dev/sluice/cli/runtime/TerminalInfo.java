@@ -6,17 +6,17 @@ import java.nio.file.Path;
 import picocli.CommandLine.Help.Ansi;
 
 /**
- * Behind which streams of the process somebody sits.
+ * Which standard streams of the process are terminals.
  *
- * @param input whether somebody can answer a question
- * @param output whether the standard output is watched, by a terminal whose lines can be rewritten
- * @param error whether the standard error is
- * @param screen whether the standard output is watched by any terminal
+ * @param input whether the standard input is a terminal, so that questions can be answered
+ * @param output whether the standard output is a terminal whose lines can be rewritten
+ * @param error whether the standard error is a terminal whose lines can be rewritten
+ * @param screen whether the standard output is any terminal
  */
 public record TerminalInfo(boolean input, boolean output, boolean error, boolean screen) {
   private static final Path DESCRIPTORS = Path.of("/proc/self/fd");
 
-  /** Java knows only whether input and output both are terminals; Linux says it of each. */
+  /** Looks at each stream on Linux; Java tells only whether input and output both are terminals. */
   static TerminalInfo ofProcess() {
     if (!Files.isDirectory(DESCRIPTORS)) {
       boolean all = Ansi.AUTO.enabled();

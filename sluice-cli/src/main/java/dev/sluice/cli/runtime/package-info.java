@@ -1,7 +1,7 @@
 /**
- * What commands run on: the terminal, exit codes, the connection to a server.
+ * The runtime of commands: terminal, exit codes, input files, connection to a server.
  *
- * <p>Uses {@code text} alone.
+ * <p>Uses only {@code text}.
  */
 @NullMarked
 package dev.sluice.cli.runtime;

@@ -48,7 +48,7 @@ public final class SimulateCommand extends BaseCommand {
   /** What cannot be meant as a file. */
   private static final Pattern REQUEST = Pattern.compile("[0-9.]+[a-z]*:[0-9x]+|-");
 
-  private final CommandContext surroundings;
+  private final CommandContext context;
 
   @Mixin private final ScenarioOptions scenarioOptions = new ScenarioOptions();
 
@@ -84,8 +84,8 @@ public final class SimulateCommand extends BaseCommand {
               + " input.")
   private List<String> requests = new ArrayList<>();
 
-  public SimulateCommand(CommandContext surroundings) {
-    this.surroundings = surroundings;
+  public SimulateCommand(CommandContext context) {
+    this.context = context;
   }
 
   @Override
@@ -113,7 +113,7 @@ public final class SimulateCommand extends BaseCommand {
       scenarioOptions.run(
           Path.of(requests.get(0)),
           json,
-          total -> new ProgressLine(err(), surroundings.terminals().error(), total),
+          total -> new ProgressLine(err(), context.terminals().error(), total),
           buffered);
     } catch (OutOfMemoryError e) {
       throw new InvalidInputException(
@@ -129,7 +129,7 @@ public final class SimulateCommand extends BaseCommand {
     }
     BucketSimulation simulation = simulation();
     try {
-      simulation.run(new RequestInput(requests, file).read(surroundings.input()));
+      simulation.run(new RequestInput(requests, file).read(context.input()));
     } catch (OutOfMemoryError e) {
       throw new InvalidInputException(
           "too many requests for Java's heap; try JAVA_TOOL_OPTIONS=-Xmx1g");

@@ -4,7 +4,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 
-/** Tokens to take of keys, written {@code KEY} or {@code KEY=TOKENS}. */
+/** Parses tokens by name, written {@code NAME} or {@code NAME=TOKENS}. */
 public final class CostArguments {
   private CostArguments() {}
 
@@ -16,10 +16,10 @@ public final class CostArguments {
       long tokens = equals < 0 ? 1 : Numbers.parse("TOKENS", text.substring(equals + 1));
       if (key.isEmpty() || tokens == 0) {
         throw new InvalidInputException(
-            "KEY must not be empty and TOKENS must be positive: " + Quoting.of(text));
+            "the name must not be empty and TOKENS must be positive: " + Quoting.of(text));
       }
       if (costs.put(key, tokens) != null) {
-        throw new InvalidInputException("a key can be given only once: " + Quoting.of(key));
+        throw new InvalidInputException("a name can be given only once: " + Quoting.of(key));
       }
     }
     return costs;

@@ -10,7 +10,7 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.LongStream;
 
-/** Durations as users write and read them, such as {@code 1.5s}; exact to the nanosecond. */
+/** Parses and formats durations such as {@code 1.5s}, exact to the nanosecond. */
 public final class Durations {
   public static final long SECOND = 1_000_000_000L;
 
@@ -39,7 +39,9 @@ public final class Durations {
       return Unit.valueOf(symbol.toUpperCase(Locale.ROOT));
     }
 
-    /** {@code nanos} in this unit, with as many decimals as it takes; whole only for D, H and M. */
+    /**
+     * Formats {@code nanos} in this unit, with all decimals; D, H and M only take whole amounts.
+     */
     public String format(long nanos) {
       if (nanos % this.nanos == 0) {
         return nanos / this.nanos + symbol;
@@ -58,21 +60,22 @@ public final class Durations {
     Matcher matcher = SYNTAX.matcher(text);
     if (!matcher.matches()) {
       throw new InvalidInputException(
-          "a duration is a number and ns, us, ms, s, m, h or d, such as 1.5s: " + Quoting.of(text));
+          "a duration must be a number and ns, us, ms, s, m, h or d, such as 1.5s: "
+              + Quoting.of(text));
     }
     BigDecimal unit = BigDecimal.valueOf(Unit.of(matcher.group(2)).nanos);
     BigDecimal nanos = new BigDecimal(matcher.group(1)).multiply(unit);
     if (nanos.compareTo(BigDecimal.valueOf(Limit.MAX_PERIOD.toNanos())) > 0) {
-      throw new InvalidInputException("a duration is at most 146 years: " + Quoting.of(text));
+      throw new InvalidInputException("a duration must be at most 146 years: " + Quoting.of(text));
     }
     if (nanos.setScale(0, RoundingMode.DOWN).compareTo(nanos) != 0) {
       throw new InvalidInputException(
-          "a duration is a whole number of nanoseconds: " + Quoting.of(text));
+          "a duration must be a whole number of nanoseconds: " + Quoting.of(text));
     }
     return nanos.longValueExact();
   }
 
-  /** For what is told to a server, which counts milliseconds. */
+  /** Parses a duration of whole milliseconds, as servers take it. */
   public static Duration parseMillis(String text) {
     Duration duration = Duration.ofNanos(parseNanos(text));
     if (duration.toNanosPart() % Unit.MS.nanos != 0) {
@@ -82,7 +85,7 @@ public final class Durations {
     return duration;
   }
 
-  /** In the unit that reads best; {@link #parseNanos} takes it back. */
+  /** Formats in the most readable unit; {@link #parseNanos} is the inverse. */
   public static String format(long nanos) {
     for (Unit unit : LONG_UNITS) {
       if (nanos >= unit.nanos && nanos % unit.nanos == 0) {
@@ -97,7 +100,7 @@ public final class Durations {
     return "0s";
   }
 
-  /** The largest of s, ms, us and ns of which all are multiples. */
+  /** Returns the largest of s, ms, us and ns of which all are multiples. */
   public static Unit commonUnit(LongStream nanos) {
     long[] all = nanos.toArray();
     return DECIMAL_UNITS.stream()

@@ -4,7 +4,7 @@ import java.math.BigDecimal;
 import java.math.MathContext;
 import java.util.Locale;
 
-/** Numbers as people read them. What is not a number is a dash. */
+/** Formats numbers for people. NaN becomes a dash. */
 public final class FigureFormat {
   static final String NONE = "-";
 
@@ -23,7 +23,7 @@ public final class FigureFormat {
     return Double.isNaN(part) ? NONE : String.format(Locale.ROOT, "%.1f %%", 100 * part);
   }
 
-  /** In the unit that reads best, to three digits or so. */
+  /** Formats seconds in the most readable unit, to about three digits. */
   public static String seconds(double seconds) {
     if (Double.isNaN(seconds)) {
       return NONE;
@@ -43,14 +43,14 @@ public final class FigureFormat {
         : String.format(Locale.ROOT, "%d h %02d m", whole / HOUR, whole % HOUR / MINUTE);
   }
 
-  /** For a machine: four digits, no exponent; nothing if it is not a number. */
+  /** Formats for programs: four digits, no exponent; empty for NaN. */
   public static String plain(double number) {
     return Double.isNaN(number)
         ? ""
         : new BigDecimal(number).round(DIGITS).stripTrailingZeros().toPlainString();
   }
 
-  /** Without decimals that say nothing. */
+  /** Formats with up to two decimals, without trailing zeros. */
   public static String decimal(double number) {
     return String.format(Locale.ROOT, "%,.2f", number).replaceFirst("\\.?0+$", "");
   }

@@ -8,7 +8,7 @@ import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 
-/** Says which file cannot be used, and why. */
+/** Creates exceptions for files that cannot be used, with the reason. */
 public final class FileErrors {
   private FileErrors() {}
 
@@ -21,7 +21,7 @@ public final class FileErrors {
     return cannotWrite(file, reason(failure));
   }
 
-  /** Refuses a place where a file cannot be, before there is something to write. */
+  /** Throws if {@code file} cannot be written, before any work is done. */
   public static void requireWritable(Path file) {
     Path folder = file.toAbsolutePath().getParent();
     if (folder == null || Files.isDirectory(file)) {
@@ -48,9 +48,9 @@ public final class FileErrors {
       return "permission denied";
     }
     if (failure instanceof CharacterCodingException) {
-      return "no UTF-8";
+      return "not UTF-8";
     }
-    // The message of these begins with the file, which is named already.
+    // The message of these exceptions begins with the file, which is named already.
     return failure instanceof FileSystemException system && system.getReason() != null
         ? system.getReason()
         : String.valueOf(failure.getMessage());

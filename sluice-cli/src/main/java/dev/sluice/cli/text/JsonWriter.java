@@ -4,7 +4,7 @@ import java.util.Collection;
 import java.util.Map;
 import java.util.stream.Collectors;
 
-/** Writes one JSON object; as much of JSON as this command line prints. */
+/** Writes one JSON object, with the types that the command line prints. */
 public final class JsonWriter {
   private final StringBuilder text = new StringBuilder("{");
 
@@ -67,7 +67,8 @@ public final class JsonWriter {
   }
 
   /**
-   * What is not {@link TerminalText} is escaped: the same to a reader, and harmless on a terminal.
+   * Escapes characters that are not {@link TerminalText}: the same for parsers, and harmless on a
+   * terminal.
    */
   private static void append(StringBuilder quoted, int character) {
     if (character == '"' || character == '\\') {

@@ -3,9 +3,9 @@ package dev.sluice.cli.text;
 import java.math.BigDecimal;
 import java.util.regex.Pattern;
 
-/** Numbers of things, as users write them. */
+/** Parses and formats numbers of options. */
 public final class Numbers {
-  /** Any number of so many digits fits a long. */
+  /** A number of 18 digits fits a long. */
   private static final Pattern SYNTAX = Pattern.compile("[0-9]{1,18}");
 
   private static final Pattern DECIMAL = Pattern.compile("[0-9]{1,15}(\\.[0-9]{1,9})?");
@@ -37,7 +37,7 @@ public final class Numbers {
     return Double.parseDouble(text);
   }
 
-  /** Without decimals that say nothing. */
+  /** Formats without trailing zeros. */
   public static String format(double number) {
     return new BigDecimal(Double.toString(number)).stripTrailingZeros().toPlainString();
   }

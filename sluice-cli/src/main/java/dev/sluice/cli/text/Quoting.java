@@ -1,13 +1,13 @@
 package dev.sluice.cli.text;
 
-/** A user's text as messages show it. */
+/** Quotes a user's text for messages. */
 public final class Quoting {
-  /** Enough to recognise it, short enough for one line. */
+  /** Long enough to recognize the text, short enough for one line. */
   private static final int MAX_LENGTH = 60;
 
   private Quoting() {}
 
-  /** In quotes, cut if long, and without characters that would upset a terminal. */
+  /** Returns the text in quotes, truncated, and without characters that control a terminal. */
   public static String of(String text) {
     String shown = text.length() > MAX_LENGTH ? text.substring(0, MAX_LENGTH) + "..." : text;
     return "'" + TerminalText.line(shown) + "'";

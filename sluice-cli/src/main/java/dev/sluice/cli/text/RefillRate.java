@@ -9,7 +9,7 @@ public record RefillRate(long tokens, Duration period) {
     int slash = text.indexOf('/');
     if (slash < 0) {
       throw new InvalidInputException(
-          "a refill is TOKENS/PERIOD, such as 10/1s: " + Quoting.of(text));
+          "a refill must be TOKENS/PERIOD, such as 10/1s: " + Quoting.of(text));
     }
     long tokens = Numbers.parse("TOKENS", text.substring(0, slash));
     if (tokens == 0) {

@@ -3,16 +3,18 @@ package dev.sluice.cli.text;
 import java.util.Comparator;
 import java.util.List;
 
-/** Names that somebody may have meant. */
+/** Finds names that resemble a mistyped one. */
 public final class Suggestions {
   private static final int MOST = 3;
 
   private Suggestions() {}
 
-  /** Of so many letters two may be wrong, as when they are swapped. */
+  /** From this length on, two letters may differ, as when they are swapped. */
   private static final int LONG_ENOUGH = 4;
 
-  /** Those that differ from {@code wanted} by about a third of its letters, nearest first. */
+  /**
+   * Returns names that differ from {@code wanted} in at most a third of its letters, nearest first.
+   */
   public static List<String> of(String wanted, List<String> names) {
     int most = wanted.length() < LONG_ENOUGH ? 1 : Math.max(2, wanted.length() / 3);
     return names.stream()
@@ -22,7 +24,7 @@ public final class Suggestions {
         .toList();
   }
 
-  /** How many letters to add, drop or replace. */
+  /** Returns the number of letters to add, drop or replace. */
   public static int distance(String from, String to) {
     int[] row = new int[to.length() + 1];
     for (int j = 0; j <= to.length(); j++) {

@@ -1,24 +1,24 @@
 package dev.sluice.cli.text;
 
 /**
- * Text that others wrote, such as a server or a producer, as people see it: characters that steer a
- * terminal, that are not seen or that turn the order of others around become question marks.
+ * Makes untrusted text safe for a terminal: characters that control a terminal, are invisible or
+ * reverse the order of others become question marks.
  *
  * <p>These are the Unicode categories Cc, Cf, Cs, Zl and Zp. Private and unassigned characters (Co,
- * Cn) stay: a terminal has nothing to do for them but to draw, and what is unassigned for this Java
- * may be a letter by now.
+ * Cn) stay: a terminal can only draw them, and a character that this Java does not know may be
+ * assigned by now.
  */
 public final class TerminalText {
   private static final int REPLACEMENT = '?';
 
   private TerminalText() {}
 
-  /** One line of it. */
+  /** Returns one safe line; line feeds and tabs are replaced. */
   public static String line(String text) {
     return replaced(text, false);
   }
 
-  /** Also many lines: line feeds and tabs stay. */
+  /** Returns safe text of several lines; line feeds and tabs stay. */
   public static String lines(String text) {
     return replaced(text, true);
   }
@@ -37,7 +37,7 @@ public final class TerminalText {
     return is(character) || (lines && (character == '\n' || character == '\t'));
   }
 
-  /** Whether the character is drawn, and does nothing else. */
+  /** Returns whether a terminal only draws the character. */
   static boolean is(int character) {
     return switch (Character.getType(character)) {
       case Character.CONTROL,

@@ -4,7 +4,7 @@ import java.io.PrintWriter;
 import java.util.List;
 import java.util.function.Function;
 
-/** Prints rows in right-aligned columns under a header; the first ones may be left-aligned. */
+/** Prints rows in right-aligned columns under a header; the first columns may be left-aligned. */
 public final class TextTable<R> {
   private static final String GAP = "  ";
 
@@ -12,12 +12,12 @@ public final class TextTable<R> {
   private final List<String> header;
   private final Function<R, List<String>> cells;
 
-  /** A table with these column names, whose rows {@code cells} takes apart. */
+  /** Creates a table with these column names; {@code cells} maps a row to its cells. */
   public TextTable(List<String> header, Function<R, List<String>> cells) {
     this(0, header, cells);
   }
 
-  /** A table of which so many columns are left-aligned. */
+  /** Creates a table whose first columns are left-aligned. */
   public TextTable(int leftAligned, List<String> header, Function<R, List<String>> cells) {
     this.leftAligned = leftAligned;
     this.header = header;

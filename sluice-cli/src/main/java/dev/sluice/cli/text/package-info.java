@@ -1,7 +1,7 @@
 /**
  * Numbers, durations, tables and JSON as text.
  *
- * <p>Knows no other package of the command.
+ * <p>Uses no other package of the command line.
  */
 @NullMarked
 package dev.sluice.cli.text;

@@ -6,16 +6,16 @@ import dev.sluice.cli.runtime.CommandTimer;
 import java.time.Duration;
 
 /** Simulated time: nobody waits, and every run is the same. */
-final class ManualPacer implements CommandTimer {
+final class ManualCommandTimer implements CommandTimer {
   private final ManualClock clock = ManualClock.create();
   private final long stopNanos;
 
-  ManualPacer() {
+  ManualCommandTimer() {
     this(Duration.ofDays(1));
   }
 
   /** Behaves as if the user pressed Ctrl-C after {@code stop}. */
-  ManualPacer(Duration stop) {
+  ManualCommandTimer(Duration stop) {
     this.stopNanos = stop.toNanos();
   }
 

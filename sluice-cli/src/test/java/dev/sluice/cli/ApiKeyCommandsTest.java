@@ -15,7 +15,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /** Keys, and how a server is reached. */
-final class KeyCommandsTest {
+final class ApiKeyCommandsTest {
   private static final String BOOTSTRAP = "bootstrap-for-tests";
 
   @TempDir static Path dir;
@@ -33,15 +33,22 @@ final class KeyCommandsTest {
   }
 
   @Test
-  void keys_createListShowAllowRevoke() {
+  void apiKeys_createListShowAllowRevoke() {
     Map<String, Object> created =
         server
             .json(
-                "key", "create", "billing", "--allow", "produce:mail", "--expires", "1h", "--json")
+                "api-key",
+                "create",
+                "billing",
+                "--allow",
+                "produce:mail",
+                "--expires",
+                "1h",
+                "--json")
             .get(0);
     String id = (String) created.get("id");
-    String key = (String) created.get("key");
-    Map<String, Object> shown = server.json("key", "show", id, "--json").get(0);
+    String key = (String) created.get("secret");
+    Map<String, Object> shown = server.json("api-key", "show", id, "--json").get(0);
     assertThat(shown)
         .containsOnlyKeys(
             "id", "name", "created_at_ms", "expires_at_ms", "superadmin", "permissions")
@@ -50,60 +57,67 @@ final class KeyCommandsTest {
         .containsEntry("permissions", List.of(Map.of("kind", "produce", "pattern", "mail")));
     assertThat((Long) shown.get("expires_at_ms") - (Long) shown.get("created_at_ms"))
         .isBetween(3_590_000L, 3_610_000L);
-    assertThat(server.ok("key", "list")).contains("billing", "produce:mail").doesNotContain(key);
+    assertThat(server.ok("api-key", "list"))
+        .contains("billing", "produce:mail")
+        .doesNotContain(key);
 
     assertThat(server.ok("message", "send", "mail", "x", "--api-key", key)).isNotBlank();
     for (String list : List.of("queue", "limit", "throttle")) {
       assertThat(server.fails(1, list, "list", "--api-key", key))
           .contains("the key does not allow it: read on any name");
     }
-    assertThat(server.ok("key", "whoami", "--api-key", key))
+    assertThat(server.ok("api-key", "whoami", "--api-key", key))
         .matches("name     billing\nexpires  \\S+\nallows   produce:mail\n");
-    assertThat(server.ok("key", "allow", id, "consume:mail", "limit:*"))
+    assertThat(server.ok("api-key", "allow", id, "consume:mail", "limit:*"))
         .isEqualTo("updated " + id + "\n");
     assertThat(server.fails(1, "message", "send", "mail", "x", "--api-key", key))
         .contains("produce");
-    assertThat(server.ok("key", "show", id)).contains("allows   consume:mail limit:*\n");
+    assertThat(server.ok("api-key", "show", id)).contains("allows   consume:mail limit:*\n");
 
-    assertThat(server.fails(2, "key", "revoke", id)).contains("--yes is needed");
-    assertThat(server.ok("key", "revoke", id, "--yes")).isEqualTo("revoked " + id + "\n");
+    assertThat(server.fails(2, "api-key", "revoke", id))
+        .contains("confirmation needs a terminal or --yes");
+    assertThat(server.ok("api-key", "revoke", id, "--yes")).isEqualTo("revoked " + id + "\n");
     assertThat(server.fails(1, "message", "receive", "mail", "--api-key", key))
-        .startsWith("sluice message receive: the server does not take this key: ");
-    assertThat(server.fails(1, "key", "show", id)).contains(id);
+        .startsWith("sluice message receive: the server rejects this API key: ");
+    assertThat(server.fails(1, "api-key", "show", id)).contains(id);
   }
 
   @Test
-  void readKey_looksAndChangesNothing() {
+  void readPermission_doesNotAllowChanges() {
     String reader =
-        (String) server.json("key", "create", "r", "--allow", "read:*", "--json").get(0).get("key");
+        (String)
+            server
+                .json("api-key", "create", "r", "--allow", "read:*", "--json")
+                .get(0)
+                .get("secret");
     assertThat(server.ok("queue", "list", "--api-key", reader)).contains("mail", "mail.dlq");
     assertThat(server.ok("queue", "stats", "mail", "--api-key", reader)).isNotBlank();
-    assertThat(server.ok("message", "peek", "mail", "--json", "--api-key", reader)).isNotNull();
+    assertThat(server.ok("message", "browse", "mail", "--json", "--api-key", reader)).isNotNull();
     assertThat(server.fails(1, "queue", "purge", "mail", "--yes", "--api-key", reader))
         .contains("the key does not allow it: admin on mail");
-    assertThat(server.json("key", "whoami", "--json", "--api-key", reader).get(0))
+    assertThat(server.json("api-key", "whoami", "--json", "--api-key", reader).get(0))
         .containsEntry("permissions", List.of(Map.of("kind", "read", "pattern", "*")));
-    assertThat(server.json("key", "whoami", "--json").get(0))
+    assertThat(server.json("api-key", "whoami", "--json").get(0))
         .containsEntry("name", "bootstrap")
         .containsEntry("superadmin", true);
   }
 
   @Test
-  void create_text_showsIdAndKey() {
-    assertThat(server.ok("key", "create", "root", "--superadmin"))
-        .matches("id   \\S+\nkey  \\S+\n");
-    assertThat(server.fails(2, "key", "create", "x", "--allow", "admin"))
-        .contains("a permission is KIND:PATTERN, such as produce:mail or admin:*: 'admin'");
-    assertThat(server.fails(1, "key", "create", "x", "--allow", "fly:*")).contains("fly");
+  void create_printsIdAndSecret() {
+    assertThat(server.ok("api-key", "create", "root", "--superadmin"))
+        .matches("id      \\S+\nsecret  \\S+\n");
+    assertThat(server.fails(2, "api-key", "create", "x", "--allow", "admin"))
+        .contains("a permission must be KIND:PATTERN, such as produce:mail or admin:*: 'admin'");
+    assertThat(server.fails(1, "api-key", "create", "x", "--allow", "fly:*")).contains("fly");
   }
 
   @Test
-  void noKey_saysHowToGiveOne() {
+  void missingKey_namesItsOptions() {
     Cli cli = Cli.run("queue", "list", "--server", server.address());
     assertThat(cli.exitCode()).isEqualTo(1);
     assertThat(cli.err())
         .isEqualTo(
-            "sluice queue list: the server wants a key: --api-key, --api-key-file or"
+            "sluice queue list: the server requires an API key: --api-key, --api-key-file or"
                 + " SLUICE_API_KEY\n");
   }
 
@@ -119,7 +133,7 @@ final class KeyCommandsTest {
         .contains("API key must have 1 or more visible ASCII characters without spaces")
         .doesNotContain("schlüssel");
     assertThat(server.fails(2, "queue", "list", "--api-key-file", "/none", "--api-key", "k"))
-        .contains("only one of");
+        .contains("--api-key and --api-key-file cannot be combined");
   }
 
   @Test
@@ -133,7 +147,7 @@ final class KeyCommandsTest {
   }
 
   @Test
-  void nobodyThere_saysWhereAndHowToStartOne() throws Exception {
+  void unreachableServer_namesAddressAndServeCommand() throws Exception {
     String gone;
     try (ServerSocket socket = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
       gone = "127.0.0.1:" + socket.getLocalPort();
@@ -145,22 +159,22 @@ final class KeyCommandsTest {
       assertThat(cli.exitCode()).isEqualTo(4);
       assertThat(cli.err())
           .contains("cannot reach a server at " + gone + ": Connection refused; ")
-          .endsWith("./sluice serve starts one\n");
+          .endsWith("./sluice serve starts a server\n");
     }
     assertThat(Cli.run("version", "--server", gone).exitCode()).isEqualTo(4);
   }
 
   @Test
-  void thePortOfHttp_isToldFromThatOfGrpc() {
+  void httpPort_isReportedAsWrongPort() {
     String http = "127.0.0.1:" + server.httpPort();
     assertThat(server.fails(4, "queue", "list", "--server", http))
         .isEqualTo(
-            "sluice queue list: no gRPC is spoken at %s: --server takes the port of gRPC, not that of HTTP\n"
+            "sluice queue list: %s does not speak gRPC: --server takes the gRPC port, not the HTTP port\n"
                 .formatted(http));
   }
 
   @Test
-  void silentServer_isGivenUpInTime() throws Exception {
+  void silentServer_timesOut() throws Exception {
     try (ServerSocket silent = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
       Cli cli =
           Cli.run(
@@ -171,7 +185,7 @@ final class KeyCommandsTest {
               "--server",
               "127.0.0.1:" + silent.getLocalPort());
       assertThat(cli.exitCode()).isEqualTo(4);
-      assertThat(cli.err()).contains("no answer came in time");
+      assertThat(cli.err()).contains("no response in time");
     }
   }
 
@@ -184,14 +198,14 @@ final class KeyCommandsTest {
         Cli.run(new Cli.Setting().environment(Map.of("SLUICE_ADDRESS", ":1")), "queue", "list");
     assertThat(variable.err()).contains("SLUICE_ADDRESS must be HOST:PORT");
     assertThat(server.fails(2, "queue", "list", "--tls-cert", "c"))
-        .contains("--tls-cert and --tls-key must be given together");
+        .contains("--tls-cert and --tls-key require each other");
     assertThat(server.fails(2, "queue", "list", "--tls-ca", "/none")).contains("/none");
     assertThat(server.fails(2, "queue", "list", "--timeout", "0s"))
         .contains("a period must be positive: '0s'");
   }
 
   @Test
-  void tls_toAServerWithout_isUnreachable() {
+  void tls_serverWithoutTls_isUnreachable() {
     assertThat(server.fails(4, "queue", "list", "--tls")).contains(server.address());
   }
 }
