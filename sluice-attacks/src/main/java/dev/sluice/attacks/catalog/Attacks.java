@@ -35,6 +35,7 @@ public final class Attacks {
           "calls-no-key",
           "malformed-timeouts",
           "unknown-encodings",
+          "many-segments",
           "colliding-headers-no-key",
           "colliding-headers",
           "grpc-colliding-headers",
@@ -121,6 +122,7 @@ public final class Attacks {
 
   private static List<Attack> processorOverHttp() {
     return List.of(
+        new ManySegments(),
         post("colliding-headers-no-key", Access.NO_KEY, MESSAGES, Bodies::collidingHeaders),
         post("colliding-headers", Access.TENANT_KEY, MESSAGES, Bodies::collidingHeaders),
         post("colliding-costs", Access.POWERLESS_KEY, DECIDE, Bodies::collidingCosts),

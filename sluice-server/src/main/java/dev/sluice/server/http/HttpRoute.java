@@ -33,6 +33,9 @@ public record HttpRoute(
     @Nullable List<String> query,
     HttpRoute.Requirement need,
     Handler handler) {
+  /** More than any template has. */
+  private static final int MAX_SEGMENTS = 16;
+
   /** Checks a caller before the body is read; the handler makes the complete check. */
   public interface Requirement {
     /** Throws unless {@code caller} may; {@code parameters} are those of the path. */
@@ -110,10 +113,9 @@ public record HttpRoute(
     return method.equals("POST") || method.equals("PUT") || method.equals("PATCH");
   }
 
-  /** The parameters of {@code path}, still encoded; empty if it is another one. */
-  Optional<Map<String, String>> match(String path) {
+  /** Returns the parameters of a path, still encoded; empty if it is another one. */
+  Optional<Map<String, String>> match(List<String> given) {
     List<String> wanted = segments(template);
-    List<String> given = segments(path);
     if (wanted.size() != given.size()) {
       return Optional.empty();
     }
@@ -129,8 +131,12 @@ public record HttpRoute(
     return Optional.of(parameters);
   }
 
-  private static List<String> segments(String path) {
-    return List.of(path.split("/", -1));
+  /**
+   * Returns the segments of {@code path}, still encoded. Those that no template has are one: the
+   * path of a stranger may have thousands.
+   */
+  public static List<String> segments(String path) {
+    return List.of(path.split("/", MAX_SEGMENTS));
   }
 
   /** Decoded; what is not known, or there twice, is refused rather than overlooked. */

@@ -125,9 +125,10 @@ public final class HttpServer {
     }
     String path = exchange.getRequestPath();
     String method = exchange.getRequestMethod().toString();
+    List<String> segments = HttpRoute.segments(path);
     List<String> allowed = new ArrayList<>();
     for (HttpRoute route : routes) {
-      Optional<Map<String, String>> parameters = route.match(path);
+      Optional<Map<String, String>> parameters = route.match(segments);
       if (parameters.isPresent()) {
         if (route.method().equals(method)) {
           counted.found(exchange, route);

@@ -83,8 +83,9 @@ public final class TracingHandler implements HttpHandler {
   }
 
   private Optional<String> route(String method, String path) {
+    List<String> segments = HttpRoute.segments(path);
     return routes.stream()
-        .filter(each -> each.method().equals(method) && each.match(path).isPresent())
+        .filter(each -> each.method().equals(method) && each.match(segments).isPresent())
         .map(HttpRoute::template)
         .findFirst();
   }
