@@ -98,6 +98,27 @@ final class InboundBudgetTest {
     assertThat(budget.used()).isEqualTo(450);
   }
 
+  /** The rest of it may have arrived before its thread heard of the eviction. */
+  @Test
+  void evictedRequest_takesNothingMore_andIsNotComplete() {
+    RequestMemoryBudget.Reservation large = budget.part("c1", "k1");
+    large.evictBy(() -> evicted.add("k1"));
+    assertThat(large.take(MAX)).isTrue();
+    assertThat(budget.part("c2", "k2").take(100)).isTrue();
+    assertThat(evicted).containsExactly("k1");
+    assertThat(large.take(1)).isFalse();
+    assertThat(large.complete()).isFalse();
+    assertThat(budget.used()).isEqualTo(100);
+  }
+
+  @Test
+  void requestThatClosedItsPart_isComplete() {
+    RequestMemoryBudget.Reservation part = budget.part("c1", "k1");
+    part.close();
+    assertThat(part.take(1)).isTrue();
+    assertThat(part.complete()).isTrue();
+  }
+
   @Test
   void fullBudget_holdersOfLessAreSafe() {
     evictable("k1", 300);
@@ -163,7 +184,7 @@ final class InboundBudgetTest {
     assertThat(large.take(MAX)).isTrue();
     assertThat(budget.part("c2", null).take(1)).isTrue();
     assertThat(evicted).containsExactly("c1");
-    assertThat(large.take(10)).as("a part that was evicted takes nothing").isTrue();
+    assertThat(large.take(10)).as("a part that was evicted takes nothing").isFalse();
     assertThat(budget.used()).isEqualTo(1);
   }
 

@@ -81,6 +81,7 @@ public final class Attacks {
         new LargeWatchHeaders(),
         new LargeHeaderTable(),
         new LargeHeads(),
+        new LargeTexts(),
         SelfAnsweredCalls.noGrpcWithoutWindow(),
         SelfAnsweredCalls.longMethods(),
         CostlyRequest.manyGrpc("grpc-nacks", Grpc.SETTLE, Bodies::protoNacks),

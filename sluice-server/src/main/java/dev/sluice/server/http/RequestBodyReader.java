@@ -246,7 +246,8 @@ public final class RequestBodyReader {
   }
 
   private void end() {
-    room.complete();
+    // An eviction may have come too late for this thread, which had the rest of the body already.
+    refused |= !room.complete();
     if (broken != null) {
       // Undertow may keep the closed connection, and with it the body, for a while.
       drop();
@@ -254,6 +255,7 @@ public final class RequestBodyReader {
     } else if (seen > limit) {
       receiver.tooLarge(limit);
     } else if (refused) {
+      drop();
       receiver.noRoom();
     } else {
       receiver.received(together());

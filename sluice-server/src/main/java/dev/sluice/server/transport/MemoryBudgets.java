@@ -17,7 +17,7 @@ public record MemoryBudgets(
     RequestMemoryBudget work,
     RequestMemoryBudget unread,
     ResponseMemoryBudget answers) {
-  private static final int INBOUND_SHARE = 8;
+  private static final int INBOUND_SHARE = 12;
   private static final int WORK_SHARE = 8;
   private static final int UNREAD_SHARE = 8;
   private static final int ANSWERS_SHARE = 16;

@@ -111,6 +111,7 @@ public final class RequestMemoryBudget {
     private boolean complete;
     private boolean idle;
     private boolean closed;
+    private boolean evicted;
     private @Nullable Runnable evict;
 
     private Reservation(List<OwnerId> ids) {
@@ -118,26 +119,26 @@ public final class RequestMemoryBudget {
     }
 
     /**
-     * Takes {@code bytes} and returns true, or takes nothing and returns false. A closed part takes
-     * nothing and returns true. May evict other requests, so the caller must hold no lock that they
-     * need.
+     * Takes {@code bytes} and returns true, or takes nothing and returns false. A part that its
+     * request has closed takes nothing and returns true; one that was evicted returns false. May
+     * evict other requests, so the caller must hold no lock that they need.
      */
     public boolean take(long bytes) {
-      List<Runnable> evicted = new ArrayList<>();
-      boolean fits = take(bytes, evicted);
-      evicted.forEach(Runnable::run);
+      List<Runnable> ends = new ArrayList<>();
+      boolean fits = take(bytes, ends);
+      ends.forEach(Runnable::run);
       return fits;
     }
 
-    private boolean take(long bytes, List<Runnable> evicted) {
+    private boolean take(long bytes, List<Runnable> ends) {
       synchronized (RequestMemoryBudget.this) {
         if (closed) {
-          return true;
+          return !evicted;
         }
         enter();
         boolean fits =
             mine.stream().allMatch(owner -> fits(owner.used, owner.max, bytes))
-                && makeRoom(bytes, evicted);
+                && makeRoom(bytes, ends);
         add(fits ? bytes : 0);
         return fits;
       }
@@ -148,7 +149,7 @@ public final class RequestMemoryBudget {
     }
 
     /** Evicts larger holders until {@code bytes} fit into the total; returns whether they do. */
-    private boolean makeRoom(long bytes, List<Runnable> evicted) {
+    private boolean makeRoom(long bytes, List<Runnable> ends) {
       while (!fits(used, max, bytes)) {
         long own = holder().used + bytes;
         Optional<RequestMemoryBudget.Reservation> victim =
@@ -157,7 +158,7 @@ public final class RequestMemoryBudget {
         if (victim.isEmpty()) {
           return false;
         }
-        evicted.add(victim.get().evicted());
+        ends.add(victim.get().evicted());
       }
       return true;
     }
@@ -179,6 +180,7 @@ public final class RequestMemoryBudget {
 
     private Runnable evicted() {
       Runnable end = Objects.requireNonNull(evict);
+      evicted = true;
       close();
       return end;
     }
@@ -217,11 +219,15 @@ public final class RequestMemoryBudget {
       }
     }
 
-    /** Marks the request as arrived: it is executed and can no longer be evicted. */
-    public void complete() {
+    /**
+     * Marks the request as arrived: it is executed and can no longer be evicted. Returns false if
+     * it was evicted before: then it must be refused, because nothing counts its bytes.
+     */
+    public boolean complete() {
       synchronized (RequestMemoryBudget.this) {
         complete = true;
         evict = null;
+        return !evicted;
       }
     }
 

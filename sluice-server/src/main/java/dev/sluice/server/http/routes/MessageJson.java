@@ -7,10 +7,8 @@ import dev.sluice.broker.StoredMessage;
 import dev.sluice.server.grpc.services.QueueProtoMapper;
 import dev.sluice.server.http.HttpRequest;
 import dev.sluice.server.http.JsonCodec;
+import dev.sluice.server.http.Utf8Text;
 import dev.sluice.server.support.ApiException;
-import java.nio.ByteBuffer;
-import java.nio.charset.CharacterCodingException;
-import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Base64;
@@ -50,8 +48,8 @@ public final class MessageJson {
 
   /** A message on its way in. */
   public record NewMessage(
-      @Nullable String payload,
-      @Nullable String payloadBase64,
+      @Nullable Utf8Text payload,
+      @Nullable Utf8Text payloadBase64,
       @Nullable Map<String, @Nullable String> headers,
       @Nullable String fairnessKey,
       @Nullable Integer weight,
@@ -90,7 +88,7 @@ public final class MessageJson {
 
     private byte[] content() {
       if (payload != null && payloadBase64 == null) {
-        return payload.getBytes(StandardCharsets.UTF_8);
+        return payload.bytes();
       }
       if (payloadBase64 == null || payload != null) {
         throw ApiException.invalid(
@@ -98,7 +96,7 @@ public final class MessageJson {
                 + (payload == null ? "none" : "both"));
       }
       try {
-        return Base64.getDecoder().decode(payloadBase64);
+        return Base64.getDecoder().decode(payloadBase64.bytes());
       } catch (IllegalArgumentException malformed) {
         throw ApiException.invalid("payload_base64 must be base64: " + malformed.getMessage());
       }
@@ -118,19 +116,13 @@ public final class MessageJson {
     return all;
   }
 
-  /** The content of a message: one of both. */
-  private record Content(@Nullable String text, @Nullable String base64) {
+  /** The content of a message: one of both. Jackson writes bytes as base64. */
+  @SuppressWarnings("ArrayRecordComponent") // written, not compared
+  private record Content(@Nullable Utf8Text text, byte @Nullable [] base64) {
     static Content of(byte[] payload) {
-      if (hasControls(payload)) {
-        return new Content(null, Base64.getEncoder().encodeToString(payload));
-      }
-      try {
-        // Unlike a new String, a decoder refuses what is not UTF-8.
-        return new Content(
-            StandardCharsets.UTF_8.newDecoder().decode(ByteBuffer.wrap(payload)).toString(), null);
-      } catch (CharacterCodingException binary) {
-        return new Content(null, Base64.getEncoder().encodeToString(payload));
-      }
+      return hasControls(payload) || !Utf8Text.isUtf8(payload)
+          ? new Content(null, payload)
+          : new Content(Utf8Text.of(payload), null);
     }
 
     /** They would take six times as much, each written as an escape. */
@@ -152,11 +144,12 @@ public final class MessageJson {
   }
 
   /** A message on its way out, leased. */
+  @SuppressWarnings("ArrayRecordComponent") // written, not compared
   public record Delivered(
       String id,
       String lease,
-      @Nullable String payload,
-      @Nullable String payloadBase64,
+      @Nullable Utf8Text payload,
+      byte @Nullable [] payloadBase64,
       Map<String, String> headers,
       String fairnessKey,
       int weight,
@@ -191,10 +184,11 @@ public final class MessageJson {
   }
 
   /** A message as it lies in a queue. */
+  @SuppressWarnings("ArrayRecordComponent") // written, not compared
   public record Stored(
       String id,
-      @Nullable String payload,
-      @Nullable String payloadBase64,
+      @Nullable Utf8Text payload,
+      byte @Nullable [] payloadBase64,
       int payloadSize,
       boolean payloadCut,
       Map<String, String> headers,
