@@ -1,5 +1,6 @@
 package dev.sluice.bench;
 
+import dev.sluice.Limit;
 import dev.sluice.broker.Broker;
 import dev.sluice.broker.BrokerConfig;
 import dev.sluice.broker.BrokerException;
@@ -106,7 +107,7 @@ final class BrokerRig implements AutoCloseable {
       List<Future<?>> set = new ArrayList<>();
       for (int i = 0; i < count; i++) {
         String key = throttle(i);
-        set.add(admins.submit(() -> broker.setThrottle(key, perSecond, burst)));
+        set.add(admins.submit(() -> broker.setLimit(key, new Limit.Rate(perSecond, burst))));
       }
       for (Future<?> each : set) {
         each.get();

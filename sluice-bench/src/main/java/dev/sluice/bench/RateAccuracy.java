@@ -1,5 +1,6 @@
 package dev.sluice.bench;
 
+import dev.sluice.Limit;
 import dev.sluice.broker.Broker;
 import dev.sluice.broker.Delivery;
 import dev.sluice.broker.Durability;
@@ -25,7 +26,7 @@ final class RateAccuracy {
   static double percent(Path folder, int burst, Duration time) throws InterruptedException {
     QueueConfig queue = BrokerRig.queue(Durability.ALWAYS).toBuilder().leaseTimeout(LEASE).build();
     try (BrokerRig rig = new BrokerRig(folder, queue)) {
-      rig.broker.setThrottle(BrokerRig.throttle(0), PER_SECOND, burst);
+      rig.broker.setLimit(BrokerRig.throttle(0), new Limit.Rate(PER_SECOND, burst));
       int backlog = (int) (PER_SECOND * time.toSeconds() * 2) + burst;
       BrokerLoad.Shape shape = BrokerLoad.Shape.BATCHES;
       BrokerLoad load =

@@ -1,5 +1,6 @@
 package dev.sluice.broker;
 
+import dev.sluice.Limit;
 import dev.sluice.broker.runtime.LocalBroker;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -334,18 +335,19 @@ public interface Broker extends AutoCloseable {
    * Sets a limit, which all queues share, at once and after a restart.
    *
    * @param name the throttle key; not {@code .} or {@code ..}
-   * @param perSecond tokens per second, fractions allowed
-   * @param burst the most tokens at once
-   * @throws IllegalArgumentException if a value is out of range
+   * @param limit the limit; a {@link Limit.Balanced} is stored as tokens per second, rounded down
+   *     to 15 digits
+   * @throws IllegalArgumentException if the limit is {@link Limit.Strict} or {@link Limit.Manual},
+   *     or the scheduler cannot represent it
    */
-  void setThrottle(String name, double perSecond, double burst);
+  void setLimit(String name, Limit limit);
 
   /**
    * Removes a limit: messages with this throttle key pass.
    *
    * @param name the throttle key
    */
-  void removeThrottle(String name);
+  void removeLimit(String name);
 
   /**
    * Sets a config entry, which hooks can read. The key {@code throttle.<name>} sets the limit of

@@ -4,6 +4,7 @@ import static dev.sluice.broker.store.Checks.requireBetween;
 
 import dev.sluice.LimitStats;
 import java.time.Duration;
+import java.time.Instant;
 import java.util.List;
 import java.util.Optional;
 import java.util.SortedMap;
@@ -140,10 +141,10 @@ public interface BrokerView {
   /**
    * The statistics of all limits at one time.
    *
-   * @param atNanos broker time: between two snapshots at most burst + rate · time tokens are taken
+   * @param at broker time: between two snapshots at most burst + rate · time tokens are taken
    * @param limits the limits
    */
-  record LimitsSnapshot(long atNanos, List<Throttle> limits) {}
+  record LimitsSnapshot(Instant at, List<Throttle> limits) {}
 
   /**
    * The statistics of a limit.

@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException
 import static org.assertj.core.api.Assertions.assertThatNullPointerException;
 
 import dev.sluice.FairnessKeyStats;
+import dev.sluice.Limit;
 import dev.sluice.broker.BrokerException.Code;
 import dev.sluice.broker.engine.CommitBatch;
 import dev.sluice.broker.store.MessageId;
@@ -297,7 +298,7 @@ class BrokerEdgesTest {
   @Test
   void drainedConsumer_settlesWhatItHas_andGetsNothingMore() throws InterruptedException {
     broker.createQueue("q");
-    broker.setThrottle("t", 0, 10);
+    broker.setLimit("t", new Limit.Rate(0, 10));
     broker.enqueueAll("q", Collections.nCopies(5, Message.of("m").withThrottleKeys("t"))).join();
     try (MessageConsumer consumer = broker.consume("q", 3)) {
       Delivery acked = one(consumer);
@@ -403,7 +404,7 @@ class BrokerEdgesTest {
                 "queue name must not be . or .., which vanish from paths of URLs: \"%s\"", dots);
       }
       assertThatIllegalArgumentException()
-          .isThrownBy(() -> broker.setThrottle(dots, 1, 1))
+          .isThrownBy(() -> broker.setLimit(dots, new Limit.Rate(1, 1)))
           .withMessageContaining("throttle key must not be . or ..")
           .withMessageEndingWith("\"%s\"", dots);
       assertThatIllegalArgumentException()
@@ -411,7 +412,7 @@ class BrokerEdgesTest {
           .withMessageContaining("key must not be . or ..");
     }
     broker.createQueue("...");
-    broker.setThrottle(".a", 1, 1);
+    broker.setLimit(".a", new Limit.Rate(1, 1));
   }
 
   @Test
@@ -431,7 +432,7 @@ class BrokerEdgesTest {
         .extracting(each -> each.stats().name())
         .containsExactly("..");
     broker.deleteQueue(".");
-    broker.removeThrottle("..");
+    broker.removeLimit("..");
     assertThat(broker.queues()).isEmpty();
     assertThat(broker.view().limitStats().limits()).isEmpty();
   }

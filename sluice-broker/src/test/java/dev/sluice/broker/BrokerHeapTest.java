@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 
+import dev.sluice.Limit;
 import dev.sluice.broker.BrokerException.Code;
 import dev.sluice.broker.accounting.ConfigHeapUsage;
 import dev.sluice.broker.accounting.FairnessKeyTable;
@@ -137,9 +138,9 @@ final class BrokerHeapTest {
   void configuration_isRefusedBeyondTheBound() {
     boundSetup(4_000);
     broker.setConfig("a", "x".repeat(1_000));
-    broker.setThrottle("provider", 1, 1);
+    broker.setLimit("provider", new Limit.Rate(1, 1));
     assertFull(() -> broker.setConfig("b", "x".repeat(1_024)), "configuration");
-    assertFull(() -> broker.setThrottle("t".repeat(256), 1, 1), "configuration");
+    assertFull(() -> broker.setLimit("t".repeat(256), new Limit.Rate(1, 1)), "configuration");
     assertThat(broker.config()).containsOnlyKeys("a", "throttle.provider");
     broker.setConfig("a", "x");
     broker.removeConfig("a");

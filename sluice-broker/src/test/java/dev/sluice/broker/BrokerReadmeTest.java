@@ -2,6 +2,7 @@ package dev.sluice.broker;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.sluice.Limit;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -20,7 +21,7 @@ class BrokerReadmeTest {
   void aBroker() throws Exception {
     try (Broker broker = Broker.open(directory)) {
       broker.createQueue("mail");
-      broker.setThrottle("provider:aws", 50, 10); // 50 a second, in bursts of 10
+      broker.setLimit("provider:aws", new Limit.Rate(50, 10)); // 50 a second, in bursts of 10
       Message mail =
           Message.of("hello").withFairnessKey("tenant-a").withThrottleKeys("provider:aws");
       UUID id = broker.enqueue("mail", mail).join(); // now it is on the disk
@@ -30,6 +31,24 @@ class BrokerReadmeTest {
         assertThat(delivery.id()).isEqualTo(id);
         send(delivery.payload());
         delivery.ack().join(); // or nack(error): tried again, in the end a dead letter in mail.dlq
+      }
+    }
+    assertThat(sent).containsExactly("hello");
+  }
+
+  /** The example of docs/api/broker.md. */
+  @Test
+  void apiPage() throws Exception {
+    try (Broker broker = Broker.open(directory)) {
+      broker.createQueue("mail");
+      broker.setLimit("provider:aws", Limit.perSecond(50));
+      Message mail = Message.of("hello").withFairnessKey("acme").withThrottleKeys("provider:aws");
+      broker.enqueue("mail", mail).join();
+
+      try (MessageConsumer consumer = broker.consume("mail", 100)) {
+        Delivery delivery = consumer.take();
+        send(delivery.payload());
+        delivery.ack().join(); // durable
       }
     }
     assertThat(sent).containsExactly("hello");

@@ -3,6 +3,7 @@ package dev.sluice.broker;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
+import dev.sluice.Limit;
 import dev.sluice.broker.BrokerException.Code;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -263,8 +264,8 @@ final class BrokerStressTest {
         "administrator",
         () -> {
           switch (random.nextInt(7)) {
-            case 0 -> broker.setThrottle("t1", random.nextInt(100, 10_000), 10);
-            case 1 -> broker.removeThrottle("t1");
+            case 0 -> broker.setLimit("t1", new Limit.Rate(random.nextInt(100, 10_000), 10));
+            case 1 -> broker.removeLimit("t1");
             case 2 -> broker.setConfig("k", "v" + random.nextInt());
             case 3 -> broker.updateQueue("s0", is -> is.toBuilder().maxAttempts(4).build(), null);
             case 4 -> assertThat(broker.stats("s1").depth()).isNotNegative();
@@ -278,7 +279,7 @@ final class BrokerStressTest {
   private void assertConserved() throws Exception {
     Set<Long> left = new HashSet<>();
     try (Broker again = Broker.open(dir)) {
-      again.removeThrottle("t1");
+      again.removeLimit("t1");
       for (String queue : List.of("s0", "s1", "s0.dlq", "s1.dlq")) {
         try (MessageConsumer consumer = again.consume(queue, 100)) {
           while (again.stats(queue).depth() > 0) {

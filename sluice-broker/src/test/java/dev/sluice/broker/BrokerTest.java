@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import dev.sluice.Limit;
 import dev.sluice.broker.BrokerException.Code;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -401,7 +402,8 @@ class BrokerTest {
         .withMessage("weight must be from 1 to 1000000: weight=0");
     assertThatIllegalArgumentException()
         .isThrownBy(() -> Message.of("m").withFairnessKey("k".repeat(257)));
-    assertThatIllegalArgumentException().isThrownBy(() -> broker.setThrottle("t", Double.NaN, 1));
+    assertThatIllegalArgumentException()
+        .isThrownBy(() -> broker.setLimit("t", new Limit.Rate(Double.NaN, 1)));
     assertThatIllegalArgumentException()
         .isThrownBy(() -> broker.setConfig("throttle.t", "fast"))
         .withMessage("a rate must be \"<tokens per second>,<burst>\": value=\"fast\"");

@@ -1,8 +1,10 @@
 package dev.sluice.broker;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 import static org.awaitility.Awaitility.await;
 
+import dev.sluice.Limit;
 import dev.sluice.LimitStats;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -87,8 +89,8 @@ class BrokerThrottleTest {
 
   @Test
   void twoKeysOfAScript_ratesByCommand_holdInEveryWindow() throws Exception {
-    broker.setThrottle("provider:aws", 100, 5);
-    broker.setThrottle("tenant:acme", 50, 2);
+    broker.setLimit("provider:aws", new Limit.Rate(100, 5));
+    broker.setLimit("tenant:acme", new Limit.Rate(50, 2));
     try (MessageConsumer consumer = broker.consume("q", 100)) {
       send(60, "acme", "aws");
       send(60, "other", "aws");
@@ -99,8 +101,8 @@ class BrokerThrottleTest {
 
   @Test
   void theStricterOfTwoKeys_decides() throws Exception {
-    broker.setThrottle("provider:aws", 1_000, 100);
-    broker.setThrottle("tenant:acme", 50, 2);
+    broker.setLimit("provider:aws", new Limit.Rate(1_000, 100));
+    broker.setLimit("tenant:acme", new Limit.Rate(50, 2));
     try (MessageConsumer consumer = broker.consume("q", 100)) {
       send(40, "acme", "aws");
       holds(receive(consumer, 40), 50, 2);
@@ -109,7 +111,7 @@ class BrokerThrottleTest {
 
   @Test
   void aThrottledTenant_holdsUpNoOther() throws Exception {
-    broker.setThrottle("tenant:slow", 0, 1);
+    broker.setLimit("tenant:slow", new Limit.Rate(0, 1));
     try (MessageConsumer consumer = broker.consume("q", 100)) {
       send(10, "slow", "aws");
       send(50, "free", "aws");
@@ -121,19 +123,19 @@ class BrokerThrottleTest {
 
   @Test
   void aRate_isChangedAndRemoved_whileMessagesWait() throws Exception {
-    broker.setThrottle("provider:aws", 0, 1);
+    broker.setLimit("provider:aws", new Limit.Rate(0, 1));
     try (MessageConsumer consumer = broker.consume("q", 100)) {
       send(1_000, "acme", "aws");
       assertThat(receive(consumer, 1)).hasSize(1);
       assertThat(consumer.poll(1, NOW)).isEmpty();
-      broker.setThrottle("provider:aws", 1_000, 1);
+      broker.setLimit("provider:aws", new Limit.Rate(1_000, 1));
       assertThat(receive(consumer, 5)).isNotEmpty();
-      broker.setThrottle("provider:aws", 0, 0);
+      broker.setLimit("provider:aws", new Limit.Rate(0, 0));
       while (!consumer.poll(100, NOW).isEmpty()) {
         // what had gone before
       }
       assertThat(broker.stats("q").depth()).isPositive();
-      broker.removeThrottle("provider:aws");
+      broker.removeLimit("provider:aws");
       assertThat(consumer.poll(100, SOON)).isNotEmpty();
       assertThat(broker.view().limitStats().limits()).isEmpty();
     }
@@ -141,7 +143,7 @@ class BrokerThrottleTest {
 
   @Test
   void tokens_areTakenForDeliveriesOnly() throws Exception {
-    broker.setThrottle("provider:aws", 0, 5);
+    broker.setLimit("provider:aws", new Limit.Rate(0, 5));
     send(3, "acme", "aws");
     assertThat(consumed()).isZero();
     try (MessageConsumer consumer = broker.consume("q", 2)) {
@@ -156,8 +158,8 @@ class BrokerThrottleTest {
 
   @Test
   void releasedMessage_returnsItsTokens_andANackedOneDoesNot() {
-    broker.setThrottle("provider:aws", 0, 5);
-    broker.setThrottle("tenant:acme", 0, 5);
+    broker.setLimit("provider:aws", new Limit.Rate(0, 5));
+    broker.setLimit("tenant:acme", new Limit.Rate(0, 5));
     send(3, "acme", "aws");
     List<Delivery> received = broker.receive("q", 2, Duration.ZERO).join();
     assertThat(received).hasSize(2);
@@ -170,7 +172,7 @@ class BrokerThrottleTest {
 
   @Test
   void afterARestart_aReleaseReturnsNoTokens() {
-    broker.setThrottle("provider:aws", 0.0001, 5);
+    broker.setLimit("provider:aws", new Limit.Rate(0.0001, 5));
     send(3, "acme", "aws");
     Delivery received = broker.receive("q", 1, Duration.ZERO).join().get(0);
     broker.close();
@@ -189,7 +191,7 @@ class BrokerThrottleTest {
   /** Fifty tokens, four callers and other traffic: fifty messages in all. */
   @Test
   void receiveWithoutWaiting_underLoad_getsEveryMessageThatCanBeDelivered() throws Exception {
-    broker.setThrottle("provider:aws", 0, 50);
+    broker.setLimit("provider:aws", new Limit.Rate(0, 50));
     broker.createQueue("other");
     send(200, "acme", "aws");
     AtomicInteger got = new AtomicInteger();
@@ -240,7 +242,7 @@ class BrokerThrottleTest {
 
   @Test
   void cancelledReceive_leavesMessagesAndTokensWhereTheyWere() {
-    broker.setThrottle("provider:aws", 0, 5);
+    broker.setLimit("provider:aws", new Limit.Rate(0, 5));
     CompletableFuture<List<Delivery>> waiting = broker.receive("q", 2, Duration.ofSeconds(30));
     waiting.cancel(false);
     send(3, "acme", "aws");
@@ -279,7 +281,7 @@ class BrokerThrottleTest {
 
   @Test
   void aRestart_givesNoFreshBurst() throws Exception {
-    broker.setThrottle("provider:aws", 0.001, 10);
+    broker.setLimit("provider:aws", new Limit.Rate(0.001, 10));
     send(30, "acme", "aws");
     try (MessageConsumer consumer = broker.consume("q", 100)) {
       receive(consumer, 10);
@@ -296,7 +298,7 @@ class BrokerThrottleTest {
   @Test
   void queues_shareAThrottleKey() throws Exception {
     broker.createQueue("r");
-    broker.setThrottle("provider:aws", 0, 4);
+    broker.setLimit("provider:aws", new Limit.Rate(0, 4));
     send(10, "acme", "aws");
     for (int i = 0; i < 10; i++) {
       broker.enqueue("r", Message.of("m").withThrottleKeys("provider:aws")).join();
@@ -311,5 +313,25 @@ class BrokerThrottleTest {
       assertThat(one.poll(1, NOW)).isEmpty();
       assertThat(two.poll(1, NOW)).isEmpty();
     }
+  }
+
+  @Test
+  void balancedLimit_isStoredAsTokensPerSecond_roundedDown() {
+    broker.setLimit("third", Limit.per(1, Duration.ofSeconds(3)));
+    broker.setLimit("half", new Limit.Balanced(5, 1, Duration.ofSeconds(2)));
+    broker.setLimit("none", new Limit.DenyAll());
+    assertThat(broker.config("throttle.third")).contains("0.333333333333333,1.0");
+    assertThat(broker.config("throttle.half")).contains("0.5,5.0");
+    assertThat(broker.config("throttle.none")).contains("0.0,0.0");
+  }
+
+  @Test
+  void limitsThatDoNotRefillEvenly_areRefused() {
+    assertThatIllegalArgumentException()
+        .isThrownBy(() -> broker.setLimit("t", new Limit.Manual(1)))
+        .withMessageContaining("must be Rate, Balanced or DenyAll");
+    assertThatIllegalArgumentException()
+        .isThrownBy(() -> broker.setLimit("t", new Limit.Strict(1, Duration.ofSeconds(1))));
+    assertThat(broker.config()).isEmpty();
   }
 }

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import dev.sluice.Limit;
 import dev.sluice.LimitStats;
 import dev.sluice.ManualClock;
 import dev.sluice.broker.FairnessKeyPage.Order;
@@ -216,8 +217,8 @@ class BrokerViewTest {
 
   @Test
   void aKeyThatIsThrottled_saysByWhatAndUntilWhen() throws InterruptedException {
-    broker.setThrottle("slow", 0.001, 1);
-    broker.setThrottle("shut", 0, 0);
+    broker.setLimit("slow", new Limit.Rate(0.001, 1));
+    broker.setLimit("shut", new Limit.Rate(0, 0));
     send(3, of("a").withThrottleKey("slow", 1));
     send(2, of("b").withThrottleKey("shut", 1));
     try (MessageConsumer consumer = broker.consume("q", 10)) {
@@ -244,7 +245,7 @@ class BrokerViewTest {
 
   @Test
   void readyWeight_isThatOfKeysThatCanGo() throws InterruptedException {
-    broker.setThrottle("shut", 0, 0);
+    broker.setLimit("shut", new Limit.Rate(0, 0));
     send(2, of("held").withWeight(2).withThrottleKey("shut", 1));
     send(1, of("urgent").withWeight(4).withThrottleKey("shut", 1).withPriority(1));
     send(3, of("urgent").withWeight(4));
@@ -255,15 +256,15 @@ class BrokerViewTest {
       assertThat(found.waiting()).isEqualTo(3);
       assertThat(found.readyWeight()).isEqualTo(12);
     }
-    broker.removeThrottle("shut");
+    broker.removeLimit("shut");
     assertThat(keys(Order.DEPTH, 1).readyWeight()).isEqualTo(14);
   }
 
   @Test
   void weightOfThoseWhoWaitForAThrottleKey_isToldByQueue() throws InterruptedException {
     broker.createQueue("other");
-    broker.setThrottle("slow", 0.001, 1);
-    broker.setThrottle("small", 1, 1);
+    broker.setLimit("slow", new Limit.Rate(0.001, 1));
+    broker.setLimit("small", new Limit.Rate(1, 1));
     send(2, of("a").withWeight(1).withThrottleKey("slow", 1));
     send(1, of("b").withWeight(3).withThrottleKey("slow", 1));
     send(2, of("b").withWeight(3).withThrottleKey("slow", 1).withPriority(1));

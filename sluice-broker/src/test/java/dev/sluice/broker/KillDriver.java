@@ -103,7 +103,7 @@ final class KillDriver {
         Broker broker = Broker.open(dir)) {
       log.add("open");
       log.add("free");
-      KillLoad.RATES.keySet().forEach(broker::removeThrottle);
+      KillLoad.RATES.keySet().forEach(broker::removeLimit);
       List<Thread> consumers = new ArrayList<>();
       List<String> queues = List.copyOf(broker.queues().keySet());
       for (String queue : queues) {

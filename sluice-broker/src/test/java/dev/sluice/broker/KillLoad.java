@@ -2,6 +2,7 @@ package dev.sluice.broker;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 
+import dev.sluice.Limit;
 import dev.sluice.broker.engine.LimitConfigEntry;
 import java.time.Duration;
 import java.util.Arrays;
@@ -60,7 +61,7 @@ final class KillLoad {
     RATES.forEach(
         (key, rate) -> {
           if (broker.config(LimitConfigEntry.configKey(key)).isEmpty()) {
-            broker.setThrottle(key, rate.perSecond(), rate.burst());
+            broker.setLimit(key, new Limit.Rate(rate.perSecond(), rate.burst()));
           }
         });
   }

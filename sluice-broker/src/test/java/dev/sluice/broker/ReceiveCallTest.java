@@ -2,6 +2,7 @@ package dev.sluice.broker;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.sluice.Limit;
 import dev.sluice.LimitStats;
 import java.lang.ref.WeakReference;
 import java.nio.file.Path;
@@ -33,7 +34,7 @@ final class ReceiveCallTest {
     broker = Broker.open(dir);
     String script = "function on_enqueue(msg) return { throttle_keys = { 'key' } } end";
     broker.createQueue("q", QueueConfig.builder().onEnqueue(script).build());
-    broker.setThrottle("key", 0, MESSAGES);
+    broker.setLimit("key", new Limit.Rate(0, MESSAGES));
   }
 
   @AfterEach

@@ -3,6 +3,7 @@ package dev.sluice.broker;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import dev.sluice.Limit;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
@@ -48,7 +49,7 @@ class StrictThrottleKeysTest {
   @Test
   void queueThatIsNotStrict_storesAndCountsUnknownKeys() {
     broker.createQueue("q", QueueConfig.defaults());
-    broker.setThrottle("provider", 100, 100);
+    broker.setLimit("provider", new Limit.Rate(100, 100));
     broker.enqueueAll("q", List.of(MISSPELT, CORRECT, MISSPELT)).join();
     QueueStats stats = broker.stats("q");
     assertThat(stats.depth()).isEqualTo(3);
@@ -60,7 +61,7 @@ class StrictThrottleKeysTest {
   @Test
   void strictQueue_refusesTheWholeCall() {
     broker.createQueue("q", strict().build());
-    broker.setThrottle("provider", 100, 100);
+    broker.setLimit("provider", new Limit.Rate(100, 100));
     broker.enqueue("q", CORRECT).join();
     assertThatThrownBy(() -> broker.enqueueAll("q", List.of(CORRECT, MISSPELT)).join())
         .isInstanceOf(CompletionException.class)
@@ -89,9 +90,9 @@ class StrictThrottleKeysTest {
   @Test
   void messagesOfAKeyThatLosesItsRate_areDelivered() throws Exception {
     broker.createQueue("q", strict().build());
-    broker.setThrottle("provider", 0, 0);
+    broker.setLimit("provider", new Limit.Rate(0, 0));
     broker.enqueueAll("q", List.of(CORRECT, CORRECT)).join();
-    broker.removeThrottle("provider");
+    broker.removeLimit("provider");
     try (MessageConsumer consumer = broker.consume("q", 1)) {
       broker.ackAll(consumer.poll(1, Duration.ofSeconds(30))).join();
     }
@@ -107,10 +108,10 @@ class StrictThrottleKeysTest {
   @Test
   void duplicateOfAStoredMessage_isNotRefused() {
     broker.createQueue("q", strict().dedupeWindow(Duration.ofHours(1)).build());
-    broker.setThrottle("provider", 1, 1);
+    broker.setLimit("provider", new Limit.Rate(1, 1));
     Message named = CORRECT.withDedupeId("once");
     Object first = broker.enqueue("q", named).join();
-    broker.removeThrottle("provider");
+    broker.removeLimit("provider");
     assertThat((Object) broker.enqueue("q", named).join()).isEqualTo(first);
   }
 }

@@ -1,5 +1,6 @@
 package dev.sluice.examples;
 
+import dev.sluice.Limit;
 import dev.sluice.broker.Broker;
 import dev.sluice.broker.Delivery;
 import dev.sluice.broker.Message;
@@ -24,7 +25,8 @@ public final class TenantWorker {
               .maxInFlightPerKey(4) // nor take every worker
               .build());
     }
-    broker.setThrottle("provider:ses", 14, 14); // what the provider takes, for all tenants
+    broker.setLimit(
+        "provider:ses", Limit.perSecond(14)); // what the provider takes, for all tenants
   }
 
   /** Done when it is on the disk. */

@@ -3,6 +3,7 @@ package dev.sluice.server;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
+import dev.sluice.Limit;
 import dev.sluice.broker.Broker;
 import dev.sluice.broker.Message;
 import dev.sluice.proto.v1.ConsumeRequest;
@@ -45,7 +46,7 @@ final class StreamTokensTest {
             new AccountQuotas(ApiKeyStore.open(dir)),
             AccountQuotas.openCalls());
     broker.createQueue("q");
-    broker.setThrottle("t", 0, MESSAGES);
+    broker.setLimit("t", new Limit.Rate(0, MESSAGES));
     Message message = Message.of(new byte[10_000]).withThrottleKeys("t");
     broker.enqueueAll("q", Collections.nCopies(MESSAGES, message)).join();
   }

@@ -1,19 +1,49 @@
 package dev.sluice.broker.engine;
 
 import dev.sluice.FairScheduler;
+import dev.sluice.Limit;
 import dev.sluice.broker.store.Checks;
+import java.math.BigDecimal;
+import java.math.MathContext;
+import java.math.RoundingMode;
 import org.jspecify.annotations.Nullable;
 
-/**
- * The rate of a throttle key as the configuration has it: {@code throttle.<key>} = {@code "<per
- * second>,<burst>"}.
- */
+/** A limit as a config entry: {@code throttle.<name>} = {@code "<tokens per second>,<burst>"}. */
 public record LimitConfigEntry(double perSecond, double burst) {
   static final String PREFIX = "throttle.";
+
+  /** A double prints as many decimal digits as it was made of; rounds down for the provider. */
+  private static final MathContext EXACT_DIGITS = new MathContext(15, RoundingMode.DOWN);
 
   public LimitConfigEntry {
     requireFinite("perSecond", perSecond);
     requireFinite("burst", burst);
+  }
+
+  /**
+   * Returns the entry of a limit.
+   *
+   * @throws IllegalArgumentException if it refills otherwise than evenly
+   */
+  public static LimitConfigEntry of(Limit limit) {
+    if (limit instanceof Limit.Rate rate) {
+      return new LimitConfigEntry(rate.perSecond(), rate.burst());
+    }
+    if (limit instanceof Limit.Balanced balanced) {
+      return new LimitConfigEntry(perSecond(balanced), balanced.capacity());
+    }
+    if (limit instanceof Limit.DenyAll) {
+      return new LimitConfigEntry(0, 0);
+    }
+    throw new IllegalArgumentException(
+        "a limit of queues must be Rate, Balanced or DenyAll, but was " + limit);
+  }
+
+  private static double perSecond(Limit.Balanced limit) {
+    BigDecimal seconds =
+        BigDecimal.valueOf(limit.refillPeriod().getSeconds())
+            .add(BigDecimal.valueOf(limit.refillPeriod().getNano(), 9));
+    return BigDecimal.valueOf(limit.refillTokens()).divide(seconds, EXACT_DIGITS).doubleValue();
   }
 
   private static void requireFinite(String name, double value) {
@@ -23,7 +53,7 @@ public record LimitConfigEntry(double perSecond, double burst) {
     }
   }
 
-  /** The throttle key whose rate {@code configKey} gives; null if it gives none. */
+  /** Returns the name of the limit that {@code configKey} sets; null if it sets none. */
   public static @Nullable String throttleKey(String configKey) {
     return configKey.startsWith(PREFIX) ? configKey.substring(PREFIX.length()) : null;
   }
@@ -32,7 +62,12 @@ public record LimitConfigEntry(double perSecond, double burst) {
     return PREFIX + throttleKey;
   }
 
-  /** Refuses what the configuration must not have, be it a rate or not. */
+  /**
+   * Checks a config entry.
+   *
+   * @throws IllegalArgumentException if the key cannot be a part of URLs, or the value is no limit
+   *     where it must be one
+   */
   public static void requireConfig(String configKey, String value) {
     String throttleKey = throttleKey(configKey);
     if (throttleKey == null) {
@@ -51,13 +86,13 @@ public record LimitConfigEntry(double perSecond, double burst) {
             Double.parseDouble(parts[0].trim()), Double.parseDouble(parts[1].trim()));
       }
     } catch (NumberFormatException notNumbers) {
-      // Told below, with the rule.
+      // Reported below, with the rule.
     }
     throw new IllegalArgumentException(
         "a rate must be \"<tokens per second>,<burst>\": value=\"" + value + "\"");
   }
 
-  /** Refuses what no bucket can be made of, before it is stored. */
+  /** Checks that a token bucket can have this limit. */
   private void requireExact() {
     FairScheduler.create().setRate("checked", perSecond, burst, 0);
   }

@@ -4,6 +4,7 @@ import static dev.sluice.broker.store.Checks.requireBetween;
 import static dev.sluice.broker.store.Checks.requireDuration;
 import static dev.sluice.broker.store.Checks.requireKey;
 
+import dev.sluice.Limit;
 import dev.sluice.NanoClock;
 import dev.sluice.broker.Broker;
 import dev.sluice.broker.BrokerConfig;
@@ -223,13 +224,13 @@ public final class LocalBroker implements Broker {
   // ---- limits and config entries
 
   @Override
-  public void setThrottle(String name, double perSecond, double burst) {
+  public void setLimit(String name, Limit limit) {
     requireKey("throttle key", name);
-    setConfig(LimitConfigEntry.configKey(name), new LimitConfigEntry(perSecond, burst).format());
+    setConfig(LimitConfigEntry.configKey(name), LimitConfigEntry.of(limit).format());
   }
 
   @Override
-  public void removeThrottle(String name) {
+  public void removeLimit(String name) {
     requireKey("throttle key", name);
     removeConfig(LimitConfigEntry.configKey(name));
   }

@@ -17,6 +17,7 @@ import dev.sluice.broker.engine.EngineState;
 import dev.sluice.broker.engine.MessageEntry;
 import dev.sluice.broker.store.MessageId;
 import java.time.Duration;
+import java.time.Instant;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.HashMap;
@@ -319,7 +320,7 @@ final class LocalBrokerView implements BrokerView {
             machine -> {
               long now = machine.state.now;
               return new LimitsSnapshot(
-                  now,
+                  Instant.ofEpochSecond(0, now),
                   machine.state.scheduler.limitStats(now).stream()
                       .map(each -> throttle(each, now))
                       .toList());

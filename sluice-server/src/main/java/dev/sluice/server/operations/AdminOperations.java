@@ -1,5 +1,6 @@
 package dev.sluice.server.operations;
 
+import dev.sluice.Limit;
 import dev.sluice.LimitStats;
 import dev.sluice.broker.Broker;
 import dev.sluice.broker.BrokerView;
@@ -71,7 +72,7 @@ public final class AdminOperations {
 
   public void setThrottle(Caller caller, String key, double ratePerSecond, double burst) {
     caller.requireAdminOfAll();
-    broker.setThrottle(key, ratePerSecond, burst);
+    broker.setLimit(key, new Limit.Rate(ratePerSecond, burst));
   }
 
   public void removeThrottle(Caller caller, String key) {
@@ -79,7 +80,7 @@ public final class AdminOperations {
     if (broker.config(THROTTLE + key).isEmpty()) {
       throw unknown("throttle", key);
     }
-    broker.removeThrottle(key);
+    broker.removeLimit(key);
   }
 
   /** Those that the caller may read; refused if there can be none. */
@@ -96,7 +97,7 @@ public final class AdminOperations {
     caller.requireSome(Kind.READ);
     BrokerView.LimitsSnapshot found = broker.view().limitStats();
     return new BrokerView.LimitsSnapshot(
-        found.atNanos(),
+        found.at(),
         found.limits().stream()
             .filter(each -> caller.may(Kind.READ, each.stats().name()))
             .toList());

@@ -11,7 +11,6 @@ import java.util.Comparator;
 import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
-import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /** What is said of fairness keys and throttle keys in JSON. */
@@ -113,7 +112,7 @@ public final class SchedulingStatsJson {
       long atMs, int total, List<SchedulingStatsJson.LimitStatsJson> throttles) {
     static SchedulingStatsJson.LimitsSnapshotJson of(BrokerView.LimitsSnapshot found, int limit) {
       return new SchedulingStatsJson.LimitsSnapshotJson(
-          TimeUnit.NANOSECONDS.toMillis(found.atNanos()),
+          found.at().toEpochMilli(),
           found.limits().size(),
           found.limits().stream()
               .sorted(Comparator.comparingInt(each -> -each.stats().waiters()))
