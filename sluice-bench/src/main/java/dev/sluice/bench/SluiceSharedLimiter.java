@@ -5,7 +5,6 @@ import dev.sluice.redis.OutageMode;
 import dev.sluice.redis.SharedLimitOptions;
 import dev.sluice.redis.SharedLimits;
 import dev.sluice.redis.SharedLimitsStatus;
-import dev.sluice.redis.SharedThrottle;
 import dev.sluice.redis.SharedTokenBucket;
 import java.util.concurrent.CompletionStage;
 
@@ -20,7 +19,7 @@ final class SluiceSharedLimiter implements SharedLimiter {
   private final SharedLimits limits;
   private final SharedTokenBucket bucket;
   private final SharedTokenBucket.Blocking blocking;
-  private final SharedThrottle.Blocking throttle;
+  private final SharedLimits.Blocking throttle;
 
   private SluiceSharedLimiter(
       String url, String prefix, long perSecond, SharedLimitOptions options) {
@@ -30,8 +29,8 @@ final class SluiceSharedLimiter implements SharedLimiter {
     }
     bucket = limits.bucket("hot-" + perSecond, Limit.perSecond(perSecond));
     blocking = bucket.blocking();
-    throttle = limits.throttle().blocking();
-    throttle.setTemplate("user:*", (double) perSecond, (double) perSecond);
+    throttle = limits.blocking();
+    throttle.set("user:*", new Limit.Rate((double) perSecond, (double) perSecond));
   }
 
   static SharedLimiter exact(String url, long perSecond) {
@@ -54,7 +53,7 @@ final class SluiceSharedLimiter implements SharedLimiter {
 
   @Override
   public boolean tryConsume(String key) {
-    return throttle.tryConsume(key);
+    return throttle.tryAcquire(key);
   }
 
   @Override

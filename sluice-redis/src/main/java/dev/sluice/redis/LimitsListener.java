@@ -1,6 +1,7 @@
 package dev.sluice.redis;
 
-import java.util.List;
+import dev.sluice.Limit;
+import java.util.SortedMap;
 
 /**
  * Receives the named limits of the fleet whenever they change.
@@ -15,8 +16,8 @@ public interface LimitsListener {
   /**
    * The named limits of the fleet have changed.
    *
-   * @param limits all of them
+   * @param limits all of them, unmodifiable
    * @param version larger than at the call before
    */
-  void limitsChanged(List<Rule> limits, long version);
+  void limitsChanged(SortedMap<String, Limit> limits, long version);
 }

@@ -9,56 +9,57 @@ import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 
 /**
- * A token bucket that a fleet shares; what {@link TokenBucket} promises, over all its nodes.
+ * A token bucket that a fleet shares, with the guarantees of {@link TokenBucket} over all nodes.
  *
- * <p>In every window of length w all nodes together are granted at most {@code capacity + rate ·
- * w}, counted in the time of the Redis server. The grid of a {@link Limit.Strict} starts at the
- * Unix epoch of that time. A bucket whose key is lost, by a restart without data or a failover,
- * starts full: each such loss grants at most one capacity more.
+ * <p>In every window of length w, all nodes together are granted at most {@code capacity + rate ·
+ * w}, by the clock of the Redis server. The periods of a {@link Limit.Strict} start at the Unix
+ * epoch. A bucket whose key is lost, by a restart without data or a failover, starts full: each
+ * loss grants at most one capacity more.
  *
- * <p>Thread-safe. But for {@link #acquire}, no future takes longer than the time-out of its {@link
- * SharedLimits}: if Redis does not answer, decisions follow the {@link OutageMode} and everything
- * else fails with {@link RedisUnavailableException}. Futures complete on a thread of the library;
- * dependents that block belong on an executor of their own.
+ * <p>Thread-safe. All futures but those of {@link #acquire} complete within the timeout of the
+ * {@link SharedLimits}: without an answer from Redis, decisions follow the {@link OutageMode}, and
+ * other operations fail with {@link RedisUnavailableException}. Futures complete on a library
+ * thread; dependents that block need an executor of their own. Implemented by Sluice only; may gain
+ * methods.
  *
  * @since 0.1
  */
 public interface SharedTokenBucket {
 
   /**
-   * What the fleet calls it.
+   * Returns the name of this bucket in the fleet.
    *
    * @return the name
    */
   String name();
 
   /**
-   * What it allows, as far as this node knows.
+   * Returns the limit, as far as this node knows.
    *
    * @return the present limit
    */
   Limit limit();
 
   /**
-   * Takes one token if it is there.
+   * Takes one token if it is available.
    *
-   * @return whether it was
+   * @return whether it was taken
    */
   default CompletableFuture<Boolean> tryAcquire() {
     return tryAcquire(1);
   }
 
   /**
-   * Takes {@code tokens} if all are there; else takes nothing.
+   * Takes {@code tokens} if all are available; takes nothing otherwise.
    *
    * @param tokens how many; 0 is always granted
-   * @return whether they were there
+   * @return whether they were taken
    * @throws IllegalArgumentException if {@code tokens} is negative
    */
   CompletableFuture<Boolean> tryAcquire(long tokens);
 
   /**
-   * Takes {@code tokens} if all are there and says what is left; else says when to come back, to
+   * Takes {@code tokens} now or not at all, and returns the full answer; retry-after is exact to
    * the microsecond.
    *
    * @param tokens how many; 0 is always granted
@@ -68,7 +69,7 @@ public interface SharedTokenBucket {
   CompletableFuture<Decision> decide(long tokens);
 
   /**
-   * What {@link #decide} would answer now; takes nothing.
+   * Returns the decision that {@link #decide} would make now, without taking tokens.
    *
    * @param tokens how many
    * @return the decision
@@ -77,70 +78,73 @@ public interface SharedTokenBucket {
   CompletableFuture<Decision> peek(long tokens);
 
   /**
-   * Takes {@code tokens} as soon as they are there, if that is before {@code maxWait} is over.
+   * Takes {@code tokens} as soon as they are available, within {@code maxWait}.
    *
-   * <p>Those who wait for this object are served first come, first served, and ask Redis one at a
-   * time; between nodes there is no order, and {@code tryAcquire} may overtake. Tokens that come
-   * through this object are noticed at once, those that come through another within about a second.
-   * Cancelling the future leaves the line. If it is cancelled, or its time is over, just as the
-   * tokens are granted, they are refunded.
+   * <p>Waiters of this object are served first come, first served, with one call to Redis at a
+   * time. There is no order between nodes, and {@code tryAcquire} may overtake waiters. Tokens that
+   * are replenished through this object are noticed at once, by other nodes within about a second.
+   * Canceling the future leaves the waiting list. If it is canceled or times out just as the tokens
+   * are granted, they are returned to the bucket.
    *
-   * <p>Nobody waits in Redis for a limit that time does not refill ({@link Limit.Manual}): if the
-   * tokens are not there, the answer is false, even if a replenishment should come later.
+   * <p>A {@link Limit.Manual} is not waited for, because time does not refill it: the future
+   * completes with false, even if tokens are replenished later.
    *
    * @param tokens how many
    * @param maxWait the longest wait, not negative
-   * @return whether they were taken; false at once if they are more than the capacity; fails with
-   *     {@link java.util.concurrent.RejectedExecutionException} if 10,000 wait already in Redis
+   * @return whether the tokens were taken in time; false at once if they exceed the capacity; fails
+   *     with {@link dev.sluice.AcquireRejectedException} if 10,000 callers of this node wait
+   *     already
    * @throws IllegalArgumentException if an argument is negative
    */
   CompletableFuture<Boolean> acquire(long tokens, Duration maxWait);
 
   /**
-   * Whole tokens there now; those out on lease are not.
+   * Returns the whole tokens that are available now, without those in token blocks.
    *
    * @return tokens, from 0 to the capacity
    */
   CompletableFuture<Long> available();
 
   /**
-   * How long until the bucket is full if nobody touches it.
+   * Returns the time until the bucket is full if no tokens are taken.
    *
-   * @return zero if it is full; empty if time alone will not fill it
+   * @return zero if it is full; empty if time alone does not fill it
    */
   CompletableFuture<Optional<Duration>> timeToFull();
 
   /**
-   * Adds tokens, up to the capacity.
+   * Adds tokens, up to the capacity. Not window-safe for tokens that were granted before: if the
+   * bucket has refilled since, they are granted twice in one window.
    *
    * @param tokens how many, not negative
-   * @return completes when they are there
+   * @return completes when they are added
    * @throws IllegalArgumentException if {@code tokens} is negative
    */
   CompletableFuture<Void> replenish(long tokens);
 
   /**
-   * Fills the bucket, but for what is out on lease.
+   * Fills the bucket, except for tokens in token blocks.
    *
    * @return completes when it is full
    */
   CompletableFuture<Void> reset();
 
   /**
-   * Changes the limit for the whole fleet; the tokens stay, up to the new capacity.
+   * Changes the limit for the whole fleet. The tokens stay, up to the new capacity.
    *
-   * <p>Holds at once where it is called, and everywhere within about a second. It outlasts the
-   * limits in the code of other nodes, until the next change.
+   * <p>Takes effect at once on this node, and on all nodes within about a second. It takes
+   * precedence over the limits that nodes pass to {@link SharedLimits#bucket}, until the next
+   * change.
    *
    * @param limit the new limit
-   * @return completes when the fleet has it, or when it is noted to be told in an outage
-   * @throws IllegalArgumentException if no exact units fit the limit; nothing changes
-   * @throws IllegalStateException if the fleet has 10,000 rules already
+   * @return completes when the limit is stored, or noted in an outage
+   * @throws IllegalArgumentException if the limit has no exact representation; nothing changes
+   * @throws IllegalStateException if the fleet has 10,000 limits already
    */
   CompletableFuture<Void> reconfigure(Limit limit);
 
   /**
-   * The same bucket for callers that wait for each answer.
+   * Returns a view whose methods wait for their results.
    *
    * @return the view
    */
@@ -148,7 +152,11 @@ public interface SharedTokenBucket {
     return new Blocking(this);
   }
 
-  /** A bucket whose methods return when they are answered, which is within its time-out. */
+  /**
+   * A bucket whose methods wait for their results, for at most the timeout. Thread-safe.
+   *
+   * @since 0.1
+   */
   final class Blocking {
     private final SharedTokenBucket bucket;
 
@@ -157,26 +165,26 @@ public interface SharedTokenBucket {
     }
 
     /**
-     * {@link SharedTokenBucket#tryAcquire()}.
+     * Takes one token, as {@link SharedTokenBucket#tryAcquire()}.
      *
-     * @return whether the token was there
+     * @return whether it was taken
      */
     public boolean tryAcquire() {
       return tryAcquire(1);
     }
 
     /**
-     * {@link SharedTokenBucket#tryAcquire(long)}.
+     * Takes tokens, as {@link SharedTokenBucket#tryAcquire(long)}.
      *
      * @param tokens how many
-     * @return whether they were there
+     * @return whether they were taken
      */
     public boolean tryAcquire(long tokens) {
       return Futures.await(bucket.tryAcquire(tokens));
     }
 
     /**
-     * {@link SharedTokenBucket#decide}.
+     * Takes tokens, as {@link SharedTokenBucket#decide}.
      *
      * @param tokens how many
      * @return the decision
@@ -186,7 +194,7 @@ public interface SharedTokenBucket {
     }
 
     /**
-     * {@link SharedTokenBucket#peek}.
+     * Returns the decision without taking tokens, as {@link SharedTokenBucket#peek}.
      *
      * @param tokens how many
      * @return the decision
@@ -196,11 +204,11 @@ public interface SharedTokenBucket {
     }
 
     /**
-     * {@link SharedTokenBucket#acquire}.
+     * Waits for tokens, as {@link SharedTokenBucket#acquire}.
      *
      * @param tokens how many
      * @param maxWait the longest wait, not negative
-     * @return whether they were taken in time; if not, nothing was
+     * @return whether they were taken in time
      * @throws InterruptedException if interrupted while waiting; nothing is taken then
      */
     public boolean acquire(long tokens, Duration maxWait) throws InterruptedException {
@@ -208,7 +216,7 @@ public interface SharedTokenBucket {
     }
 
     /**
-     * {@link SharedTokenBucket#available}.
+     * Returns the available tokens, as {@link SharedTokenBucket#available}.
      *
      * @return tokens
      * @throws RedisUnavailableException if Redis does not answer
@@ -218,7 +226,7 @@ public interface SharedTokenBucket {
     }
 
     /**
-     * {@link SharedTokenBucket#timeToFull}.
+     * Returns the time until the bucket is full, as {@link SharedTokenBucket#timeToFull}.
      *
      * @return zero if it is full; empty if time alone will not fill it
      * @throws RedisUnavailableException if Redis does not answer
@@ -228,7 +236,7 @@ public interface SharedTokenBucket {
     }
 
     /**
-     * {@link SharedTokenBucket#replenish}.
+     * Adds tokens, as {@link SharedTokenBucket#replenish}.
      *
      * @param tokens how many
      * @throws RedisUnavailableException if Redis does not answer
@@ -238,7 +246,7 @@ public interface SharedTokenBucket {
     }
 
     /**
-     * {@link SharedTokenBucket#reset}.
+     * Fills the bucket, as {@link SharedTokenBucket#reset}.
      *
      * @throws RedisUnavailableException if Redis does not answer
      */
@@ -247,7 +255,7 @@ public interface SharedTokenBucket {
     }
 
     /**
-     * {@link SharedTokenBucket#reconfigure}.
+     * Changes the limit, as {@link SharedTokenBucket#reconfigure}.
      *
      * @param limit the new limit
      * @throws RedisUnavailableException if Redis does not answer

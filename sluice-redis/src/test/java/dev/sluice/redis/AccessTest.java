@@ -104,8 +104,8 @@ final class AccessTest {
       try (FleetNode node = new FleetNode(to(url), LIMIT, OutageMode.LOCAL)) {
         Waiting.until("Redis", PATIENCE, () -> node.status().available());
         String connection = connectionOf(server, "reader");
-        node.limits().throttle().blocking().setRate("key", 1, 1);
-        assertThat(node.limits().throttle().removeRate("key"))
+        node.limits().blocking().set("key", new Limit.Rate(1, 1));
+        assertThat(node.limits().remove("key"))
             .failsWithin(PATIENCE)
             .withThrowableThat()
             .withCauseInstanceOf(RedisUnavailableException.class)

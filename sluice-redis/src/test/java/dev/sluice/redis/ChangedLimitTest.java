@@ -40,14 +40,14 @@ final class ChangedLimitTest {
   @Test
   void template_fromNoRateToOne_refillsAnEmptyBucket() {
     try (SharedLimits limits = open()) {
-      SharedThrottle.Blocking throttle = limits.throttle().blocking();
-      throttle.setTemplate("t:*", 0, 5);
+      SharedLimits.Blocking throttle = limits.blocking();
+      throttle.set("t:*", new Limit.Rate(0, 5));
       for (int i = 0; i < 5; i++) {
-        assertThat(throttle.tryConsume("t:x")).isTrue();
+        assertThat(throttle.tryAcquire("t:x")).isTrue();
       }
-      assertThat(throttle.tryConsume("t:x")).isFalse();
-      throttle.setTemplate("t:*", 10, 5);
-      assertRefills(() -> throttle.tryConsume("t:x"));
+      assertThat(throttle.tryAcquire("t:x")).isFalse();
+      throttle.set("t:*", new Limit.Rate(10, 5));
+      assertRefills(() -> throttle.tryAcquire("t:x"));
     }
   }
 

@@ -4,6 +4,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.sluice.Decision;
+import dev.sluice.Limit;
+import dev.sluice.redis.limits.CostChecks;
 import dev.sluice.testkit.RedisCluster;
 import dev.sluice.testkit.RedisServer;
 import java.time.Duration;
@@ -52,20 +54,20 @@ final class ClusterLimitsTest {
   }
 
   private double left(String key) {
-    return limits.throttle().blocking().snapshot(key).orElseThrow().level();
+    return limits.blocking().stats(key).orElseThrow().level();
   }
 
   @Test
   void keys_overAllNodes_eachHaveTheirLimit() {
     SharedLimitsStatus before = limits.status();
-    SharedThrottle.Blocking throttle = limits.throttle().blocking();
-    throttle.setTemplate("spread:*", 0, 3);
+    SharedLimits.Blocking throttle = limits.blocking();
+    throttle.set("spread:*", new Limit.Rate(0, 3));
     for (int i = 0; i < 60; i++) {
       String key = "spread:" + i;
-      assertThat(throttle.tryConsume(key)).isTrue();
-      assertThat(throttle.tryConsume(key)).isTrue();
-      assertThat(throttle.tryConsume(key)).isTrue();
-      assertThat(throttle.tryConsume(key)).as(key).isFalse();
+      assertThat(throttle.tryAcquire(key)).isTrue();
+      assertThat(throttle.tryAcquire(key)).isTrue();
+      assertThat(throttle.tryAcquire(key)).isTrue();
+      assertThat(throttle.tryAcquire(key)).as(key).isFalse();
     }
     for (int node = 0; node < 3; node++) {
       assertThat((Long) cluster.node(node).command("DBSIZE")).isPositive();
@@ -76,24 +78,25 @@ final class ClusterLimitsTest {
 
   @Test
   void keys_ofOneHashTag_areTakenTogether() {
-    SharedThrottle.Blocking throttle = limits.throttle().blocking();
-    throttle.setRate("{acme}:a", 0, 5);
-    throttle.setRate("{acme}:b", 0, 2);
+    SharedLimits.Blocking throttle = limits.blocking();
+    throttle.set("{acme}:a", new Limit.Rate(0, 5));
+    throttle.set("{acme}:b", new Limit.Rate(0, 2));
     List<String> both = List.of("{acme}:a", "{acme}:b");
-    assertThat(throttle.tryConsume(both)).isTrue();
-    assertThat(throttle.tryConsume(both)).isTrue();
-    assertThat(throttle.consume(both)).isEqualTo(new Decision.Depleted("{acme}:b", 1));
+    assertThat(throttle.tryAcquire(both)).isTrue();
+    assertThat(throttle.tryAcquire(both)).isTrue();
+    assertThat(throttle.decide(CostChecks.oneOfEach(both)))
+        .isEqualTo(new Decision.Depleted("{acme}:b", 1));
     assertThat(left("{acme}:a")).isEqualTo(3);
   }
 
   @Test
   void keys_ofSeveralSlots_areRefusedUnlessAskedFor() {
-    SharedThrottle.Blocking throttle = limits.throttle().blocking();
-    throttle.setRate("many", 0, 5);
-    throttle.setRate("few", 0, 2);
+    SharedLimits.Blocking throttle = limits.blocking();
+    throttle.set("many", new Limit.Rate(0, 5));
+    throttle.set("few", new Limit.Rate(0, 2));
     assertThat(cluster.slot("sluice:2:k:many")).isNotEqualTo(cluster.slot("sluice:2:k:few"));
     List<String> both = List.of("many", "few");
-    assertThatThrownBy(() -> throttle.consume(both))
+    assertThatThrownBy(() -> throttle.decide(CostChecks.oneOfEach(both)))
         .isInstanceOf(IllegalArgumentException.class)
         .hasMessageContaining("hash tag")
         .hasMessageContaining("many")
@@ -101,10 +104,11 @@ final class ClusterLimitsTest {
     assertThat(left("many")).isEqualTo(5);
 
     try (SharedLimits node = open(SharedLimitOptions.defaults().withCrossSlotRequests())) {
-      SharedThrottle.Blocking across = node.throttle().blocking();
-      assertThat(across.tryConsume(both)).isTrue();
-      assertThat(across.tryConsume(both)).isTrue();
-      assertThat(across.consume(both)).isEqualTo(new Decision.Depleted("few", 1));
+      SharedLimits.Blocking across = node.blocking();
+      assertThat(across.tryAcquire(both)).isTrue();
+      assertThat(across.tryAcquire(both)).isTrue();
+      assertThat(across.decide(CostChecks.oneOfEach(both)))
+          .isEqualTo(new Decision.Depleted("few", 1));
     }
     assertThat(left("many")).isEqualTo(3);
     assertThat(left("few")).isZero();
@@ -120,25 +124,25 @@ final class ClusterLimitsTest {
     Duration timeout = Duration.ofSeconds(2);
     try (SharedLimits node =
         SharedLimits.builder().url(url()).prefix("part:").timeout(timeout).build()) {
-      SharedThrottle.Blocking throttle = node.throttle().blocking();
-      throttle.setTemplate("key:*", 1_000, 1_000);
+      SharedLimits.Blocking throttle = node.blocking();
+      throttle.set("key:*", new Limit.Rate(1_000, 1_000));
       String dead = keyWhere(port -> port != fleetPort);
       int deadPort = cluster.nodeOf("part:2:k:" + dead).port();
       String alive = keyWhere(port -> port != deadPort);
-      assertThat(throttle.tryConsume(dead)).isTrue();
+      assertThat(throttle.tryAcquire(dead)).isTrue();
       RedisServer victim = cluster.nodeOf("part:2:k:" + dead);
       victim.pause();
       try {
-        assertThat(throttle.tryConsume(dead)).isFalse();
+        assertThat(throttle.tryAcquire(dead)).isFalse();
         for (int i = 0; i < 200; i++) {
-          assertThat(throttle.tryConsume(alive)).isTrue();
+          assertThat(throttle.tryAcquire(alive)).isTrue();
         }
         assertThat(node.status().available()).isTrue();
         assertThat(node.status().outages()).isZero();
       } finally {
         victim.resume();
       }
-      Waiting.until("the return", Duration.ofSeconds(30), () -> throttle.tryConsume(dead));
+      Waiting.until("the return", Duration.ofSeconds(30), () -> throttle.tryAcquire(dead));
       assertThat(node.status().outages()).isZero();
       assertThat(node.status().local()).isZero();
     }

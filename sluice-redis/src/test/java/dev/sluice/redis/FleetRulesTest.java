@@ -55,27 +55,26 @@ final class FleetRulesTest {
         String.valueOf(server.command("HGET", new RedisKeys(prefix).rules(), "@version")));
   }
 
-  private static void awaitRules(SharedLimits node, Rule... rules) {
+  private static void awaitRules(SharedLimits node, Map.Entry<String, Limit>... rules) {
     await()
         .atMost(PATIENCE)
-        .untilAsserted(() -> assertThat(node.throttle().rules()).containsExactlyInAnyOrder(rules));
+        .untilAsserted(() -> assertThat(node.limits().entrySet()).containsExactlyInAnyOrder(rules));
   }
 
   @Test
   void rules_setAtOneNode_areSeenAtAnother() {
     SharedLimits one = node();
     SharedLimits other = node();
-    one.throttle().blocking().setRate("key", 0, 3);
-    one.throttle().blocking().setTemplate("tenant:*", 0.5, 2.5);
-    awaitRules(other, new Rule("key", 0, 3), new Rule("tenant:*", 0.5, 2.5));
-    assertThat(other.throttle().blocking().consume(Map.of("key", 2L)).isGranted()).isTrue();
-    assertThat(one.throttle().blocking().consume(Map.of("key", 2L)))
-        .isEqualTo(new Decision.Depleted("key", 1));
-    assertThat(other.throttle().blocking().removeRate("key")).isTrue();
-    awaitRules(one, new Rule("tenant:*", 0.5, 2.5));
-    assertThat(one.throttle().blocking().removeTemplate("tenant:*")).isTrue();
+    one.blocking().set("key", new Limit.Rate(0, 3));
+    one.blocking().set("tenant:*", new Limit.Rate(0.5, 2.5));
+    awaitRules(other, Named.rate("key", 0, 3), Named.rate("tenant:*", 0.5, 2.5));
+    assertThat(other.blocking().decide(Map.of("key", 2L)).isGranted()).isTrue();
+    assertThat(one.blocking().decide(Map.of("key", 2L))).isEqualTo(new Decision.Depleted("key", 1));
+    assertThat(other.blocking().remove("key")).isTrue();
+    awaitRules(one, Named.rate("tenant:*", 0.5, 2.5));
+    assertThat(one.blocking().remove("tenant:*")).isTrue();
     awaitRules(other);
-    assertThat(other.throttle().blocking().removeTemplate("tenant:*")).isFalse();
+    assertThat(other.blocking().remove("tenant:*")).isFalse();
   }
 
   @Test
@@ -96,27 +95,27 @@ final class FleetRulesTest {
 
   @Test
   void equalValues_changeNoVersion() {
-    SharedThrottle.Blocking throttle = node().throttle().blocking();
-    throttle.setRate("key", 1, 2);
+    SharedLimits.Blocking throttle = node().blocking();
+    throttle.set("key", new Limit.Rate(1, 2));
     long before = version();
-    throttle.setRate("key", 1, 2);
-    throttle.setRate("key", 1.0, 2.0);
-    assertThat(throttle.removeRate("unknown")).isFalse();
+    throttle.set("key", new Limit.Rate(1, 2));
+    throttle.set("key", new Limit.Rate(1.0, 2.0));
+    assertThat(throttle.remove("unknown")).isFalse();
     assertThat(version()).isEqualTo(before);
-    throttle.setRate("key", 1, 3);
+    throttle.set("key", new Limit.Rate(1, 3));
     assertThat(version()).isGreaterThan(before);
   }
 
   @Test
   void anEqualValue_whileOthersChanged_hidesNothing() {
     SharedLimits one = node();
-    one.throttle().blocking().setRate("a", 1, 1);
+    one.blocking().set("a", new Limit.Rate(1, 1));
     SharedLimits other = node();
-    awaitRules(other, new Rule("a", 1, 1));
-    one.throttle().blocking().setRate("b", 1, 1);
-    other.throttle().blocking().setRate("a", 1, 1);
-    assertThat(other.throttle().rules())
-        .containsExactlyInAnyOrder(new Rule("a", 1, 1), new Rule("b", 1, 1));
+    awaitRules(other, Named.rate("a", 1, 1));
+    one.blocking().set("b", new Limit.Rate(1, 1));
+    other.blocking().set("a", new Limit.Rate(1, 1));
+    assertThat(other.limits().entrySet())
+        .containsExactlyInAnyOrder(Named.rate("a", 1, 1), Named.rate("b", 1, 1));
   }
 
   @Test
@@ -124,20 +123,20 @@ final class FleetRulesTest {
     SharedLimits one = node();
     SharedLimits other = node();
     for (int i = 0; i < 5; i++) {
-      one.throttle().blocking().setRate("one-" + i, 1, 1);
+      one.blocking().set("one-" + i, new Limit.Rate(1, 1));
     }
-    other.throttle().blocking().setRate("other", 1, 1);
-    assertThat(other.throttle().rules()).hasSize(6);
+    other.blocking().set("other", new Limit.Rate(1, 1));
+    assertThat(other.limits().entrySet()).hasSize(6);
   }
 
   @Test
   void flushAll_theNodesRestoreTheRules() {
     SharedLimits one = node();
     SharedLimits other = node();
-    one.throttle().blocking().setRate("key", 1, 2);
-    one.throttle().blocking().setTemplate("t:*", 1, 2);
+    one.blocking().set("key", new Limit.Rate(1, 2));
+    one.blocking().set("t:*", new Limit.Rate(1, 2));
     one.bucket("mails", new Limit.Manual(1)).blocking().reconfigure(new Limit.Manual(7));
-    awaitRules(other, new Rule("key", 1, 2), new Rule("t:*", 1, 2));
+    awaitRules(other, Named.rate("key", 1, 2), Named.rate("t:*", 1, 2));
     server.command("FLUSHALL");
     String rules = new RedisKeys(prefix).rules();
     await()
@@ -145,19 +144,20 @@ final class FleetRulesTest {
         .untilAsserted(
             () -> assertThat(server.command("HGET", rules, "kkey")).isEqualTo("rate 1.0 2.0"));
     SharedLimits late = node();
-    awaitRules(late, new Rule("key", 1, 2), new Rule("t:*", 1, 2));
+    awaitRules(late, Named.rate("key", 1, 2), Named.rate("t:*", 1, 2));
     assertThat(late.bucket("mails", new Limit.Manual(1)).limit()).isEqualTo(new Limit.Manual(7));
-    late.throttle().blocking().setRate("later", 1, 1);
-    awaitRules(one, new Rule("key", 1, 2), new Rule("t:*", 1, 2), new Rule("later", 1, 1));
-    awaitRules(other, new Rule("key", 1, 2), new Rule("t:*", 1, 2), new Rule("later", 1, 1));
+    late.blocking().set("later", new Limit.Rate(1, 1));
+    awaitRules(one, Named.rate("key", 1, 2), Named.rate("t:*", 1, 2), Named.rate("later", 1, 1));
+    awaitRules(other, Named.rate("key", 1, 2), Named.rate("t:*", 1, 2), Named.rate("later", 1, 1));
   }
 
   @Test
   void restore_byWhoKnowsMore_comesAfterWhoKnowsLess() {
-    Rule old = new Rule("key", 1, 1);
-    Rule recent = new Rule("key", 2, 2);
-    SharedLimits.Builder less = SharedLimits.builder().cachedLimits(List.of(old), 4);
-    SharedLimits.Builder more = SharedLimits.builder().cachedLimits(List.of(recent), 6);
+    Map.Entry<String, Limit> old = Named.rate("key", 1, 1);
+    Map.Entry<String, Limit> recent = Named.rate("key", 2, 2);
+    SharedLimits.Builder less = SharedLimits.builder().cachedLimits(Named.limits(List.of(old)), 4);
+    SharedLimits.Builder more =
+        SharedLimits.builder().cachedLimits(Named.limits(List.of(recent)), 6);
     SharedLimits one = node(less);
     awaitRules(one, old);
     SharedLimits other = node(more);
@@ -211,48 +211,48 @@ final class FleetRulesTest {
     SharedLimits one = node();
     List<CompletableFuture<Void>> changes = new ArrayList<>();
     for (int i = 0; i < 5_000; i++) {
-      changes.add(one.throttle().setRate("key-" + i, i / 1000.0, 10));
+      changes.add(one.set("key-" + i, new Limit.Rate(i / 1000.0, 10)));
     }
     changes.forEach(CompletableFuture::join);
     SharedLimits other = node();
-    await().atMost(PATIENCE).until(() -> other.throttle().rules().size() == 5_000);
+    await().atMost(PATIENCE).until(() -> other.limits().entrySet().size() == 5_000);
     server.command("DEL", new RedisKeys(prefix).rules());
     String rules = new RedisKeys(prefix).rules();
     await().atMost(PATIENCE).until(() -> server.command("HLEN", rules).equals(5_003L));
-    assertThat(node().throttle().blocking().consume(Map.of("key-0", 11L)))
+    assertThat(node().blocking().decide(Map.of("key-0", 11L)))
         .isEqualTo(new Decision.Impossible("key-0", 10));
   }
 
   @Test
   void tenThousandRules_areTheMost() {
-    List<Rule> most = new ArrayList<>();
+    List<Map.Entry<String, Limit>> most = new ArrayList<>();
     for (int i = 0; i < 10_000; i++) {
-      most.add(new Rule("key-" + i, 1, 1));
+      most.add(Named.rate("key-" + i, 1, 1));
     }
-    SharedThrottle.Blocking throttle =
-        node(SharedLimits.builder().cachedLimits(most, 7)).throttle().blocking();
-    assertThatThrownBy(() -> throttle.setRate("one-more", 1, 1))
+    SharedLimits.Blocking throttle =
+        node(SharedLimits.builder().cachedLimits(Named.limits(most), 7)).blocking();
+    assertThatThrownBy(() -> throttle.set("one-more", new Limit.Rate(1, 1)))
         .isInstanceOf(IllegalStateException.class)
         .hasMessageContaining("at most 10000 rules")
         .hasMessageContaining("one-more");
-    throttle.setRate("key-0", 2, 2);
-    assertThat(throttle.removeRate("key-1")).isTrue();
-    throttle.setRate("one-more", 1, 1);
+    throttle.set("key-0", new Limit.Rate(2, 2));
+    assertThat(throttle.remove("key-1")).isTrue();
+    throttle.set("one-more", new Limit.Rate(1, 1));
   }
 
   @Test
   void rulesLostWithAllNodes_andSetAnew_countForOldBuckets() {
     SharedLimits one = node();
     for (double burst : new double[] {1_000, 2_000, 3_000}) {
-      one.throttle().blocking().setRate("x", 0, burst);
+      one.blocking().set("x", new Limit.Rate(0, burst));
     }
-    assertThat(one.throttle().blocking().tryConsume("x")).isTrue();
+    assertThat(one.blocking().tryAcquire("x")).isTrue();
     one.close();
     server.command("DEL", new RedisKeys(prefix).rules());
-    SharedThrottle.Blocking late = node().throttle().blocking();
-    late.setRate("x", 0, 10);
+    SharedLimits.Blocking late = node().blocking();
+    late.set("x", new Limit.Rate(0, 10));
     int granted = 0;
-    while (granted < 100 && late.tryConsume("x")) {
+    while (granted < 100 && late.tryAcquire("x")) {
       granted++;
     }
     assertThat(granted).isLessThanOrEqualTo(10);

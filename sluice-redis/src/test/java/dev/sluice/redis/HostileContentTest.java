@@ -102,8 +102,8 @@ final class HostileContentTest {
     server.command("HSET", rules, "", "x", "k", "rate 1 1", "zzz", "rate 1 1", "kx", "strict 1");
     server.command("HSET", rules, "@version", "9", "bmails", "balanced 1 1 -1");
     try (SharedLimits node = open(prefix)) {
-      await().atMost(PATIENCE).until(() -> !node.throttle().rules().isEmpty());
-      assertThat(node.throttle().rules()).containsExactly(new Rule("good", 0, 2));
+      await().atMost(PATIENCE).until(() -> !node.limits().entrySet().isEmpty());
+      assertThat(node.limits().entrySet()).containsExactly(Named.rate("good", 0, 2));
       assertThat(node.bucket("mails", FIVE).blocking().available()).isEqualTo(5);
     }
   }
@@ -134,28 +134,28 @@ final class HostileContentTest {
         SharedLimits tagged = open("{" + prefix + "}:")) {
       for (SharedLimits any : List.of(node, tagged)) {
         for (String name : NAMES) {
-          any.throttle().blocking().setRate(name, 0, 3);
+          any.blocking().set(name, new Limit.Rate(0, 3));
           assertThat(any.bucket(name, FIVE).blocking().decide(1))
               .isEqualTo(new Decision.Granted(4));
-          assertThat(any.throttle().blocking().consume(Map.of(name, 1L)).isGranted()).isTrue();
+          assertThat(any.blocking().decide(Map.of(name, 1L)).isGranted()).isTrue();
         }
         for (String name : NAMES) {
           assertThat(any.bucket(name, FIVE).blocking().available()).isEqualTo(4);
-          assertThat(any.throttle().blocking().snapshot(name).orElseThrow().level()).isEqualTo(2);
+          assertThat(any.blocking().stats(name).orElseThrow().level()).isEqualTo(2);
           any.bucket(name, FIVE).blocking().reconfigure(new Limit.Manual(7));
-          any.throttle().blocking().removeRate(name);
+          any.blocking().remove(name);
         }
-        assertThat(any.throttle().rules()).isEmpty();
+        assertThat(any.limits().entrySet()).isEmpty();
       }
     }
   }
 
   @Test
   void hugeCosts_areImpossible() {
-    SharedThrottle.Blocking throttle = limits.throttle().blocking();
-    throttle.setRate("huge", 1_000, 1e9);
+    SharedLimits.Blocking throttle = limits.blocking();
+    throttle.set("huge", new Limit.Rate(1_000, 1e9));
     for (long cost : new long[] {Long.MAX_VALUE, 1L << 53, 1_000_000_001L}) {
-      assertThat(throttle.consume(Map.of("huge", cost)))
+      assertThat(throttle.decide(Map.of("huge", cost)))
           .isEqualTo(new Decision.Impossible("huge", 1_000_000_000));
     }
     SharedTokenBucket.Blocking bucket =
@@ -196,11 +196,11 @@ final class HostileContentTest {
     assertThat(ttl("sluice:2:b:hand")).as("none").isEqualTo(-1);
     limits.bucket("hand", FIVE).blocking().reset();
     assertThat(ttl("sluice:2:b:hand")).as("no key is a full bucket").isEqualTo(-2);
-    SharedThrottle.Blocking throttle = limits.throttle().blocking();
-    throttle.setRate("zero", 0, 5);
-    throttle.tryConsume("zero");
+    SharedLimits.Blocking throttle = limits.blocking();
+    throttle.set("zero", new Limit.Rate(0, 5));
+    throttle.tryAcquire("zero");
     assertThat(ttl("sluice:2:k:zero")).isEqualTo(-1);
-    throttle.removeRate("zero");
+    throttle.remove("zero");
     assertThat(ttl("sluice:2:k:zero")).isEqualTo(-2);
   }
 }

@@ -10,12 +10,12 @@ final class KeyLoad implements AutoCloseable {
   private final AtomicLong next = new AtomicLong();
   private final List<String> keys;
 
-  KeyLoad(SharedThrottle throttle, int threadCount, List<String> keys) {
+  KeyLoad(SharedLimits throttle, int threadCount, List<String> keys) {
     this.keys = keys;
-    SharedThrottle.Blocking blocking = throttle.blocking();
+    SharedLimits.Blocking blocking = throttle.blocking();
     for (int i = 0; i < threadCount; i++) {
       threads.start(
-          0, () -> blocking.tryConsume(keys.get((int) (next.getAndIncrement() % keys.size()))));
+          0, () -> blocking.tryAcquire(keys.get((int) (next.getAndIncrement() % keys.size()))));
     }
   }
 

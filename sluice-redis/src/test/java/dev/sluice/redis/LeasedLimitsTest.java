@@ -384,21 +384,21 @@ class LeasedLimitsTest {
   @Test
   void throttle_oneKey_isLeased_severalAreNot() {
     try (SharedLimits node = open(redis.uri(), LONG_LEASED)) {
-      SharedThrottle.Blocking throttle = node.throttle().blocking();
-      throttle.setRate(name, 0, 1_000);
-      throttle.setRate(name + "b", 0, 1_000);
+      SharedLimits.Blocking throttle = node.blocking();
+      throttle.set(name, new Limit.Rate(0, 1_000));
+      throttle.set(name + "b", new Limit.Rate(0, 1_000));
       long leased = node.status().fromBlocks();
-      assertThat(throttle.tryConsume(name)).isTrue();
+      assertThat(throttle.tryAcquire(name)).isTrue();
       for (int i = 0; i < 20; i++) {
-        assertThat(throttle.tryConsume(name)).isTrue();
-        assertThat(throttle.consume(name).isGranted()).isTrue();
+        assertThat(throttle.tryAcquire(name)).isTrue();
+        assertThat(throttle.decide(name, 1).isGranted()).isTrue();
       }
       assertThat(node.status().fromBlocks() - leased).isEqualTo(40);
-      assertThat(throttle.tryConsume(List.of(name, name + "b"))).isTrue();
+      assertThat(throttle.tryAcquire(List.of(name, name + "b"))).isTrue();
       assertThat(node.status().fromBlocks() - leased).isEqualTo(40);
-      assertThat(throttle.tryConsume("unknown")).isTrue();
-      throttle.removeRate(name);
-      assertThat(throttle.tryConsume(name)).isTrue();
+      assertThat(throttle.tryAcquire("unknown")).isTrue();
+      throttle.remove(name);
+      assertThat(throttle.tryAcquire(name)).isTrue();
       assertThat(node.status().fromBlocks() - leased).isEqualTo(40);
     }
   }

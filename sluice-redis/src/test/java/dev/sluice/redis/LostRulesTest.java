@@ -2,10 +2,12 @@ package dev.sluice.redis;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.sluice.Limit;
 import dev.sluice.redis.limits.RedisKeys;
 import dev.sluice.testkit.RedisServer;
 import java.time.Duration;
 import java.util.List;
+import java.util.Map;
 import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -38,34 +40,34 @@ final class LostRulesTest {
     server.command("DEL", rules);
   }
 
-  private static void awaitRules(SharedLimits node, Rule... rules) {
+  private static void awaitRules(SharedLimits node, Map.Entry<String, Limit>... rules) {
     Waiting.until(
         "the rules " + List.of(rules),
         PATIENCE,
         () ->
-            node.throttle().rules().size() == rules.length
-                && node.throttle().rules().containsAll(List.of(rules)));
+            node.limits().entrySet().size() == rules.length
+                && node.limits().entrySet().containsAll(List.of(rules)));
   }
 
   private static int grantedOf(SharedLimits node, String key) {
     int granted = 0;
     for (int i = 0; i < 20; i++) {
-      granted += node.throttle().blocking().tryConsume(key) ? 1 : 0;
+      granted += node.blocking().tryAcquire(key) ? 1 : 0;
     }
     return granted;
   }
 
   @Test
   void setRate_rightAfterTheLoss_leavesAllRulesInForce() {
-    Rule template = new Rule("tenant:*", 0, 3);
-    Rule other = new Rule("other", 1, 1);
+    Map.Entry<String, Limit> template = Named.rate("tenant:*", 0, 3);
+    Map.Entry<String, Limit> other = Named.rate("other", 1, 1);
     try (SharedLimits one = node();
         SharedLimits two = node()) {
-      one.throttle().blocking().setTemplate("tenant:*", 0, 3);
+      one.blocking().set("tenant:*", new Limit.Rate(0, 3));
       awaitRules(two, template);
       lose();
-      two.throttle().blocking().setRate("other", 1, 1);
-      assertThat(two.throttle().rules()).as("at once").containsExactly(other, template);
+      two.blocking().set("other", new Limit.Rate(1, 1));
+      assertThat(two.limits().entrySet()).as("at once").containsExactly(other, template);
       awaitRules(one, other, template);
       awaitRules(two, other, template);
       assertThat(grantedOf(one, "tenant:x")).isEqualTo(3);
@@ -75,13 +77,13 @@ final class LostRulesTest {
 
   @Test
   void freshNode_setsItsRateFirst_andLearnsTheOthers() {
-    Rule template = new Rule("tenant:*", 0, 3);
-    Rule mine = new Rule("mine", 1, 1);
+    Map.Entry<String, Limit> template = Named.rate("tenant:*", 0, 3);
+    Map.Entry<String, Limit> mine = Named.rate("mine", 1, 1);
     try (SharedLimits one = node()) {
-      one.throttle().blocking().setTemplate("tenant:*", 0, 3);
+      one.blocking().set("tenant:*", new Limit.Rate(0, 3));
       lose();
       try (SharedLimits fresh = node()) {
-        fresh.throttle().blocking().setRate("mine", 1, 1);
+        fresh.blocking().set("mine", new Limit.Rate(1, 1));
         awaitRules(fresh, mine, template);
         awaitRules(one, mine, template);
         assertThat(grantedOf(fresh, "tenant:x")).isEqualTo(3);
@@ -176,9 +178,9 @@ final class LostRulesTest {
   @Test
   void remembered_ofTheSameLife_bringsNothingBack() {
     try (SharedLimits one = node()) {
-      one.throttle().blocking().setTemplate("tenant:*", 0, 3);
+      one.blocking().set("tenant:*", new Limit.Rate(0, 3));
       long version = version();
-      one.throttle().blocking().removeTemplate("tenant:*");
+      one.blocking().remove("tenant:*");
       try (SharedLimits late = remembering(version)) {
         StandingRedis.awaitConnected(late);
         awaitRules(late);
@@ -191,15 +193,15 @@ final class LostRulesTest {
   void remembered_ofALifeThatWasLost_comesBack() {
     long version;
     try (SharedLimits one = node()) {
-      one.throttle().blocking().setTemplate("tenant:*", 0, 3);
+      one.blocking().set("tenant:*", new Limit.Rate(0, 3));
       version = version();
     }
     lose();
     try (SharedLimits fresh = node()) {
-      fresh.throttle().blocking().setRate("mine", 1, 1);
+      fresh.blocking().set("mine", new Limit.Rate(1, 1));
       try (SharedLimits late = remembering(version)) {
-        awaitRules(late, new Rule("mine", 1, 1), new Rule("tenant:*", 0, 3));
-        awaitRules(fresh, new Rule("mine", 1, 1), new Rule("tenant:*", 0, 3));
+        awaitRules(late, Named.rate("mine", 1, 1), Named.rate("tenant:*", 0, 3));
+        awaitRules(fresh, Named.rate("mine", 1, 1), Named.rate("tenant:*", 0, 3));
       }
     }
   }
@@ -213,7 +215,7 @@ final class LostRulesTest {
         .url(server.uri())
         .prefix(prefix)
         .timeout(PATIENCE)
-        .cachedLimits(List.of(new Rule("tenant:*", 0, 3)), version)
+        .cachedLimits(Named.limits(List.of(Named.rate("tenant:*", 0, 3))), version)
         .build();
   }
 }

@@ -2,6 +2,7 @@ package dev.sluice.redis;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.sluice.Limit;
 import dev.sluice.testkit.RedisServer;
 import java.time.Duration;
 import java.util.List;
@@ -24,8 +25,8 @@ final class ManyKeysOutageTest {
     try (RedisServer server = RedisServer.start();
         SharedLimits node =
             SharedLimits.builder().url(server.uri()).outageListener(outages).build()) {
-      SharedThrottle throttle = node.throttle();
-      throttle.blocking().setTemplate("t:*", 100_000, 100_000);
+      SharedLimits throttle = node;
+      throttle.blocking().set("t:*", new Limit.Rate(100_000, 100_000));
       server.kill();
       Waiting.until("the loss", PATIENCE, () -> !node.status().available());
       try (KeyLoad load = new KeyLoad(throttle, 2, keys)) {

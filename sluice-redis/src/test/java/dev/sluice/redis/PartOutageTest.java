@@ -2,6 +2,7 @@ package dev.sluice.redis;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.sluice.Limit;
 import dev.sluice.redis.limits.RedisKeys;
 import dev.sluice.testkit.RedisCluster;
 import dev.sluice.testkit.RedisServer;
@@ -73,17 +74,17 @@ final class PartOutageTest {
     String alive = key(prefix, port -> port != victim.port());
     try (SharedLimits node =
         SharedLimits.builder().url(url()).prefix(prefix).outageListener(outages).build()) {
-      SharedThrottle.Blocking throttle = node.throttle().blocking();
-      throttle.setTemplate("key:*", 1_000, 1_000);
-      assertThat(throttle.tryConsume(dead)).isTrue();
+      SharedLimits.Blocking throttle = node.blocking();
+      throttle.set("key:*", new Limit.Rate(1_000, 1_000));
+      assertThat(throttle.tryAcquire(dead)).isTrue();
       victim.pause();
       try {
         long end = System.nanoTime() + Duration.ofSeconds(4).toNanos();
         long exact = node.status().fromRedis();
         int calls = 0;
         while (System.nanoTime() - end < 0) {
-          assertThat(throttle.tryConsume(dead)).as(() -> node.status() + " " + outages).isFalse();
-          throttle.tryConsume(alive);
+          assertThat(throttle.tryAcquire(dead)).as(() -> node.status() + " " + outages).isFalse();
+          throttle.tryAcquire(alive);
           calls++;
         }
         // A busy machine may keep some answers waiting.
@@ -92,7 +93,7 @@ final class PartOutageTest {
       } finally {
         victim.resume();
       }
-      Waiting.until("Redis", PATIENCE, () -> throttle.tryConsume(dead));
+      Waiting.until("Redis", PATIENCE, () -> throttle.tryAcquire(dead));
       assertThat(node.status().local()).isZero();
     }
   }

@@ -7,6 +7,7 @@ import dev.sluice.Limit;
 import dev.sluice.testkit.RedisServer;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import org.junit.jupiter.api.Test;
 
 /** The example of docs/library.md and docs/redis.md, run; ShownCodeTest finds it here. */
@@ -24,10 +25,10 @@ class RedisReadmeTest {
         if (mails.blocking().tryAcquire()) { // or tryAcquire(), a future
           send(mail);
         }
-        SharedThrottle.Blocking throttle = limits.throttle().blocking();
-        throttle.setTemplate("tenant:*", 10, 20); // in force at every node within a second
-        throttle.setRate("provider:aws", 0.5, 1);
-        Decision decision = throttle.consume(List.of("tenant:acme", "provider:aws"));
+        SharedLimits.Blocking named = limits.blocking();
+        named.set("tenant:*", new Limit.Rate(10, 20)); // on every node within a second
+        named.set("provider:aws", new Limit.Rate(0.5, 1));
+        Decision decision = named.decide(Map.of("tenant:acme", 1L, "provider:aws", 1L));
         assertThat(decision.isGranted()).isTrue();
       }
     }

@@ -27,13 +27,13 @@ final class RulesOutageTest {
   private static final String RULES = new RedisKeys("sluice:").rules();
 
   private final RecordedOutages outages = new RecordedOutages();
-  private final Set<Rule> received = ConcurrentHashMap.newKeySet();
+  private final Set<Map.Entry<String, Limit>> received = ConcurrentHashMap.newKeySet();
 
   private SharedLimits open(RedisServer server) {
     return SharedLimits.builder()
         .url(server.uri())
         .outageListener(outages)
-        .limitsListener((limits, version) -> received.addAll(limits))
+        .limitsListener((limits, version) -> received.addAll(limits.entrySet()))
         .build();
   }
 
@@ -44,7 +44,7 @@ final class RulesOutageTest {
 
   private static boolean passes(SharedLimits node, OutageMode policy) {
     return new RedisKeyedLimits(((RedisLimits) node).fleet(), policy, false, null)
-        .tryConsume(Map.of("unknown", 1L))
+        .tryAcquire(Map.of("unknown", 1L))
         .join();
   }
 
@@ -72,14 +72,14 @@ final class RulesOutageTest {
 
   @Test
   void setRate_whenRedisIsFull_isNotToldAndStoredLater() {
-    Rule before = new Rule("before", 1_000, 10);
-    Rule change = new Rule("change", 1, 1);
+    Map.Entry<String, Limit> before = Named.rate("before", 1_000, 10);
+    Map.Entry<String, Limit> change = Named.rate("change", 1, 1);
     try (RedisServer server = RedisServer.start();
         SharedLimits node = open(server)) {
-      SharedThrottle throttle = node.throttle();
-      throttle.blocking().setRate("before", 1_000, 10);
+      SharedLimits throttle = node;
+      throttle.blocking().set("before", new Limit.Rate(1_000, 10));
       server.command("CONFIG", "SET", "maxmemory", "1");
-      CompletableFuture<Void> set = throttle.setRate("change", 1, 1);
+      CompletableFuture<Void> set = throttle.set("change", new Limit.Rate(1, 1));
       Waiting.until("the answer", PATIENCE, set::isDone);
       // A pulse may have found it before: then the change is noted.
       if (set.isCompletedExceptionally()) {
@@ -93,10 +93,10 @@ final class RulesOutageTest {
       Waiting.until("the event", PATIENCE, () -> !outages.events().isEmpty());
       assertThat(outages.events().get(0).kind()).isEqualTo(RecordedOutages.Kind.STARTED);
       assertThat(outages.events().get(0).text()).contains("OOM");
-      Waiting.until("a grant by share", PATIENCE, () -> throttle.blocking().tryConsume("before"));
+      Waiting.until("a grant by share", PATIENCE, () -> throttle.blocking().tryAcquire("before"));
       assertThat(node.status().local()).isPositive();
       assertThat(node.status().available()).isFalse();
-      assertThat(throttle.rules()).as("holds here").contains(change);
+      assertThat(throttle.limits().entrySet()).as("holds here").contains(change);
       assertThat(received).containsExactly(before);
       server.command("CONFIG", "SET", "maxmemory", "0");
       awaitStored(server, "kchange", "rate 1.0 1.0");
@@ -107,15 +107,15 @@ final class RulesOutageTest {
 
   @Test
   void setRate_answeredTooLate_failsAndIsStoredLater() {
-    Rule change = new Rule("change", 1, 1);
+    Map.Entry<String, Limit> change = Named.rate("change", 1, 1);
     try (RedisServer server = RedisServer.start();
         SharedLimits node = open(server)) {
       server.pause();
-      assertThat(node.throttle().setRate("change", 1, 1))
+      assertThat(node.set("change", new Limit.Rate(1, 1)))
           .failsWithin(PATIENCE)
           .withThrowableThat()
           .withCauseInstanceOf(RedisUnavailableException.class);
-      assertThat(node.throttle().rules()).as("holds here").containsExactly(change);
+      assertThat(node.limits().entrySet()).as("holds here").containsExactly(change);
       Waiting.during(Duration.ofMillis(50));
       assertThat(received).isEmpty();
       server.resume();
@@ -128,16 +128,16 @@ final class RulesOutageTest {
   void foreignRule_doesNotKeepANodeFromReturning() {
     try (RedisServer server = RedisServer.builder().data().start();
         SharedLimits node = open(server)) {
-      node.throttle().blocking().setRate("good", 1, 1);
+      node.blocking().set("good", new Limit.Rate(1, 1));
       String later = Long.toString(server.micros() + 1_000_000);
       server.command("HSET", RULES, "ka*b*", "rate 1.0 1.0", "kz", "rate 2 2", "@version", later);
-      Rule read = new Rule("z", 2, 2);
-      Waiting.until("the rules", PATIENCE, () -> node.throttle().rules().contains(read));
+      Map.Entry<String, Limit> read = Named.rate("z", 2, 2);
+      Waiting.until("the rules", PATIENCE, () -> node.limits().entrySet().contains(read));
       server.kill();
       Waiting.until("the loss", PATIENCE, () -> !node.status().available());
       server.restart();
       Waiting.until("the return", PATIENCE, () -> node.status().available());
-      assertThat(node.throttle().rules()).containsExactly(new Rule("good", 1, 1), read);
+      assertThat(node.limits().entrySet()).containsExactly(Named.rate("good", 1, 1), read);
     }
   }
 

@@ -12,7 +12,7 @@ import dev.sluice.redis.limits.SharedLimitsConfig;
 import dev.sluice.redis.limits.TokenBlockDecider;
 import dev.sluice.redis.limits.TokenBlocks;
 import java.time.Duration;
-import java.util.List;
+import java.util.SortedMap;
 import java.util.concurrent.atomic.AtomicLong;
 
 /** The limits of one node of a simulation: the classes of production on a simulated link. */
@@ -24,14 +24,14 @@ public final class SimulatedLimits {
    * Creates limits with the policy {@code LOCAL}.
    *
    * @param node the name of the node
-   * @param rules the rates of keys
+   * @param named the named limits
    * @param lease how tokens are taken in advance
    */
   public SimulatedLimits(
       String node,
       Duration timeout,
       int expectedNodes,
-      List<Rule> rules,
+      SortedMap<String, Limit> named,
       TokenBlockConfig lease,
       SimulatedLink.Clock clock,
       SimulatedLink.Wire wire) {
@@ -43,7 +43,7 @@ public final class SimulatedLimits {
             expectedNodes,
             OutageListener.NONE,
             (limits, version) -> {},
-            new CachedLimits(rules, 1),
+            new CachedLimits(named, 1),
             null);
     this.fleet =
         new LimitsFleetMember(
@@ -71,8 +71,8 @@ public final class SimulatedLimits {
     return new RedisTokenBucket(fleet, name, ScriptLimit.of(limit), OutageMode.LOCAL, leases);
   }
 
-  /** Returns the throttle. */
-  public SharedThrottle throttle() {
+  /** Returns the named limits. */
+  public RedisKeyedLimits named() {
     return new RedisKeyedLimits(fleet, OutageMode.LOCAL, false, null);
   }
 

@@ -1,6 +1,9 @@
 package dev.sluice.redis;
 
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
 import dev.sluice.Decision;
+import dev.sluice.Limit;
 import dev.sluice.Limits;
 import dev.sluice.ManualClock;
 import dev.sluice.redis.limits.CachedLimits;
@@ -13,6 +16,7 @@ import java.util.Optional;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.Nested;
+import org.junit.jupiter.api.Test;
 
 /** The contract of throttles, kept in the core, in memory and in Redis. */
 final class ThrottleContractTest {
@@ -59,46 +63,46 @@ final class ThrottleContractTest {
     }
   }
 
-  /** A throttle of shared limits. */
-  private record AnyShared(SharedThrottle throttle) implements LimitsContract.Keys {
+  /** The named limits of shared limits. */
+  private record AnyShared(SharedLimits.Blocking limits) implements LimitsContract.Keys {
     @Override
     public void setRate(String key, double ratePerSecond, double burst) {
-      throttle.blocking().setRate(key, ratePerSecond, burst);
+      limits.set(key, new Limit.Rate(ratePerSecond, burst));
     }
 
     @Override
     public boolean removeRate(String key) {
-      return throttle.blocking().removeRate(key);
+      return limits.remove(key);
     }
 
     @Override
     public void setTemplate(String pattern, double ratePerSecond, double burst) {
-      throttle.blocking().setTemplate(pattern, ratePerSecond, burst);
+      limits.set(pattern, new Limit.Rate(ratePerSecond, burst));
     }
 
     @Override
     public boolean removeTemplate(String pattern) {
-      return throttle.blocking().removeTemplate(pattern);
+      return limits.remove(pattern);
     }
 
     @Override
     public boolean tryConsume(List<String> keys) {
-      return throttle.blocking().tryConsume(keys);
+      return limits.tryAcquire(keys);
     }
 
     @Override
     public Decision consume(Map<String, Long> costs) {
-      return throttle.blocking().consume(costs);
+      return limits.decide(costs);
     }
 
     @Override
     public Decision peek(Map<String, Long> costs) {
-      return throttle.blocking().peek(costs);
+      return limits.peek(costs);
     }
 
     @Override
     public Optional<Limits.Snapshot> snapshot(String key) {
-      return throttle.blocking().snapshot(key);
+      return limits.stats(key);
     }
   }
 
@@ -117,6 +121,17 @@ final class ThrottleContractTest {
     protected ContractClock clock() {
       return clock;
     }
+
+    /** Where templates have a method of their own; other names are not templates. */
+    @Test
+    void setTemplate_withoutAnAsteriskAtTheEnd_isRefused() {
+      Keys keys = throttle();
+      for (String pattern : List.of("", "tenant:", "*tenant")) {
+        String message = "pattern must have one asterisk, at its end: pattern=" + pattern;
+        assertThatThrownBy(() -> keys.setTemplate(pattern, 1, 1)).hasMessage(message);
+        assertThatThrownBy(() -> keys.removeTemplate(pattern)).hasMessage(message);
+      }
+    }
   }
 
   @Nested
@@ -125,7 +140,7 @@ final class ThrottleContractTest {
 
     @Override
     protected Keys throttle() {
-      return new AnyShared(new InMemoryLimits(CachedLimits.NONE, clock.clock()).throttle());
+      return new AnyShared(new InMemoryLimits(CachedLimits.NONE, clock.clock()).blocking());
     }
 
     @Override
@@ -145,7 +160,7 @@ final class ThrottleContractTest {
 
     @Override
     protected Keys throttle() {
-      return new AnyShared(limits.throttle());
+      return new AnyShared(limits.blocking());
     }
 
     @Override

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import dev.sluice.AcquireRejectedException;
 import dev.sluice.Decision;
 import dev.sluice.Limit;
 import dev.sluice.redis.limits.BucketWaiters;
@@ -16,7 +17,6 @@ import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
@@ -240,7 +240,7 @@ class WaitingRoomTest {
       assertThat(bucket.acquire(1, LONG))
           .failsWithin(LONG)
           .withThrowableThat()
-          .withCauseInstanceOf(RejectedExecutionException.class);
+          .withCauseInstanceOf(AcquireRejectedException.class);
       // Who leaves may come back at once.
       CompletableFuture<Boolean> back =
           turns.get(7).exceptionallyCompose(left -> bucket.acquire(1, LONG));

@@ -1,18 +1,18 @@
 package dev.sluice.server;
 
+import dev.sluice.Limit;
 import dev.sluice.governor.BudgetStore;
 import dev.sluice.governor.redis.RedisBudgets;
 import dev.sluice.redis.LimitsListener;
 import dev.sluice.redis.OutageListener;
 import dev.sluice.redis.OutageMode;
-import dev.sluice.redis.Rule;
 import dev.sluice.redis.SharedLimitOptions;
 import dev.sluice.redis.SharedLimits;
 import dev.sluice.redis.connection.RedisAddress;
 import java.nio.file.Path;
 import java.time.Duration;
-import java.util.List;
 import java.util.Objects;
+import java.util.SortedMap;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -144,7 +144,10 @@ public record RedisConfig(
 
   /** Opens the shared limits; {@code cached} hold until Redis has answered. */
   public SharedLimits open(
-      OutageListener outages, LimitsListener changes, List<Rule> cached, long version) {
+      OutageListener outages,
+      LimitsListener changes,
+      SortedMap<String, Limit> cached,
+      long version) {
     SharedLimits.Builder limits =
         SharedLimits.builder()
             .url(url)

@@ -1,12 +1,12 @@
 package dev.sluice.redis.limits;
 
+import dev.sluice.AcquireRejectedException;
 import dev.sluice.Decision;
 import dev.sluice.redis.RedisUnavailableException;
 import java.time.Duration;
 import java.util.LinkedHashSet;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.ScheduledFuture;
 import java.util.concurrent.ScheduledThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
@@ -122,7 +122,9 @@ public final class BucketWaiters {
     BucketWaiters.BucketWaiter turn = new BucketWaiters.BucketWaiter(tokens);
     if (!join(turn)) {
       return CompletableFuture.failedFuture(
-          new RejectedExecutionException("at most " + MAX_WAITING + " callers may wait"));
+          new AcquireRejectedException(
+              AcquireRejectedException.Reason.TOO_MANY_WAITERS,
+              "at most " + MAX_WAITING + " callers may wait for a bucket"));
     }
     ScheduledFuture<?> deadline =
         WORKERS.schedule(turn::expire, maxWaitNanos, TimeUnit.NANOSECONDS);

@@ -1,9 +1,21 @@
 package dev.sluice.redis.limits;
 
-import dev.sluice.redis.Rule;
-import java.util.List;
+import dev.sluice.Limit;
+import java.util.Collections;
+import java.util.SortedMap;
+import java.util.TreeMap;
 
-/** Rates and templates as they were when somebody last looked. */
-public record CachedLimits(List<Rule> rules, long version) {
-  public static final CachedLimits NONE = new CachedLimits(List.of(), 0);
+/** The named limits that a node knew before it started. */
+public record CachedLimits(SortedMap<String, Limit> limits, long version) {
+  public static final CachedLimits NONE = new CachedLimits(new TreeMap<>(), 0);
+
+  /** Checks and copies the limits. */
+  public CachedLimits {
+    limits.forEach(
+        (name, limit) -> {
+          LimitNames.require(name);
+          NamedLimit.require(limit);
+        });
+    limits = Collections.unmodifiableSortedMap(new TreeMap<>(limits));
+  }
 }

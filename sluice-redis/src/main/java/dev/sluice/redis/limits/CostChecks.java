@@ -5,33 +5,39 @@ import java.util.Collection;
 import java.util.LinkedHashMap;
 import java.util.Map;
 
-/** What a request costs, by key. */
+/** Checks names, costs and waits of requests. */
 public final class CostChecks {
   private CostChecks() {}
 
-  public static Map<String, Long> ofOne(Collection<String> keys) {
+  /** Returns the costs of one token of each name. */
+  public static Map<String, Long> oneOfEach(Collection<String> names) {
     Map<String, Long> costs = new LinkedHashMap<>();
-    for (String key : keys) {
-      costs.put(requireKey(key), 1L);
+    for (String name : names) {
+      costs.put(requireName(name), 1L);
     }
     return costs;
   }
 
   static void require(Map<String, Long> costs) {
     costs.forEach(
-        (key, cost) -> {
-          requireKey(key);
+        (name, cost) -> {
+          requireName(name);
           if (cost < 1) {
             throw new IllegalArgumentException("cost must be positive: cost=" + cost);
           }
         });
   }
 
-  public static String requireKey(String key) {
-    if (key.isEmpty()) {
+  /**
+   * Checks a name.
+   *
+   * @throws IllegalArgumentException if it is empty
+   */
+  public static String requireName(String name) {
+    if (name.isEmpty()) {
       throw new IllegalArgumentException("key must not be empty: key=\"\"");
     }
-    return key;
+    return name;
   }
 
   static long requireTokens(long tokens) {

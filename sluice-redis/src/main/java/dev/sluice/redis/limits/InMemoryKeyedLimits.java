@@ -1,85 +1,70 @@
 package dev.sluice.redis.limits;
 
 import dev.sluice.Decision;
+import dev.sluice.Limit;
 import dev.sluice.Limits;
-import dev.sluice.redis.Rule;
-import dev.sluice.redis.SharedThrottle;
-import java.util.List;
+import java.util.Collections;
 import java.util.Map;
 import java.util.Optional;
-import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.ConcurrentSkipListMap;
+import java.util.SortedMap;
+import java.util.TreeMap;
 
-/** A throttle of this process alone. */
-public final class InMemoryKeyedLimits implements SharedThrottle {
-  private final Limits throttle;
-  private final Map<String, Rule> rules = new ConcurrentSkipListMap<>();
+/** The named limits of this process alone. Thread-safe. */
+final class InMemoryKeyedLimits {
+  private final Limits limits;
 
-  InMemoryKeyedLimits(Limits throttle) {
-    this.throttle = throttle;
+  /** Guarded by this; as they were set. */
+  private final SortedMap<String, Limit> definitions = new TreeMap<>();
+
+  InMemoryKeyedLimits(Limits limits) {
+    this.limits = limits;
   }
 
-  /** For a key whose tokens may all have been consumed where nobody remembers it. */
-  synchronized void restore(Rule rule) {
-    if (rule.isTemplate()) {
-      throttle.restoreTemplate(rule.key(), rule.ratePerSecond(), rule.burst());
+  /** Sets a limit whose bucket starts empty: its tokens may have been taken before a restart. */
+  synchronized void restore(String name, Limit limit) {
+    double perSecond = NamedLimit.perSecond(limit);
+    double burst = NamedLimit.burst(limit);
+    if (LimitNames.isTemplate(name)) {
+      limits.restoreTemplate(name, perSecond, burst);
     } else {
-      throttle.restoreRate(rule.key(), rule.ratePerSecond(), rule.burst());
+      limits.restoreRate(name, perSecond, burst);
     }
-    rules.put(rule.key(), rule);
+    definitions.put(name, limit);
   }
 
-  @Override
-  public synchronized CompletableFuture<Void> setRate(
-      String key, double ratePerSecond, double burst) {
-    Rule.requireKey(key);
-    throttle.setRate(key, ratePerSecond, burst);
-    rules.put(key, new Rule(key, ratePerSecond, burst));
-    return Futures.after(() -> {});
+  synchronized void set(String name, Limit limit) {
+    double perSecond = NamedLimit.perSecond(NamedLimit.require(limit));
+    double burst = NamedLimit.burst(limit);
+    if (LimitNames.isTemplate(LimitNames.require(name))) {
+      limits.setTemplate(name, perSecond, burst);
+    } else {
+      limits.setRate(name, perSecond, burst);
+    }
+    definitions.put(name, limit);
   }
 
-  @Override
-  public synchronized CompletableFuture<Boolean> removeRate(String key) {
-    rules.remove(Rule.requireKey(key));
-    return Futures.now(throttle.removeRate(key));
+  synchronized boolean remove(String name) {
+    definitions.remove(LimitNames.require(name));
+    return LimitNames.isTemplate(name) ? limits.removeTemplate(name) : limits.removeRate(name);
   }
 
-  @Override
-  public synchronized CompletableFuture<Void> setTemplate(
-      String pattern, double ratePerSecond, double burst) {
-    throttle.setTemplate(pattern, ratePerSecond, burst);
-    rules.put(pattern, new Rule(pattern, ratePerSecond, burst));
-    return Futures.after(() -> {});
+  synchronized SortedMap<String, Limit> limits() {
+    return Collections.unmodifiableSortedMap(new TreeMap<>(definitions));
   }
 
-  @Override
-  public synchronized CompletableFuture<Boolean> removeTemplate(String pattern) {
-    rules.remove(pattern);
-    return Futures.now(throttle.removeTemplate(pattern));
+  boolean tryAcquire(Map<String, Long> costs) {
+    return limits.tryAcquire(costs);
   }
 
-  @Override
-  public List<Rule> rules() {
-    return List.copyOf(rules.values());
+  Decision decide(Map<String, Long> costs) {
+    return limits.decide(costs);
   }
 
-  @Override
-  public CompletableFuture<Boolean> tryConsume(Map<String, Long> costs) {
-    return Futures.now(throttle.tryAcquire(costs));
+  Decision peek(Map<String, Long> costs) {
+    return limits.peek(costs);
   }
 
-  @Override
-  public CompletableFuture<Decision> consume(Map<String, Long> costs) {
-    return Futures.now(throttle.decide(costs));
-  }
-
-  @Override
-  public CompletableFuture<Decision> peek(Map<String, Long> costs) {
-    return Futures.now(throttle.peek(costs));
-  }
-
-  @Override
-  public CompletableFuture<Optional<Limits.Snapshot>> snapshot(String key) {
-    return Futures.now(throttle.stats(key));
+  Optional<Limits.Snapshot> stats(String name) {
+    return limits.stats(name);
   }
 }

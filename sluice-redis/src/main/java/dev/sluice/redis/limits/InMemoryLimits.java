@@ -1,30 +1,70 @@
 package dev.sluice.redis.limits;
 
+import dev.sluice.Decision;
 import dev.sluice.Limit;
 import dev.sluice.Limits;
 import dev.sluice.NanoClock;
 import dev.sluice.TokenBucket;
-import dev.sluice.redis.Rule;
 import dev.sluice.redis.SharedLimitOptions;
 import dev.sluice.redis.SharedLimits;
 import dev.sluice.redis.SharedLimitsStatus;
-import dev.sluice.redis.SharedThrottle;
 import dev.sluice.redis.SharedTokenBucket;
 import java.util.Map;
+import java.util.Optional;
+import java.util.SortedMap;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 
-/** Limits of this process alone: what there is without Redis. */
+/** Limits of this process alone, used if no Redis is configured. */
 public final class InMemoryLimits implements SharedLimits {
   private final Map<String, InMemoryTokenBucket> buckets = new ConcurrentHashMap<>();
   private final NanoClock clock;
-  private final InMemoryKeyedLimits throttle;
+  private final InMemoryKeyedLimits named;
 
-  public InMemoryLimits(CachedLimits remembered, NanoClock clock) {
+  public InMemoryLimits(CachedLimits cached, NanoClock clock) {
     this.clock = clock;
-    this.throttle = new InMemoryKeyedLimits(Limits.create(clock));
-    for (Rule rule : remembered.rules()) {
-      throttle.restore(rule);
-    }
+    this.named = new InMemoryKeyedLimits(Limits.create(clock));
+    cached.limits().forEach(named::restore);
+  }
+
+  @Override
+  public CompletableFuture<Void> set(String name, Limit limit) {
+    return Futures.after(() -> named.set(name, limit));
+  }
+
+  @Override
+  public CompletableFuture<Boolean> remove(String name) {
+    return Futures.now(named.remove(name));
+  }
+
+  @Override
+  public SortedMap<String, Limit> limits() {
+    return named.limits();
+  }
+
+  @Override
+  public CompletableFuture<Boolean> tryAcquire(Map<String, Long> costs) {
+    return Futures.now(named.tryAcquire(costs));
+  }
+
+  @Override
+  public CompletableFuture<Decision> decide(String name, long tokens) {
+    return decide(Map.of(name, tokens));
+  }
+
+  @Override
+  public CompletableFuture<Decision> decide(Map<String, Long> costs) {
+    return Futures.now(named.decide(costs));
+  }
+
+  @Override
+  public CompletableFuture<Decision> peek(Map<String, Long> costs) {
+    return Futures.now(named.peek(costs));
+  }
+
+  @Override
+  public CompletableFuture<Optional<Limits.Snapshot>> stats(String name) {
+    return Futures.now(named.stats(name));
   }
 
   @Override
@@ -34,19 +74,14 @@ public final class InMemoryLimits implements SharedLimits {
 
   @Override
   public SharedTokenBucket bucket(String name, Limit limit, SharedLimitOptions options) {
-    CostChecks.requireKey(name);
+    CostChecks.requireName(name);
     InMemoryTokenBucket bucket = buckets.computeIfAbsent(name, absent -> create(absent, limit));
-    bucket.asInTheCode(limit);
+    bucket.use(limit);
     return bucket;
   }
 
   private InMemoryTokenBucket create(String name, Limit limit) {
     return new InMemoryTokenBucket(name, TokenBucket.builder().limit(limit).clock(clock).build());
-  }
-
-  @Override
-  public SharedThrottle throttle() {
-    return throttle;
   }
 
   @Override

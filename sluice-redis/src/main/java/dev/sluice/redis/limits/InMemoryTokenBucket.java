@@ -9,12 +9,12 @@ import java.time.Duration;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 
-/** A bucket of this process alone. */
+/** A token bucket of this process alone. Thread-safe. */
 public final class InMemoryTokenBucket implements SharedTokenBucket {
   private final String name;
   private final TokenBucket bucket;
 
-  /** Guarded by this: a change by {@link #reconfigure} outlasts what the code says. */
+  /** Guarded by this: {@link #reconfigure} takes precedence over later calls of {@link #use}. */
   private boolean reconfigured;
 
   InMemoryTokenBucket(String name, TokenBucket bucket) {
@@ -22,7 +22,7 @@ public final class InMemoryTokenBucket implements SharedTokenBucket {
     this.bucket = bucket;
   }
 
-  synchronized void asInTheCode(Limit limit) {
+  synchronized void use(Limit limit) {
     if (!reconfigured) {
       bucket.reconfigure(limit);
     }
@@ -66,7 +66,8 @@ public final class InMemoryTokenBucket implements SharedTokenBucket {
         (done, failure) -> {
           if (failure == null) {
             taken.complete(true);
-          } else if (failure instanceof AcquireRejectedException) {
+          } else if (failure instanceof AcquireRejectedException rejected
+              && rejected.reason() == AcquireRejectedException.Reason.DEADLINE) {
             taken.complete(false);
           } else {
             taken.completeExceptionally(failure);

@@ -1,8 +1,8 @@
 package dev.sluice.redis.limits;
 
 import dev.sluice.Limit;
-import dev.sluice.redis.Rule;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.Comparator;
 import java.util.HashMap;
 import java.util.List;
@@ -57,7 +57,7 @@ public final class LimitTable {
   }
 
   private static boolean isTemplate(String field) {
-    return field.charAt(0) == KEY && field.endsWith(Rule.TEMPLATE_END);
+    return field.charAt(0) == KEY && LimitNames.isTemplate(field);
   }
 
   /** Fields that were written by something else are left out. */
@@ -81,7 +81,7 @@ public final class LimitTable {
     }
     try {
       Limit limit = LimitCodec.read(text);
-      return field.charAt(0) == KEY && !isRule(field.substring(1), limit)
+      return field.charAt(0) == KEY && !isNamedLimit(field.substring(1), limit)
           ? null
           : ScriptLimit.of(limit);
     } catch (IllegalArgumentException unknown) {
@@ -89,23 +89,20 @@ public final class LimitTable {
     }
   }
 
-  private static boolean isRule(String key, Limit limit) {
-    boolean isPattern = key.indexOf('*') == key.length() - 1;
-    return limit instanceof Limit.Rate && (isPattern || !key.endsWith(Rule.TEMPLATE_END));
+  private static boolean isNamedLimit(String name, Limit limit) {
+    return LimitNames.isValid(name) && NamedLimit.isAllowed(limit);
   }
 
-  static LimitTable of(CachedLimits remembered) {
+  static LimitTable of(CachedLimits cached) {
     Map<String, String> fields = new HashMap<>();
-    for (Rule rule : remembered.rules()) {
-      fields.put(
-          fieldOfKey(rule.key()),
-          LimitCodec.write(new Limit.Rate(rule.ratePerSecond(), rule.burst())));
-    }
-    return of(remembered.version(), fields);
+    cached
+        .limits()
+        .forEach((name, limit) -> fields.put(fieldOfName(name), LimitCodec.write(limit)));
+    return of(cached.version(), fields);
   }
 
-  static String fieldOfKey(String key) {
-    return KEY + key;
+  static String fieldOfName(String name) {
+    return KEY + name;
   }
 
   static String fieldOfBucket(String name) {
@@ -143,23 +140,23 @@ public final class LimitTable {
     return fields;
   }
 
-  /** The quota of a key: its own, or that of the template with the longest prefix. */
-  @Nullable ScriptLimit ofKey(String key) {
-    ScriptLimit own = quotas.get(fieldOfKey(key));
+  /** Returns the limit of a name: its own, or that of the template with the longest prefix. */
+  @Nullable ScriptLimit ofName(String name) {
+    ScriptLimit own = quotas.get(fieldOfName(name));
     if (own != null) {
       return own;
     }
     for (Template template : templates) {
-      if (key.startsWith(template.prefix())) {
+      if (name.startsWith(template.prefix())) {
         return template.quota();
       }
     }
     return null;
   }
 
-  /** The quota that was set for this key alone. */
-  @Nullable ScriptLimit ofKeyAlone(String key) {
-    return quotas.get(fieldOfKey(key));
+  /** Returns the limit that was set for exactly this name. */
+  @Nullable ScriptLimit ofNameAlone(String name) {
+    return quotas.get(fieldOfName(name));
   }
 
   /** What a bucket was reconfigured to, if it was. */
@@ -167,14 +164,15 @@ public final class LimitTable {
     return quotas.get(fieldOfBucket(name));
   }
 
-  List<Rule> list() {
-    List<Rule> rules = new ArrayList<>();
-    for (String field : fields.keySet()) {
-      @Nullable ScriptLimit quota = quotas.get(field);
-      if (field.charAt(0) == KEY && quota != null && quota.limit() instanceof Limit.Rate rate) {
-        rules.add(new Rule(field.substring(1), rate.perSecond(), rate.burst()));
-      }
-    }
-    return List.copyOf(rules);
+  /** Returns the named limits, templates included. */
+  SortedMap<String, Limit> limits() {
+    SortedMap<String, Limit> limits = new TreeMap<>();
+    quotas.forEach(
+        (field, quota) -> {
+          if (field.charAt(0) == KEY) {
+            limits.put(field.substring(1), quota.limit());
+          }
+        });
+    return Collections.unmodifiableSortedMap(limits);
   }
 }

@@ -77,8 +77,7 @@ public final class LimitsFleetMember implements AutoCloseable, FleetConnection.M
                 MembershipConfig.Timing.DEFAULTS),
             this);
     this.book =
-        new LimitDefinitions(
-            connection, space, LimitTable.of(config.remembered()), this::rulesChanged);
+        new LimitDefinitions(connection, space, LimitTable.of(config.cached()), this::rulesChanged);
     this.batches = new DecisionBatcher(connection);
     use(config.options().outageMode());
   }
@@ -171,7 +170,7 @@ public final class LimitsFleetMember implements AutoCloseable, FleetConnection.M
   private void tellOfRules() {
     toldOfRules.set(true);
     LimitTable rules = book.confirmed();
-    config.limitsListener().limitsChanged(rules.list(), rules.version());
+    config.limitsListener().limitsChanged(rules.limits(), rules.version());
   }
 
   private void later(Runnable message) {

@@ -5,14 +5,13 @@ import dev.sluice.Limit;
 import dev.sluice.Limits;
 import dev.sluice.NanoClock;
 import dev.sluice.TokenBucket;
-import dev.sluice.redis.Rule;
 import dev.sluice.redis.connection.MembershipConfig;
 import java.time.Duration;
-import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.SortedMap;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.LongAdder;
 import java.util.function.LongSupplier;
@@ -67,38 +66,42 @@ public final class OutageLimits {
     return places.size();
   }
 
-  /** Adopts other rules. */
+  /** Adopts other definitions of limits. */
   synchronized void follow(LimitTable next) {
-    Map<String, Rule> gone = new HashMap<>();
-    rules.list().forEach(rule -> gone.put(rule.key(), rule));
-    for (Rule rule : next.list()) {
-      if (!rule.equals(gone.remove(rule.key()))) {
-        restore(rule);
+    SortedMap<String, Limit> before = rules.limits();
+    SortedMap<String, Limit> after = next.limits();
+    after.forEach(
+        (name, limit) -> {
+          if (!limit.equals(before.get(name))) {
+            restore(name, limit);
+          }
+        });
+    for (String name : before.keySet()) {
+      if (after.containsKey(name)) {
+        continue;
       }
-    }
-    for (Rule rule : gone.values()) {
-      if (rule.isTemplate()) {
-        throttle.removeTemplate(rule.key());
+      if (LimitNames.isTemplate(name)) {
+        throttle.removeTemplate(name);
       } else {
-        throttle.removeRate(rule.key());
+        throttle.removeRate(name);
       }
     }
     rules = next;
   }
 
-  private void restore(Rule rule) {
+  private void restore(String name, Limit limit) {
     try {
-      restore(rule, part(rule.ratePerSecond()), part(rule.burst()));
+      restore(name, part(NamedLimit.perSecond(limit)), part(NamedLimit.burst(limit)));
     } catch (IllegalArgumentException tooSmallToDivide) {
-      restore(rule, 0, 0);
+      restore(name, 0, 0);
     }
   }
 
-  private void restore(Rule rule, double rate, double burst) {
-    if (rule.isTemplate()) {
-      throttle.restoreTemplate(rule.key(), rate, burst);
+  private void restore(String name, double rate, double burst) {
+    if (LimitNames.isTemplate(name)) {
+      throttle.restoreTemplate(name, rate, burst);
     } else {
-      throttle.restoreRate(rule.key(), rate, burst);
+      throttle.restoreRate(name, rate, burst);
     }
   }
 

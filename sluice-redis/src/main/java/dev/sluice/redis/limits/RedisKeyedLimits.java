@@ -4,139 +4,120 @@ import dev.sluice.Decision;
 import dev.sluice.Limit;
 import dev.sluice.Limits;
 import dev.sluice.redis.OutageMode;
-import dev.sluice.redis.Rule;
-import dev.sluice.redis.SharedThrottle;
 import io.lettuce.core.cluster.SlotHash;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.SortedMap;
 import java.util.TreeMap;
 import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
 
-/** A throttle in Redis. */
-public final class RedisKeyedLimits implements SharedThrottle {
+/** The named limits of a fleet in Redis. Thread-safe. */
+public final class RedisKeyedLimits {
   private final LimitsFleetMember fleet;
   private final RedisDecider decider;
-  private final OutageMode policy;
-  private final boolean acrossSlots;
-  private final @Nullable TokenBlockDecider leases;
+  private final OutageMode outageMode;
+  private final boolean crossSlotRequests;
+  private final @Nullable TokenBlockDecider blocks;
 
   public RedisKeyedLimits(
       LimitsFleetMember fleet,
-      OutageMode policy,
-      boolean acrossSlots,
-      @Nullable TokenBlockDecider leases) {
+      OutageMode outageMode,
+      boolean crossSlotRequests,
+      @Nullable TokenBlockDecider blocks) {
     this.fleet = fleet;
     this.decider = new RedisDecider(fleet);
-    this.policy = policy;
-    this.acrossSlots = acrossSlots;
-    this.leases = leases;
+    this.outageMode = outageMode;
+    this.crossSlotRequests = crossSlotRequests;
+    this.blocks = blocks;
   }
 
-  @Override
-  public CompletableFuture<Void> setRate(String key, double ratePerSecond, double burst) {
-    Limit limit = new Limit.Rate(ratePerSecond, burst);
-    ScriptLimit to = ScriptLimit.of(limit);
-    @Nullable ScriptLimit from = fleet.book().rules().ofKeyAlone(Rule.requireKey(key));
-    return put(key, limit).thenCompose(changed -> decider.move(fleet.space().key(key), from, to));
+  /**
+   * Sets a limit. The buckets of a template cannot be listed: each changes when it is used next.
+   */
+  public CompletableFuture<Void> set(String name, Limit limit) {
+    LimitNames.require(name);
+    ScriptLimit to = ScriptLimit.of(NamedLimit.require(limit));
+    @Nullable ScriptLimit from = definitions().ofNameAlone(name);
+    CompletableFuture<Boolean> stored =
+        fleet.book().put(LimitTable.fieldOfName(name), LimitCodec.write(limit));
+    return LimitNames.isTemplate(name)
+        ? stored.thenAccept(changed -> {})
+        : stored.thenCompose(changed -> decider.move(fleet.space().key(name), from, to));
   }
 
-  /** Buckets of a template cannot be listed: each goes over to it when it is used next. */
-  @Override
-  public CompletableFuture<Void> setTemplate(String pattern, double ratePerSecond, double burst) {
-    Rule.requirePattern(pattern);
-    Limit limit = new Limit.Rate(ratePerSecond, burst);
-    ScriptLimit.of(limit);
-    return put(pattern, limit).thenAccept(changed -> {});
-  }
-
-  private CompletableFuture<Boolean> put(String key, Limit limit) {
-    return fleet.book().put(LimitTable.fieldOfKey(key), LimitCodec.write(limit));
-  }
-
-  @Override
-  public CompletableFuture<Boolean> removeRate(String key) {
-    @Nullable ScriptLimit from = fleet.book().rules().ofKeyAlone(Rule.requireKey(key));
-    CompletableFuture<Boolean> removed = remove(key);
-    return from == null
+  /** Removes a limit; the bucket of a name changes to the limit of its template, if it has one. */
+  public CompletableFuture<Boolean> remove(String name) {
+    LimitNames.require(name);
+    @Nullable ScriptLimit from = definitions().ofNameAlone(name);
+    CompletableFuture<Boolean> removed = fleet.book().put(LimitTable.fieldOfName(name), null);
+    return from == null || LimitNames.isTemplate(name)
         ? removed
-        : removed.thenCompose(was -> leave(key, from).thenApply(left -> was));
+        : removed.thenCompose(was -> useTemplate(name, from).thenApply(changed -> was));
   }
 
-  /** Goes over to the template of the key, or forgets. */
-  private CompletableFuture<Void> leave(String key, ScriptLimit from) {
-    @Nullable ScriptLimit to = fleet.book().rules().ofKey(key);
-    String place = fleet.space().key(key);
+  private CompletableFuture<Void> useTemplate(String name, ScriptLimit from) {
+    @Nullable ScriptLimit to = definitions().ofName(name);
+    String place = fleet.space().key(name);
     return to == null ? decider.forget(place, from) : decider.move(place, from, to);
   }
 
-  @Override
-  public CompletableFuture<Boolean> removeTemplate(String pattern) {
-    return remove(Rule.requirePattern(pattern));
+  private LimitTable definitions() {
+    return fleet.book().rules();
   }
 
-  private CompletableFuture<Boolean> remove(String key) {
-    return fleet.book().put(LimitTable.fieldOfKey(key), null);
+  public SortedMap<String, Limit> limits() {
+    return definitions().limits();
   }
 
-  @Override
-  public List<Rule> rules() {
-    return fleet.book().rules().list();
-  }
-
-  @Override
-  public CompletableFuture<Boolean> tryConsume(String key) {
-    return takeFromBlock(key) == TokenBlock.NOTHING
-        ? tryConsume(Map.of(key, 1L))
+  public CompletableFuture<Boolean> tryAcquire(String name) {
+    return takeFromBlock(name, 1) == TokenBlock.NOTHING
+        ? tryAcquire(Map.of(name, 1L))
         : Futures.now(true);
   }
 
-  @Override
-  public CompletableFuture<Decision> consume(String key) {
-    long left = takeFromBlock(key);
+  public CompletableFuture<Boolean> tryAcquire(Map<String, Long> costs) {
+    return decide(costs).thenApply(Decision::isGranted);
+  }
+
+  public CompletableFuture<Decision> decide(String name, long tokens) {
+    long left = tokens > 0 ? takeFromBlock(name, tokens) : TokenBlock.NOTHING;
     return left == TokenBlock.NOTHING
-        ? consume(Map.of(key, 1L))
+        ? decide(Map.of(name, tokens))
         : Futures.now(new Decision.Granted(left));
   }
 
-  /** Takes a token from a block; returns what is left of it, or {@link TokenBlock#NOTHING}. */
-  private long takeFromBlock(String key) {
-    return leases == null
+  /** Takes tokens from a block; returns what is left of it, or {@link TokenBlock#NOTHING}. */
+  private long takeFromBlock(String name, long tokens) {
+    return blocks == null
         ? TokenBlock.NOTHING
-        : leases.take(fleet.space().key(key), fleet.book().rules(), 1);
+        : blocks.take(fleet.space().key(name), definitions(), tokens);
   }
 
-  @Override
-  public CompletableFuture<Boolean> tryConsume(Map<String, Long> costs) {
-    return consume(costs).thenApply(Decision::isGranted);
-  }
-
-  @Override
-  public CompletableFuture<Decision> consume(Map<String, Long> costs) {
+  public CompletableFuture<Decision> decide(Map<String, Long> costs) {
     return ask(costs, true);
   }
 
-  @Override
   public CompletableFuture<Decision> peek(Map<String, Long> costs) {
     return ask(costs, false);
   }
 
   private CompletableFuture<Decision> ask(Map<String, Long> costs, boolean take) {
     CostChecks.require(costs);
-    LimitTable rules = fleet.book().rules();
+    LimitTable rules = definitions();
     List<BucketDemand> demands = demands(costs, rules);
-    if (demands.size() < costs.size() && policy != OutageMode.OPEN && !fleet.book().isKnown()) {
-      // Nobody has told whether the other keys have rates.
+    if (demands.size() < costs.size() && outageMode != OutageMode.OPEN && !fleet.book().isKnown()) {
+      // Whether the other names have limits is not known yet.
       fleet.counts().closed.increment();
       return Futures.now(OutageDecisions.denied(costs.keySet().iterator().next()));
     }
     if (demands.isEmpty()) {
       return Futures.now(new Decision.Granted(Long.MAX_VALUE));
     }
-    if (leases != null && take && demands.size() == 1) {
-      return leases.answer(new Ask(demands, true, policy), rules, rules.version());
+    if (blocks != null && take && demands.size() == 1) {
+      return blocks.answer(new Ask(demands, true, outageMode), rules, rules.version());
     }
     if (fleet.isCluster() && demands.size() > 1) {
       Map<Integer, List<BucketDemand>> bySlot = bySlot(demands);
@@ -144,7 +125,7 @@ public final class RedisKeyedLimits implements SharedThrottle {
         return askAcross(demands, List.copyOf(bySlot.values()), take);
       }
     }
-    return decider.answer(new Ask(demands, take, policy));
+    return decider.answer(new Ask(demands, take, outageMode));
   }
 
   /** Those that have a rate; the others pass. */
@@ -152,7 +133,7 @@ public final class RedisKeyedLimits implements SharedThrottle {
     List<BucketDemand> demands = new ArrayList<>(costs.size());
     for (Map.Entry<String, Long> cost : costs.entrySet()) {
       String key = cost.getKey();
-      ScriptLimit quota = rules.ofKey(key);
+      ScriptLimit quota = rules.ofName(key);
       if (quota != null) {
         demands.add(
             new BucketDemand(key, fleet.space().key(key), quota, rules.version(), cost.getValue()));
@@ -173,7 +154,7 @@ public final class RedisKeyedLimits implements SharedThrottle {
 
   private CompletableFuture<Decision> askAcross(
       List<BucketDemand> demands, List<List<BucketDemand>> groups, boolean take) {
-    if (!acrossSlots) {
+    if (!crossSlotRequests) {
       throw new IllegalArgumentException(
           "in a cluster, the limits of one request must lie in one slot: use a common hash tag such"
               + " as {acme}, or SharedLimitOptions.withCrossSlotRequests(): "
@@ -186,7 +167,7 @@ public final class RedisKeyedLimits implements SharedThrottle {
   private CompletableFuture<Decision> askFrom(
       List<List<BucketDemand>> groups, int index, boolean take, long remaining) {
     return decider
-        .answer(new Ask(groups.get(index), take, policy))
+        .answer(new Ask(groups.get(index), take, outageMode))
         .thenCompose(
             decision -> {
               if (decision instanceof Decision.Granted granted) {
@@ -215,22 +196,22 @@ public final class RedisKeyedLimits implements SharedThrottle {
     return CompletableFuture.allOf(refunds.toArray(CompletableFuture[]::new));
   }
 
-  @Override
-  public CompletableFuture<Optional<Limits.Snapshot>> snapshot(String key) {
-    @Nullable ScriptLimit quota = fleet.book().rules().ofKey(CostChecks.requireKey(key));
-    if (quota == null || !(quota.limit() instanceof Limit.Rate rate)) {
+  public CompletableFuture<Optional<Limits.Snapshot>> stats(String name) {
+    @Nullable ScriptLimit quota = definitions().ofName(CostChecks.requireName(name));
+    if (quota == null) {
       return Futures.now(Optional.empty());
     }
+    Limit limit = quota.limit();
     return decider
-        .adjust("look", 0, fleet.space().key(key), quota)
+        .adjust("look", 0, fleet.space().key(name), quota)
         .thenApply(
             level ->
                 Optional.of(
                     new Limits.Snapshot(
-                        key,
+                        name,
                         (double) level.units() / level.unitsPerToken(),
-                        rate.perSecond(),
-                        rate.burst())));
+                        NamedLimit.perSecond(limit),
+                        NamedLimit.burst(limit))));
   }
 
   /** A question about some keys. */

@@ -1,16 +1,21 @@
 package dev.sluice.redis.limits;
 
+import dev.sluice.Decision;
 import dev.sluice.Limit;
+import dev.sluice.Limits;
 import dev.sluice.redis.OutageMode;
 import dev.sluice.redis.SharedLimitOptions;
 import dev.sluice.redis.SharedLimits;
 import dev.sluice.redis.SharedLimitsStatus;
-import dev.sluice.redis.SharedThrottle;
 import dev.sluice.redis.SharedTokenBucket;
 import dev.sluice.redis.connection.RedisAddress;
 import java.security.SecureRandom;
 import java.time.Duration;
 import java.util.HexFormat;
+import java.util.Map;
+import java.util.Optional;
+import java.util.SortedMap;
+import java.util.concurrent.CompletableFuture;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -24,11 +29,18 @@ public final class RedisLimits implements SharedLimits {
   private final LimitsFleetMember fleet;
   private final TokenBlocks leases;
   private final SharedLimitOptions options;
+  private final RedisKeyedLimits named;
 
   private RedisLimits(LimitsFleetMember fleet, TokenBlocks leases, SharedLimitOptions options) {
     this.fleet = fleet;
     this.leases = leases;
     this.options = options;
+    this.named =
+        new RedisKeyedLimits(
+            fleet,
+            options.outageMode(),
+            options.crossSlotRequests(),
+            leases.of(options.tokenBlocks()));
   }
 
   public static RedisLimits open(RedisAddress address, SharedLimitsConfig config) {
@@ -67,23 +79,62 @@ public final class RedisLimits implements SharedLimits {
   }
 
   @Override
+  public CompletableFuture<Void> set(String name, Limit limit) {
+    return named.set(name, limit);
+  }
+
+  @Override
+  public CompletableFuture<Boolean> remove(String name) {
+    return named.remove(name);
+  }
+
+  @Override
+  public SortedMap<String, Limit> limits() {
+    return named.limits();
+  }
+
+  @Override
+  public CompletableFuture<Boolean> tryAcquire(String name) {
+    return named.tryAcquire(name);
+  }
+
+  @Override
+  public CompletableFuture<Boolean> tryAcquire(Map<String, Long> costs) {
+    return named.tryAcquire(costs);
+  }
+
+  @Override
+  public CompletableFuture<Decision> decide(String name, long tokens) {
+    return named.decide(name, tokens);
+  }
+
+  @Override
+  public CompletableFuture<Decision> decide(Map<String, Long> costs) {
+    return named.decide(costs);
+  }
+
+  @Override
+  public CompletableFuture<Decision> peek(Map<String, Long> costs) {
+    return named.peek(costs);
+  }
+
+  @Override
+  public CompletableFuture<Optional<Limits.Snapshot>> stats(String name) {
+    return named.stats(name);
+  }
+
+  @Override
   public SharedTokenBucket bucket(String name, Limit limit) {
     return bucket(name, limit, options);
   }
 
   @Override
   public SharedTokenBucket bucket(String name, Limit limit, SharedLimitOptions options) {
-    CostChecks.requireKey(name);
+    CostChecks.requireName(name);
     ScriptLimit quota = ScriptLimit.of(limit);
     fleet.use(options.outageMode());
     return new RedisTokenBucket(
         fleet, name, quota, options.outageMode(), leases.of(options.tokenBlocks()));
-  }
-
-  @Override
-  public SharedThrottle throttle() {
-    return new RedisKeyedLimits(
-        fleet, options.outageMode(), options.crossSlotRequests(), leases.of(options.tokenBlocks()));
   }
 
   @Override

@@ -7,7 +7,7 @@ import java.nio.file.Path;
 import java.time.Duration;
 import org.jspecify.annotations.Nullable;
 
-/** What the builder was told. */
+/** The settings of a {@link dev.sluice.redis.SharedLimits.Builder}. */
 public record SharedLimitsConfig(
     String prefix,
     Duration timeout,
@@ -15,5 +15,5 @@ public record SharedLimitsConfig(
     int expectedNodes,
     OutageListener outageListener,
     LimitsListener limitsListener,
-    CachedLimits remembered,
+    CachedLimits cached,
     @Nullable Path trust) {}

@@ -1,24 +1,26 @@
 package dev.sluice.redis.simulation;
 
-import dev.sluice.redis.Rule;
-import dev.sluice.redis.SharedThrottle;
+import dev.sluice.Limit;
 import dev.sluice.redis.SharedTokenBucket;
 import dev.sluice.redis.SimulatedLimits;
 import dev.sluice.redis.TokenBlockConfig;
 import dev.sluice.redis.connection.FleetConnection;
 import dev.sluice.redis.connection.SimulatedLink;
+import dev.sluice.redis.limits.RedisKeyedLimits;
 import java.time.Duration;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Random;
+import java.util.SortedMap;
+import java.util.TreeMap;
 import java.util.concurrent.CompletableFuture;
 
 /** A process with limits. */
 final class SimulatedNode extends SimulatedMember {
   private static final int SWEEPS_PER_TTL = 8;
   private final SimulatedLimits limits;
-  private final SharedThrottle throttle;
+  private final RedisKeyedLimits named;
   private final Map<Target, SharedTokenBucket> buckets = new LinkedHashMap<>();
 
   SimulatedNode(
@@ -29,21 +31,21 @@ final class SimulatedNode extends SimulatedMember {
       double speed,
       Settings settings) {
     super(scheduler, server, random, name, speed);
-    List<Rule> rules =
-        settings.targets().stream()
-            .filter(target -> target.kind() == Target.Kind.KEY)
-            .map(each -> new Rule(each.name(), each.perNano() * 1e9, each.capacity()))
-            .toList();
+    SortedMap<String, Limit> named = new TreeMap<>();
+    settings.targets().stream()
+        .filter(target -> target.kind() == Target.Kind.KEY)
+        .forEach(
+            each -> named.put(each.name(), new Limit.Rate(each.perNano() * 1e9, each.capacity())));
     this.limits =
         new SimulatedLimits(
             name,
             settings.timeout(),
             settings.expectedNodes(),
-            rules,
+            named,
             settings.lease(),
             this,
             wire());
-    this.throttle = limits.throttle();
+    this.named = limits.named();
     for (Target target : settings.targets()) {
       if (target.kind() == Target.Kind.BUCKET) {
         buckets.put(target, limits.bucket(target.name(), target.limit()));
@@ -87,6 +89,6 @@ final class SimulatedNode extends SimulatedMember {
   }
 
   CompletableFuture<Boolean> ask(Map<String, Long> costs) {
-    return throttle.tryConsume(costs);
+    return named.tryAcquire(costs);
   }
 }

@@ -1,6 +1,6 @@
 package dev.sluice.server.operations;
 
-import dev.sluice.redis.Rule;
+import dev.sluice.Limit;
 import dev.sluice.server.operations.LimitOperations.Rate;
 import java.util.Collections;
 import java.util.Comparator;
@@ -18,17 +18,29 @@ import org.jspecify.annotations.Nullable;
 record LimitIndex(SortedMap<String, Rate> all, List<Integer> prefixes) {
   static final LimitIndex NONE = new LimitIndex(Collections.emptySortedMap(), List.of());
 
-  static LimitIndex of(List<Rule> rules) {
+  static LimitIndex of(SortedMap<String, Limit> limits) {
     SortedMap<String, Rate> all = new TreeMap<>();
-    rules.forEach(each -> all.put(each.key(), new Rate(each.ratePerSecond(), each.burst())));
+    limits.forEach((name, limit) -> all.put(name, rate(limit)));
     List<Integer> prefixes =
-        rules.stream()
-            .filter(Rule::isTemplate)
-            .map(each -> each.key().length() - 1)
+        all.keySet().stream()
+            .filter(LimitOperations::isTemplate)
+            .map(name -> name.length() - 1)
             .distinct()
             .sorted(Comparator.reverseOrder())
             .toList();
     return new LimitIndex(Collections.unmodifiableSortedMap(all), prefixes);
+  }
+
+  /** Returns the rate of a named limit; it may have been set by a library of the fleet. */
+  static Rate rate(Limit limit) {
+    if (limit instanceof Limit.Rate rate) {
+      return new Rate(rate.perSecond(), rate.burst());
+    }
+    double perSecond =
+        limit instanceof Limit.Balanced balanced
+            ? balanced.refillTokens() * 1e9 / balanced.refillPeriod().toNanos()
+            : 0;
+    return new Rate(perSecond, limit.capacity());
   }
 
   /** Returns the limit of a key, its own or by a template; null if there is none. */

@@ -1,11 +1,11 @@
 package dev.sluice.server.operations;
 
 import dev.sluice.Decision;
+import dev.sluice.Limit;
 import dev.sluice.Limits;
 import dev.sluice.redis.RedisUnavailableException;
 import dev.sluice.redis.SharedLimits;
 import dev.sluice.redis.SharedLimitsStatus;
-import dev.sluice.redis.SharedThrottle;
 import dev.sluice.server.RedisConfig;
 import dev.sluice.server.operations.LimitOperations.Rate;
 import dev.sluice.server.support.ApiException;
@@ -37,7 +37,6 @@ public final class SharedLimitBackend implements LimitBackend {
   private static final Logger LOG = LoggerFactory.getLogger(SharedLimitBackend.class);
 
   private final SharedLimits fleet;
-  private final SharedThrottle throttle;
   private final SharedLimitsMonitor watch;
   private final boolean leased;
 
@@ -46,7 +45,6 @@ public final class SharedLimitBackend implements LimitBackend {
 
   private SharedLimitBackend(SharedLimits fleet, SharedLimitsMonitor watch, RedisConfig redis) {
     this.fleet = fleet;
-    this.throttle = fleet.throttle();
     this.watch = watch;
     this.leased = redis.leased();
   }
@@ -59,7 +57,7 @@ public final class SharedLimitBackend implements LimitBackend {
   public static SharedLimitBackend open(Path directory, RedisConfig redis) throws IOException {
     SharedLimitsMonitor watch = SharedLimitsMonitor.open(directory, redis.outage());
     try {
-      SharedLimits fleet = redis.open(watch, watch, watch.remembered(), watch.version());
+      SharedLimits fleet = redis.open(watch, watch, watch.cached(), watch.version());
       SharedLimitBackend limits = new SharedLimitBackend(fleet, watch, redis);
       watch.begin(limits::refresh);
       return limits;
@@ -70,7 +68,7 @@ public final class SharedLimitBackend implements LimitBackend {
   }
 
   private synchronized void refresh() {
-    rules = LimitIndex.of(throttle.rules());
+    rules = LimitIndex.of(fleet.limits());
   }
 
   public SharedLimitsStatus status() {
@@ -98,12 +96,12 @@ public final class SharedLimitBackend implements LimitBackend {
 
   @Override
   public CompletableFuture<Decision> consume(Map<String, Long> costs) {
-    return asked(throttle.consume(costs));
+    return asked(fleet.decide(costs));
   }
 
   @Override
   public CompletableFuture<Decision> peek(Map<String, Long> costs) {
-    return asked(throttle.peek(costs));
+    return asked(fleet.peek(costs));
   }
 
   private static <T> CompletableFuture<T> asked(CompletableFuture<T> answer) {
@@ -145,8 +143,8 @@ public final class SharedLimitBackend implements LimitBackend {
     if (known.size() != 1 || keys.size() != 1 || leased || !fleet.status().available()) {
       return CompletableFuture.completedFuture(known);
     }
-    return throttle
-        .snapshot(known.get(0).key())
+    return fleet
+        .stats(known.get(0).key())
         .handle((found, failure) -> failure == null ? standing(found, known) : known);
   }
 
@@ -177,10 +175,7 @@ public final class SharedLimitBackend implements LimitBackend {
     if (next.add(key)) {
       LimitOperations.requireFew(next);
     }
-    CompletableFuture<Void> stored =
-        LimitOperations.isTemplate(key)
-            ? throttle.setTemplate(key, rate.perSecond(), rate.burst())
-            : throttle.setRate(key, rate.perSecond(), rate.burst());
+    CompletableFuture<Void> stored = fleet.set(key, new Limit.Rate(rate.perSecond(), rate.burst()));
     return asked(stored.thenRun(this::refresh));
   }
 
@@ -194,14 +189,14 @@ public final class SharedLimitBackend implements LimitBackend {
   @Override
   public CompletableFuture<Boolean> remove(String key) {
     requireAvailable();
-    CompletableFuture<Boolean> removed =
-        LimitOperations.isTemplate(key) ? throttle.removeTemplate(key) : throttle.removeRate(key);
     return asked(
-        removed.thenApply(
-            there -> {
-              refresh();
-              return there;
-            }));
+        fleet
+            .remove(key)
+            .thenApply(
+                there -> {
+                  refresh();
+                  return there;
+                }));
   }
 
   @Override

@@ -1,15 +1,18 @@
 package dev.sluice.server.operations;
 
+import dev.sluice.Limit;
 import dev.sluice.redis.LimitsListener;
 import dev.sluice.redis.OutageListener;
 import dev.sluice.redis.OutageMode;
-import dev.sluice.redis.Rule;
 import dev.sluice.redis.connection.RedisErrorLog;
 import dev.sluice.server.support.JsonListFile;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
+import java.util.SortedMap;
+import java.util.TreeMap;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.TimeUnit;
@@ -29,7 +32,7 @@ public final class SharedLimitsMonitor implements LimitsListener, OutageListener
 
   private final JsonListFile<SharedLimitsMonitor.CachedDefinitions> file;
   private final OutageMode policy;
-  private final SharedLimitsMonitor.CachedDefinitions remembered;
+  private final SharedLimitsMonitor.CachedDefinitions cached;
   private final ExecutorService writer = Executors.newSingleThreadExecutor();
   private final AtomicReference<SharedLimitsMonitor.@Nullable CachedDefinitions> latest =
       new AtomicReference<>();
@@ -46,25 +49,24 @@ public final class SharedLimitsMonitor implements LimitsListener, OutageListener
     static final SharedLimitsMonitor.CachedDefinitions NOTHING =
         new SharedLimitsMonitor.CachedDefinitions(0, List.of());
 
-    static SharedLimitsMonitor.CachedDefinitions of(List<Rule> rules, long version) {
-      return new SharedLimitsMonitor.CachedDefinitions(
-          version,
-          rules.stream()
-              .map(
-                  each ->
-                      new LocalLimitBackend.StoredLimit(
-                          each.key(), each.ratePerSecond(), each.burst()))
-              .toList());
+    static SharedLimitsMonitor.CachedDefinitions of(SortedMap<String, Limit> limits, long version) {
+      List<LocalLimitBackend.StoredLimit> stored = new ArrayList<>(limits.size());
+      limits.forEach(
+          (name, limit) -> {
+            LimitOperations.Rate rate = LimitIndex.rate(limit);
+            stored.add(new LocalLimitBackend.StoredLimit(name, rate.perSecond(), rate.burst()));
+          });
+      return new SharedLimitsMonitor.CachedDefinitions(version, stored);
     }
   }
 
   private SharedLimitsMonitor(
       JsonListFile<SharedLimitsMonitor.CachedDefinitions> file,
       OutageMode policy,
-      SharedLimitsMonitor.CachedDefinitions remembered) {
+      SharedLimitsMonitor.CachedDefinitions cached) {
     this.file = file;
     this.policy = policy;
-    this.remembered = remembered;
+    this.cached = cached;
   }
 
   static SharedLimitsMonitor open(Path directory, OutageMode policy) throws IOException {
@@ -75,14 +77,16 @@ public final class SharedLimitsMonitor implements LimitsListener, OutageListener
         file, policy, kept.isEmpty() ? SharedLimitsMonitor.CachedDefinitions.NOTHING : kept.get(0));
   }
 
-  List<Rule> remembered() {
-    return remembered.limits().stream()
-        .map(each -> new Rule(each.key(), each.perSecond(), each.burst()))
-        .toList();
+  SortedMap<String, Limit> cached() {
+    SortedMap<String, Limit> limits = new TreeMap<>();
+    for (LocalLimitBackend.StoredLimit each : cached.limits()) {
+      limits.put(each.key(), new Limit.Rate(each.perSecond(), each.burst()));
+    }
+    return limits;
   }
 
   long version() {
-    return remembered.version();
+    return cached.version();
   }
 
   /** {@code onChange} is called now and whenever rules change. */
@@ -120,9 +124,9 @@ public final class SharedLimitsMonitor implements LimitsListener, OutageListener
   }
 
   @Override
-  public void limitsChanged(List<Rule> rules, long version) {
+  public void limitsChanged(SortedMap<String, Limit> limits, long version) {
     changed.run();
-    latest.set(SharedLimitsMonitor.CachedDefinitions.of(rules, version));
+    latest.set(SharedLimitsMonitor.CachedDefinitions.of(limits, version));
     writer.execute(this::write);
   }
 
