@@ -26,8 +26,8 @@ import java.util.SortedMap;
 import java.util.TreeMap;
 
 /**
- * Configuration, throttles and API keys of a server; from {@link SluiceClient#administration}. For
- * any number of threads. Every method blocks until the server has answered and throws a {@link
+ * Manages config entries, throttles and API keys of a server; from {@link SluiceClient#admin}.
+ * Thread-safe. Every method blocks until the server answers and throws {@link
  * SluiceClientException}.
  *
  * @since 0.1
@@ -40,10 +40,10 @@ public final class AdminClient {
   }
 
   /**
-   * Sets a value that scripts read.
+   * Sets a config entry, which hooks read.
    *
-   * @param key its key
-   * @param value its value
+   * @param key the key
+   * @param value the value
    */
   public void setConfig(String key, String value) {
     connection.await(
@@ -52,10 +52,10 @@ public final class AdminClient {
   }
 
   /**
-   * A value that scripts read.
+   * Returns the value of a config entry.
    *
-   * @param key its key
-   * @return its value; {@code NOT_FOUND} if there is none
+   * @param key the key
+   * @return its value; fails with {@code NOT_FOUND} if it does not exist
    */
   public String config(String key) {
     return connection
@@ -64,9 +64,9 @@ public final class AdminClient {
   }
 
   /**
-   * Removes a value that scripts read.
+   * Removes a config entry.
    *
-   * @param key its key
+   * @param key the key
    */
   public void removeConfig(String key) {
     connection.await(
@@ -74,10 +74,10 @@ public final class AdminClient {
   }
 
   /**
-   * The values that scripts read.
+   * Returns config entries.
    *
-   * @param prefix how their keys begin; empty for all
-   * @return by key
+   * @param prefix the prefix of their keys; empty for all
+   * @return values by key, immutable
    */
   public SortedMap<String, String> listConfig(String prefix) {
     SortedMap<String, String> values = new TreeMap<>();
@@ -93,11 +93,11 @@ public final class AdminClient {
   }
 
   /**
-   * Sets how fast messages with a throttle key are delivered.
+   * Sets the rate at which queues deliver messages with a throttle key.
    *
-   * @param key the throttle key
-   * @param ratePerSecond tokens that come back each second
-   * @param burst the most tokens there are at a time
+   * @param name the throttle key
+   * @param limit a limit that refills evenly or denies everything
+   * @throws IllegalArgumentException if the limit refills in whole periods or by hand
    */
   public void setThrottle(String name, Limit limit) {
     Limit.Rate rate = LimitProtoMapper.rate(limit);
@@ -113,7 +113,7 @@ public final class AdminClient {
   /**
    * Removes the rate of a throttle key.
    *
-   * @param key the throttle key
+   * @param name the throttle key
    */
   public void removeThrottle(String name) {
     connection.await(
@@ -122,9 +122,9 @@ public final class AdminClient {
   }
 
   /**
-   * The rates of all throttle keys.
+   * Returns the rates of all throttle keys.
    *
-   * @return as the server orders them
+   * @return in the order of the server
    */
   public List<ThrottleRate> throttles() {
     return connection
@@ -139,10 +139,10 @@ public final class AdminClient {
   }
 
   /**
-   * Makes an API key. Nobody grants more than they have.
+   * Creates an API key. A caller cannot grant permissions that it does not have.
    *
-   * @param key what it is to allow
-   * @return the key with its secret, which nobody shows again
+   * @param key the name, permissions and expiry of the new key
+   * @return the id and the secret, which the server does not return again
    */
   public CreatedApiKey createApiKey(NewApiKey key) {
     CreateApiKeyResponse created =
@@ -151,9 +151,9 @@ public final class AdminClient {
   }
 
   /**
-   * Ends an API key.
+   * Revokes an API key.
    *
-   * @param id what it is known by
+   * @param id the key's id
    */
   public void revokeApiKey(String id) {
     connection.await(
@@ -161,9 +161,9 @@ public final class AdminClient {
   }
 
   /**
-   * The API keys that the caller may change.
+   * Returns the API keys that the caller may change.
    *
-   * @return without their secrets
+   * @return the keys, without their secrets
    */
   public List<ApiKey> apiKeys() {
     return connection
@@ -175,10 +175,11 @@ public final class AdminClient {
   }
 
   /**
-   * One API key.
+   * Returns one API key.
    *
-   * @param id what it is known by
-   * @return without its secret; {@code NOT_FOUND} if the caller may not change such a key
+   * @param id the key's id
+   * @return the key, without its secret; fails with {@code NOT_FOUND} if the caller may not change
+   *     it
    */
   public ApiKey apiKey(String id) {
     return apiKeys().stream()
@@ -187,14 +188,14 @@ public final class AdminClient {
         .orElseThrow(
             () ->
                 new SluiceClientException(
-                    SluiceClientException.Code.NOT_FOUND, "there is no such key: " + id));
+                    SluiceClientException.Code.NOT_FOUND, "API key not found: " + id));
   }
 
   /**
-   * Replaces what an API key allows.
+   * Replaces the permissions of an API key.
    *
-   * @param id what it is known by
-   * @param permissions all of them
+   * @param id the key's id
+   * @param permissions all permissions
    */
   public void setPermissions(String id, List<Permission> permissions) {
     connection.await(
@@ -206,9 +207,9 @@ public final class AdminClient {
   }
 
   /**
-   * Returns the key that this client calls with; needs no permission.
+   * Returns the API key of this client; needs no permission.
    *
-   * @return what it allows
+   * @return the name and the permissions of the key
    */
   public CurrentApiKey whoAmI() {
     return CurrentApiKey.of(
@@ -216,9 +217,9 @@ public final class AdminClient {
   }
 
   /**
-   * What the server is; needs no permission.
+   * Returns information about the server; needs no permission.
    *
-   * @return its version and since when it runs
+   * @return its version and start time
    */
   public ServerInfo serverInfo() {
     GetServerInfoResponse info =

@@ -6,14 +6,14 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * An API key as the server knows it, without its secret.
+ * An API key of the server, without its secret.
  *
- * @param id what it is known by
- * @param name for people and logs
- * @param createdAt when it was made, by the server's clock
- * @param expiresAt when it ends; empty: never
- * @param superadmin whether it allows everything
- * @param permissions what it allows otherwise
+ * @param id identifies the key
+ * @param name the key's name, for people and logs
+ * @param createdAt when the key was created, by the server's clock
+ * @param expiresAt when the key expires; empty: never
+ * @param superadmin whether the key permits everything
+ * @param permissions the permissions of the key
  * @since 0.1
  */
 public record ApiKey(

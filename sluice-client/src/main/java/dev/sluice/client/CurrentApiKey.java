@@ -6,13 +6,13 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * The API key that a client calls with.
+ * The API key that a client uses.
  *
- * @param name for people and logs; {@code bootstrap} for the bootstrap key, {@code anybody} where
- *     the server asks for none
- * @param expiresAt when it ends; empty: never
- * @param superadmin whether it allows everything
- * @param permissions what it allows otherwise
+ * @param name the key's name; {@code bootstrap} for the bootstrap key, {@code anybody} if the
+ *     server requires none
+ * @param expiresAt when the key expires; empty: never
+ * @param superadmin whether the key permits everything
+ * @param permissions the permissions of the key
  * @since 0.1
  */
 public record CurrentApiKey(

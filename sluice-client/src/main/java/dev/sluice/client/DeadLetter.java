@@ -1,13 +1,13 @@
 package dev.sluice.client;
 
 /**
- * Why a message is in a dead letter queue.
+ * The reason why a message is in a dead-letter queue.
  *
- * @param queue where it was before
- * @param id its id there, which it keeps; dead letters of earlier servers have another one
+ * @param queue the queue that the message comes from
+ * @param id the message's id in that queue, usually the same
  * @param reason SCRIPT, MAX_ATTEMPTS or TIME_TO_LIVE
- * @param attempts how often it had failed
- * @param error what the last failure said
+ * @param attempts the number of failed deliveries
+ * @param error the error of the last failure
  * @since 0.1
  */
 public record DeadLetter(String queue, String id, String reason, int attempts, String error) {

@@ -9,12 +9,12 @@ import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 
 /**
- * A message that whoever received it holds until it settles it or the lease ends.
+ * A leased message: its receiver has the right to settle it until the lease ends. Thread-safe.
  *
- * <p>Settling does not block: the futures complete when the server has answered, on a thread of the
- * client that must not be held up. A settlement whose answer was lost with the connection is sent
- * again on the next one; {@code NOT_FOUND} then says that it had been done, or that the lease has
- * ended and the message is delivered again.
+ * <p>Settling does not block: the futures complete when the server answers, on a client thread
+ * where dependents must not block. If the connection is lost, a consumer sends unanswered
+ * settlements again; {@code NOT_FOUND} then means that the message was settled before, or that the
+ * lease has ended and the message is delivered again.
  *
  * @since 0.1
  */
@@ -39,7 +39,7 @@ public final class Delivery {
   }
 
   /**
-   * The server's name for it.
+   * Returns the message's id.
    *
    * @return the id
    */
@@ -48,16 +48,16 @@ public final class Delivery {
   }
 
   /**
-   * Proves who holds it; for {@link SluiceClient#lease}.
+   * Returns the token of the lease; for {@link SluiceClient#leaseHandle}.
    *
-   * @return the lease
+   * @return the lease token
    */
   public String leaseToken() {
     return wire.getLeaseToken();
   }
 
   /**
-   * What was sent.
+   * Returns the payload.
    *
    * @return a copy
    */
@@ -66,7 +66,7 @@ public final class Delivery {
   }
 
   /**
-   * What was sent, as UTF-8.
+   * Returns the payload decoded as UTF-8.
    *
    * @return the text
    */
@@ -75,7 +75,7 @@ public final class Delivery {
   }
 
   /**
-   * What was sent with it.
+   * Returns the headers.
    *
    * @return the headers
    */
@@ -84,7 +84,7 @@ public final class Delivery {
   }
 
   /**
-   * Whose turn it took.
+   * Returns the fairness key.
    *
    * @return the fairness key
    */
@@ -93,7 +93,7 @@ public final class Delivery {
   }
 
   /**
-   * How many turns its key has for one of weight 1.
+   * Returns the share of the fairness key relative to other keys.
    *
    * @return the weight
    */
@@ -102,7 +102,7 @@ public final class Delivery {
   }
 
   /**
-   * Of what tokens were taken.
+   * Returns the throttle keys, whose tokens were taken.
    *
    * @return the throttle keys
    */
@@ -111,7 +111,7 @@ public final class Delivery {
   }
 
   /**
-   * How often it has failed before.
+   * Returns the number of failed deliveries before this one.
    *
    * @return 0 at first
    */
@@ -120,7 +120,7 @@ public final class Delivery {
   }
 
   /**
-   * When the server got it.
+   * Returns when the server received the message.
    *
    * @return the instant, by the server's clock
    */
@@ -129,7 +129,7 @@ public final class Delivery {
   }
 
   /**
-   * Until when it was held as it was delivered; {@link #extend} is not reflected here.
+   * Returns when the lease of the delivery ends, without later calls of {@link #extend}.
    *
    * @return the instant, by the server's clock
    */
@@ -138,7 +138,7 @@ public final class Delivery {
   }
 
   /**
-   * Why it is in a dead letter queue.
+   * Returns why the message is in a dead-letter queue.
    *
    * @return empty in other queues
    */
@@ -149,57 +149,58 @@ public final class Delivery {
   }
 
   /**
-   * It is done: the message is removed.
+   * Acknowledges the message, which deletes it.
    *
    * @return fails with a {@link SluiceClientException}
    */
   public CompletableFuture<Void> ack() {
-    return held().ack();
+    return handle().ack();
   }
 
   /**
-   * It failed: it is retried or becomes a dead letter, as its queue says.
+   * Reports that the message failed: it is retried or becomes a dead letter, as its queue is
+   * configured.
    *
-   * @param error why
+   * @param error the reason
    * @return fails with a {@link SluiceClientException}
    */
   public CompletableFuture<Void> nack(String error) {
-    return held().nack(error);
+    return handle().nack(error);
   }
 
   /**
-   * Reports that the message failed: unless it becomes a dead letter, it is tried again after
-   * {@code delay}.
+   * Reports that the message failed: unless it becomes a dead letter, it is retried after {@code
+   * delay}.
    *
-   * @param error why
+   * @param error the reason
    * @param delay up to 7 days, instead of the delay of its queue; in whole milliseconds
    * @return fails with a {@link SluiceClientException}
    */
   public CompletableFuture<Void> nack(String error, Duration delay) {
-    return held().nack(error, delay);
+    return handle().nack(error, delay);
   }
 
   /**
-   * It takes longer.
+   * Extends the lease, for processing that takes longer.
    *
-   * @param time how long to hold it from now on; whole milliseconds
+   * @param leaseTimeout the new lease timeout, from now; whole milliseconds
    * @return fails with a {@link SluiceClientException}
    */
-  public CompletableFuture<Void> extend(Duration time) {
-    return held().extend(time);
+  public CompletableFuture<Void> extend(Duration leaseTimeout) {
+    return handle().extend(leaseTimeout);
   }
 
   /**
-   * It was not touched: it is given back at its old position, attempts unchanged, with the tokens
-   * of its throttle keys.
+   * Returns the message to its old position in the queue, with unchanged attempts, and the tokens
+   * to its throttle keys.
    *
    * @return fails with a {@link SluiceClientException}
    */
   public CompletableFuture<Void> release() {
-    return held().release();
+    return handle().release();
   }
 
-  private LeaseHandle held() {
+  private LeaseHandle handle() {
     return new LeaseHandle(settler, wire.getId(), wire.getLeaseToken());
   }
 }

@@ -11,9 +11,9 @@ import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
 
 /**
- * A message that somebody holds, known by its id; from {@link SluiceClient#lease}. Each settlement
- * is a call of its own; for many, a {@link MessageConsumer} is much faster. Futures fail with a
- * {@link SluiceClientException}.
+ * Settles a leased message by its id; from {@link SluiceClient#leaseHandle}. Thread-safe. Each
+ * settlement is a call of its own; a {@link MessageConsumer} is much faster for many messages.
+ * Futures fail with {@link SluiceClientException}.
  *
  * @since 0.1
  */
@@ -28,7 +28,7 @@ public final class LeaseHandle {
     this.token = token;
   }
 
-  /** Settles messages of {@code queue} by calls. */
+  /** Returns a settler that makes one call per settlement. */
   static Settler byCalls(GrpcConnection connection, String queue) {
     return settlement ->
         connection
@@ -46,31 +46,32 @@ public final class LeaseHandle {
   }
 
   /**
-   * It is done: the message is removed.
+   * Acknowledges the message, which deletes it.
    *
-   * @return when the server has answered
+   * @return completes when the server answers
    */
   public CompletableFuture<Void> ack() {
     return settle(settlement().setAck(Settlement.Ack.getDefaultInstance()));
   }
 
   /**
-   * It failed: it is retried or becomes a dead letter, as its queue says.
+   * Reports that the message failed: it is retried or becomes a dead letter, as its queue is
+   * configured.
    *
-   * @param error why
-   * @return when the server has answered
+   * @param error the reason
+   * @return completes when the server answers
    */
   public CompletableFuture<Void> nack(String error) {
     return settle(settlement().setNack(Settlement.Nack.newBuilder().setError(error)));
   }
 
   /**
-   * Reports that the message failed: unless it becomes a dead letter, it is tried again after
-   * {@code delay}.
+   * Reports that the message failed: unless it becomes a dead letter, it is retried after {@code
+   * delay}.
    *
-   * @param error why
+   * @param error the reason
    * @param delay up to 7 days, instead of the delay of its queue; in whole milliseconds
-   * @return when the server has answered
+   * @return completes when the server answers
    */
   public CompletableFuture<Void> nack(String error, Duration delay) {
     return settle(
@@ -79,20 +80,21 @@ public final class LeaseHandle {
   }
 
   /**
-   * It takes longer.
+   * Extends the lease, for processing that takes longer.
    *
-   * @param time how long to hold it from now on; whole milliseconds
-   * @return when the server has answered
+   * @param leaseTimeout the new lease timeout, from now; whole milliseconds
+   * @return completes when the server answers
    */
-  public CompletableFuture<Void> extend(Duration time) {
+  public CompletableFuture<Void> extend(Duration leaseTimeout) {
     return settle(
-        settlement().setExtend(Settlement.Extend.newBuilder().setLeaseTimeoutMs(time.toMillis())));
+        settlement()
+            .setExtend(Settlement.Extend.newBuilder().setLeaseTimeoutMs(leaseTimeout.toMillis())));
   }
 
   /**
-   * It was not touched: it is given back at its old position, attempts unchanged.
+   * Returns the message to its old position in the queue, with unchanged attempts.
    *
-   * @return when the server has answered
+   * @return completes when the server answers
    */
   public CompletableFuture<Void> release() {
     return settle(settlement().setRelease(Settlement.Release.getDefaultInstance()));

@@ -5,9 +5,9 @@ import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 
 /**
- * A message on its way to a queue. An immutable value: {@code
- * Message.of("hello").withKey("tenant-a").withDelay(Duration.ofSeconds(5))}. The server checks the
- * values.
+ * A message to enqueue. Immutable: {@code
+ * Message.of("hello").withFairnessKey("tenant-a").withDelay(Duration.ofSeconds(5))}. The server
+ * checks the values.
  *
  * @since 0.1
  */
@@ -19,7 +19,7 @@ public final class Message {
   }
 
   /**
-   * A message of bytes.
+   * Returns a message with a binary payload.
    *
    * @param payload copied
    * @return the message
@@ -30,7 +30,7 @@ public final class Message {
   }
 
   /**
-   * A message of text, as UTF-8.
+   * Returns a message with a text payload, encoded as UTF-8.
    *
    * @param payload the text
    * @return the message
@@ -40,31 +40,31 @@ public final class Message {
   }
 
   /**
-   * With a header more.
+   * Returns this message with a header. A header of the same name is replaced.
    *
-   * @param name its name; a header of that name is replaced
-   * @param value its value
-   * @return the message
+   * @param name the header's name
+   * @param value the header's value
+   * @return the changed message
    */
   public Message withHeader(String name, String value) {
     return new Message(wire.toBuilder().putHeaders(name, value).build());
   }
 
   /**
-   * With a fairness key: whose turn it takes.
+   * Returns this message with a fairness key: the tenant, customer or user that it belongs to.
    *
-   * @param key the key
-   * @return the message
+   * @param fairnessKey the key
+   * @return the changed message
    */
   public Message withFairnessKey(String fairnessKey) {
     return new Message(wire.toBuilder().setFairnessKey(fairnessKey).build());
   }
 
   /**
-   * With a weight: how many turns its key has for one of weight 1.
+   * Returns this message with a weight: the share of its fairness key relative to other keys.
    *
    * @param weight at least 1
-   * @return the message
+   * @return the changed message
    */
   public Message withWeight(int weight) {
     requirePositive("weight", weight);
@@ -72,10 +72,10 @@ public final class Message {
   }
 
   /**
-   * With a priority: higher ones go first.
+   * Returns this message with a priority. Messages of higher priority are delivered first.
    *
-   * @param priority 0 is the default
-   * @return the message
+   * @param priority at least 0, the default
+   * @return the changed message
    */
   public Message withPriority(int priority) {
     if (priority < 0) {
@@ -85,11 +85,11 @@ public final class Message {
   }
 
   /**
-   * With a throttle key more, of which tokens are taken when it is delivered.
+   * Returns this message with a throttle key, whose tokens are taken at delivery.
    *
-   * @param key the key
-   * @param tokens how many, at least 1
-   * @return the message
+   * @param throttleKey the key
+   * @param tokens tokens to take, at least 1
+   * @return the changed message
    */
   public Message withThrottleKey(String throttleKey, long tokens) {
     requirePositive("tokens", tokens);
@@ -97,20 +97,20 @@ public final class Message {
   }
 
   /**
-   * Not delivered before.
+   * Returns this message with a delay before it can be delivered.
    *
-   * @param delay from when the server has it; whole milliseconds
-   * @return the message
+   * @param delay counted from the server's receipt; whole milliseconds
+   * @return the changed message
    */
   public Message withDelay(Duration delay) {
     return new Message(wire.toBuilder().setDelayMs(delay.toMillis()).build());
   }
 
   /**
-   * Fails when it has waited so long, whatever the queue says.
+   * Returns this message with a time to live, which overrides that of the queue.
    *
-   * @param timeToLive at least a millisecond
-   * @return the message
+   * @param timeToLive at least a millisecond; whole milliseconds
+   * @return the changed message
    */
   public Message withTimeToLive(Duration timeToLive) {
     requirePositive("time to live in milliseconds", timeToLive.toMillis());
@@ -118,10 +118,11 @@ public final class Message {
   }
 
   /**
-   * With an id by which the queue knows a message that is sent twice, within its window.
+   * Returns this message with a dedupe id. Within the queue's window, a second message with the
+   * same id is not stored.
    *
    * @param dedupeId the id
-   * @return the message
+   * @return the changed message
    */
   public Message withDedupeId(String dedupeId) {
     return new Message(wire.toBuilder().setDedupeId(dedupeId).build());

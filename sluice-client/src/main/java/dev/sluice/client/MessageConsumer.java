@@ -23,32 +23,31 @@ import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Takes messages of one queue as they come, up to a number that are not settled. For any number of
- * threads.
+ * Receives messages of one queue, with a bound on unsettled ones. Thread-safe.
  *
- * <p>After a lost connection it connects again by itself; what was delivered and not settled is
- * delivered again. It ends for good if the queue is gone or the key is not allowed: then {@link
- * #poll} throws and {@link #ended} fails.
+ * <p>After a lost connection the consumer reconnects; unsettled messages are delivered again. It
+ * ends if the queue does not exist or the API key lacks the permission: then {@link #poll} throws
+ * and {@link #ended} fails.
  *
  * @since 0.1
  */
 public final class MessageConsumer implements AutoCloseable {
   /*
-   * State. `buffer` has what was delivered on the current stream and taken by nobody. A settlement
-   * is in `settling`, then in a batch in `unanswered`; after a lost connection it is in `settling`
-   * again, because the lease may have outlived the connection. When it closes, the stream is drained
-   * first: a message that is released before that would be delivered again. Then `buffer` is released,
-   * so that its messages cost no tokens of their throttle keys.
+   * State. `buffer` has the messages of the current stream that no caller has taken. A settlement is
+   * in `settling`, then in a batch in `unanswered`; after a lost connection it is in `settling`
+   * again, because the lease may have outlived the connection. Closing drains the stream first: a
+   * message that is released before that would be delivered again. Then `buffer` is released, which
+   * returns the tokens of its throttle keys.
    *
-   * Concurrency. Everything is guarded by `lock`; futures are completed and handlers are called
-   * outside of it. What comes by a stream that is no longer `current` is ignored.
+   * Concurrency. `lock` guards all state; futures are completed and handlers are called outside of
+   * it. Responses of a stream that is no longer `current` are ignored.
    */
   private static final int MAX_BATCH = 1_000;
 
-  /** Batches of settlements under way. */
+  /** The most batches of settlements in flight. */
   private static final int WINDOW = 8;
 
-  private static final Set<Code> FOR_GOOD =
+  private static final Set<Code> FATAL =
       Set.of(Code.NOT_FOUND, Code.PERMISSION_DENIED, Code.UNAUTHENTICATED, Code.INVALID_ARGUMENT);
 
   private final GrpcConnection connection;
@@ -69,18 +68,18 @@ public final class MessageConsumer implements AutoCloseable {
   private @Nullable SluiceClientException failure;
   private boolean closing;
 
-  /** A settlement that is not answered yet. */
+  /** A settlement without a response. */
   private record Pending(Settlement settlement, CompletableFuture<Void> answer) {}
 
-  /** Settlements that went out together. */
+  /** Settlements of one request. */
   private record Batch(long number, List<Pending> parts) {}
 
-  /** Is given messages. */
+  /** Processes messages. */
   @FunctionalInterface
   public interface Handler {
     /**
-     * Takes a message and settles it, now or later. If this throws, the message is nacked with what
-     * the exception says.
+     * Processes a message and settles it, now or later. If this throws, the consumer nacks the
+     * message with the exception's text.
      *
      * @param message the message
      * @throws Exception the message failed
@@ -97,7 +96,7 @@ public final class MessageConsumer implements AutoCloseable {
     this.prefetch = prefetch;
   }
 
-  /** Hands every message to {@code handler}, on so many threads. */
+  /** Starts threads that pass every message to {@code handler}. */
   void handle(Handler handler, int threads) {
     lock.lock();
     try {
@@ -117,13 +116,13 @@ public final class MessageConsumer implements AutoCloseable {
       try {
         handler.handle(next);
       } catch (Exception failed) {
-        // If it was settled before, the first settlement counts and this one is refused.
+        // If the handler has settled the message, the server refuses this second settlement.
         CompletableFuture<Void> unused = next.nack(String.valueOf(failed));
       }
     }
   }
 
-  /** Null once there will be none. */
+  /** Blocks for the next message; returns null when the consumer has ended. */
   private dev.sluice.client.@Nullable Delivery take() {
     lock.lock();
     try {
@@ -140,14 +139,14 @@ public final class MessageConsumer implements AutoCloseable {
   }
 
   /**
-   * Waits for messages.
+   * Returns messages, blocking until the first one arrives.
    *
-   * @param maxMessages the most to return
-   * @param timeout how long to wait for the first one
-   * @return none if none came in time
-   * @throws SluiceClientException if the subscription has ended, or {@code INTERRUPTED}
+   * @param maxMessages the most messages to return
+   * @param maxWait the longest time to wait for the first message
+   * @return the messages; empty if none came in time
+   * @throws SluiceClientException if the consumer has ended, or {@code INTERRUPTED}
    */
-  public List<dev.sluice.client.Delivery> poll(int maxMessages, Duration timeout) {
+  public List<dev.sluice.client.Delivery> poll(int maxMessages, Duration maxWait) {
     if (maxMessages <= 0) {
       throw new IllegalArgumentException(
           "maxMessages must be positive: maxMessages=" + maxMessages);
@@ -155,7 +154,7 @@ public final class MessageConsumer implements AutoCloseable {
     List<dev.sluice.client.Delivery> taken = new ArrayList<>();
     lock.lock();
     try {
-      long left = timeout.toNanos();
+      long left = maxWait.toNanos();
       while (buffer.isEmpty() && failure == null && !closing && left > 0) {
         left = changed.awaitNanos(left);
       }
@@ -177,10 +176,10 @@ public final class MessageConsumer implements AutoCloseable {
   }
 
   /**
-   * How it ends.
+   * Returns a future for the end of this consumer.
    *
-   * @return completes when the subscription is closed; fails with a {@link SluiceClientException}
-   *     if the server ended it for good
+   * @return completes when the consumer is closed; fails with {@link SluiceClientException} if the
+   *     server ended it
    */
   public CompletableFuture<Void> ended() {
     return ended.copy();
@@ -251,7 +250,7 @@ public final class MessageConsumer implements AutoCloseable {
     }
   }
 
-  /** Nothing more is delivered: what no caller has taken goes back. */
+  /** Releases the messages that no caller has taken; the server delivers no more. */
   private void drained(MessageConsumer.ResponseObserver from) {
     lock.lock();
     try {
@@ -277,7 +276,7 @@ public final class MessageConsumer implements AutoCloseable {
     }
   }
 
-  /** Batches are known by their numbers: the server may answer a later one first. */
+  /** Finds the batch by its number, because the server may answer a later one first. */
   private void settled(MessageConsumer.ResponseObserver from, ConsumeResponse.Settled settled) {
     Batch batch;
     lock.lock();
@@ -297,7 +296,7 @@ public final class MessageConsumer implements AutoCloseable {
       batch.parts.get(each.getIndex()).answer.completeExceptionally(Errors.of(each.getError()));
     }
     batch.parts.forEach(part -> part.answer.complete(null));
-    // Whoever waits for the last answer finds it given.
+    // After completing the futures, so that a waiting close() finds them completed.
     lock.lock();
     try {
       unanswered.remove(batch);
@@ -310,7 +309,7 @@ public final class MessageConsumer implements AutoCloseable {
 
   private void lost(MessageConsumer.ResponseObserver from, SluiceClientException why) {
     List<Pending> failed = List.of();
-    boolean forGood = FOR_GOOD.contains(why.code());
+    boolean fatal = FATAL.contains(why.code());
     lock.lock();
     try {
       from.over = true;
@@ -326,7 +325,7 @@ public final class MessageConsumer implements AutoCloseable {
           settling.addFirst(parts.get(i));
         }
       }
-      if (forGood) {
+      if (fatal) {
         failed = endLocked(why);
       } else if (!closing) {
         connection.retryLater(backoff, this::connect);
@@ -335,7 +334,7 @@ public final class MessageConsumer implements AutoCloseable {
       lock.unlock();
     }
     fail(failed, why);
-    if (forGood) {
+    if (fatal) {
       ended.completeExceptionally(why);
       connection.closed(this);
     }
@@ -360,10 +359,9 @@ public final class MessageConsumer implements AutoCloseable {
   }
 
   /**
-   * Takes no more messages, waits for handlers and for the answers to settlements as long as the
-   * client waits for a call, and gives back what is not settled. Messages that neither a handler
-   * nor a caller of {@link #poll} has got are released: they give back the tokens of their throttle
-   * keys.
+   * Stops delivery, waits up to the call timeout for handlers and for the responses to settlements,
+   * and returns unsettled messages to the queue. Messages that no handler and no caller of {@link
+   * #poll} has taken are released, with the tokens of their throttle keys.
    */
   @Override
   public void close() {
@@ -405,7 +403,7 @@ public final class MessageConsumer implements AutoCloseable {
     }
   }
 
-  /** False if interrupted. A handler may close its own subscription. */
+  /** Joins the threads; returns false if interrupted. A handler may close its own consumer. */
   private static boolean joined(List<Thread> threads, long deadline) {
     try {
       for (Thread thread : threads) {
@@ -420,7 +418,7 @@ public final class MessageConsumer implements AutoCloseable {
     }
   }
 
-  /** Ends the stream when everything is answered; false if interrupted. */
+  /** Ends the stream when every settlement is answered; returns false if interrupted. */
   private boolean leave(long deadline) {
     MessageConsumer.ResponseObserver leaving = current;
     if (leaving == null || leaving.requests == null) {
@@ -444,14 +442,14 @@ public final class MessageConsumer implements AutoCloseable {
     } finally {
       current = null;
       if (!leaving.over) {
-        leaving.requests.cancel("the subscription was closed", null);
+        leaving.requests.cancel("the consumer was closed", null);
       }
     }
   }
 
-  /** What comes by one stream. */
+  /** Receives the responses of one stream. */
   private final class ResponseObserver implements StreamObserver<ConsumeResponse> {
-    // Guarded by lock; null until the stream is begun.
+    // Guarded by lock; null until the stream has started.
     private @Nullable ClientCallStreamObserver<ConsumeRequest> requests;
     private boolean drained;
     private boolean halfClosed;
@@ -469,7 +467,7 @@ public final class MessageConsumer implements AutoCloseable {
         case SETTLED -> settled(this, response.getSettled());
         case DRAINED -> drained(this);
         case RESPONSE_NOT_SET -> {
-          // Of a later version of the protocol.
+          // A response of a later protocol version.
         }
       }
     }

@@ -6,13 +6,13 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * An API key to be made: {@code NewApiKey.of("billing", List.of(new Permission("produce",
+ * A request to create an API key: {@code NewApiKey.of("billing", List.of(new Permission("produce",
  * "mail")))}.
  *
- * @param name for people and logs
- * @param permissions what it allows
- * @param expiresAt when it ends, by the server's clock; empty: never
- * @param superadmin whether it allows everything; only a superadmin may make one
+ * @param name the key's name, for people and logs
+ * @param permissions the permissions of the key
+ * @param expiresAt when the key expires, by the server's clock; empty: never
+ * @param superadmin whether the key permits everything; only a superadmin may create such a key
  * @since 0.1
  */
 public record NewApiKey(
@@ -23,30 +23,30 @@ public record NewApiKey(
   }
 
   /**
-   * A key that never ends.
+   * Returns a request for a key that does not expire.
    *
-   * @param name for people and logs
-   * @param permissions what it allows
-   * @return the key to be made
+   * @param name the key's name, for people and logs
+   * @param permissions the permissions of the key
+   * @return the request
    */
   public static NewApiKey of(String name, List<Permission> permissions) {
     return new NewApiKey(name, permissions, Optional.empty(), false);
   }
 
   /**
-   * The same, with an end.
+   * Returns this request with an expiry.
    *
-   * @param end when, by the server's clock
-   * @return the key to be made
+   * @param end when the key expires, by the server's clock
+   * @return the changed request
    */
   public NewApiKey withExpiry(Instant end) {
     return new NewApiKey(name, permissions, Optional.of(end), superadmin);
   }
 
   /**
-   * The same, allowing everything.
+   * Returns this request for a key that permits everything.
    *
-   * @return the key to be made
+   * @return the changed request
    */
   public NewApiKey asSuperadmin() {
     return new NewApiKey(name, permissions, expiresAt, true);

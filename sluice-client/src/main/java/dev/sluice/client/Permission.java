@@ -1,7 +1,8 @@
 package dev.sluice.client;
 
 /**
- * What an API key allows. The server checks the values.
+ * A permission of an API key: allows one kind of call for names that match a pattern. The server
+ * checks the values.
  *
  * @param kind produce, consume, limit, governor, read or admin, which includes read
  * @param pattern a name, a prefix and {@code .*} or {@code :*}, or {@code *}

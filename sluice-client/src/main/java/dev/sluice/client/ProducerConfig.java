@@ -1,7 +1,7 @@
 package dev.sluice.client;
 
 /**
- * How much a {@link Producer} may hold in memory, sent or not, until it is answered.
+ * The bounds of a {@link Producer}'s buffer, which holds messages until the server confirms them.
  *
  * @param maxBufferedMessages the most messages
  * @param maxBufferedBytes the most bytes; a single message may be larger
@@ -18,9 +18,9 @@ public record ProducerConfig(int maxBufferedMessages, long maxBufferedBytes) {
   }
 
   /**
-   * 10,000 messages and 64 MiB.
+   * Returns 10,000 messages and 64 MiB.
    *
-   * @return the settings
+   * @return the configuration
    */
   public static ProducerConfig defaults() {
     return new ProducerConfig(10_000, 64L << 20);

@@ -1,13 +1,13 @@
 package dev.sluice.client;
 
 /**
- * What became of a queue's messages since the server was started, or the queue was made.
+ * Counts of a queue since the server was started or the queue was created.
  *
- * @param enqueued stored by producers; neither dead letters nor redriven messages
- * @param delivered handed to consumers, each time, also what came back untouched
- * @param acked acknowledged
- * @param failed not handled by a consumer that said so, or whose lease ran out, each time
- * @param deadLettered moved from this queue to that of its dead letters
+ * @param enqueued messages from producers; excludes dead letters and redriven messages
+ * @param delivered deliveries to consumers, including those that were released
+ * @param acked acknowledged messages
+ * @param failed deliveries that were nacked or whose lease ended
+ * @param deadLettered messages that moved to the dead-letter queue
  * @since 0.1
  */
 public record QueueTotals(

@@ -3,10 +3,10 @@ package dev.sluice.client;
 import java.time.Instant;
 
 /**
- * What the server is.
+ * Information about a server.
  *
- * @param version its version
- * @param startedAt since when it runs, by its clock
+ * @param version the server's version
+ * @param startedAt when the server was started, by its clock
  * @since 0.1
  */
 public record ServerInfo(String version, Instant startedAt) {}

@@ -6,7 +6,7 @@ import java.util.Map;
 import java.util.Optional;
 
 /**
- * A message as it lies in its queue; nobody holds it because of this.
+ * A message in a queue, read without leasing it.
  *
  * @since 0.1
  */
@@ -18,7 +18,7 @@ public final class StoredMessage {
   }
 
   /**
-   * The server's name for it.
+   * Returns the message's id.
    *
    * @return the id
    */
@@ -27,7 +27,7 @@ public final class StoredMessage {
   }
 
   /**
-   * What was sent.
+   * Returns the payload.
    *
    * @return a copy
    */
@@ -36,7 +36,7 @@ public final class StoredMessage {
   }
 
   /**
-   * What was sent, as UTF-8.
+   * Returns the payload decoded as UTF-8.
    *
    * @return the text
    */
@@ -45,7 +45,7 @@ public final class StoredMessage {
   }
 
   /**
-   * What was sent with it.
+   * Returns the headers.
    *
    * @return the headers
    */
@@ -54,7 +54,7 @@ public final class StoredMessage {
   }
 
   /**
-   * Whose turn it takes.
+   * Returns the fairness key.
    *
    * @return the fairness key
    */
@@ -63,7 +63,7 @@ public final class StoredMessage {
   }
 
   /**
-   * Of what tokens are taken when it is delivered.
+   * Returns the throttle keys, whose tokens are taken at delivery.
    *
    * @return the throttle keys
    */
@@ -72,7 +72,7 @@ public final class StoredMessage {
   }
 
   /**
-   * How often it has failed.
+   * Returns the number of failed deliveries.
    *
    * @return 0 at first
    */
@@ -81,7 +81,7 @@ public final class StoredMessage {
   }
 
   /**
-   * When the server got it.
+   * Returns when the server received the message.
    *
    * @return the instant, by the server's clock
    */
@@ -90,7 +90,7 @@ public final class StoredMessage {
   }
 
   /**
-   * When it may be delivered.
+   * Returns when the message can be delivered.
    *
    * @return the instant, by the server's clock
    */
@@ -99,7 +99,7 @@ public final class StoredMessage {
   }
 
   /**
-   * Why it is in a dead letter queue.
+   * Returns why the message is in a dead-letter queue.
    *
    * @return empty in other queues
    */
