@@ -58,6 +58,26 @@ final class KeyStoreTest {
     assertThatThrownBy(() -> ApiKeyStore.open(dir)).isInstanceOf(IOException.class);
   }
 
+  /** Any caller could grant it; that alone does not make it the caller's. */
+  @Test
+  void keyWithoutPermissions_isManagedByItsAccountAlone() throws Exception {
+    ApiKeyStore store = ApiKeyStore.open(dir);
+    ApiKeyOperations api = api(store);
+    String id = api.create(Caller.ANYBODY, new NewKey("suspended", 0, false, List.of())).id();
+    List<Permission> own = List.of(new Permission(Kind.ADMIN, "b.*"));
+    Caller other = new Caller("b", false, own, ApiKey.NEVER);
+    assertThat(api.list(other)).isEmpty();
+    String why = "a key of another account";
+    assertThatThrownBy(() -> api.get(other, id)).hasMessageContaining(why);
+    assertThatThrownBy(() -> api.setPermissions(other, id, own)).hasMessageContaining(why);
+    assertThatThrownBy(() -> api.revoke(other, id)).hasMessageContaining(why);
+    assertThat(store.get(id).permissions()).isEmpty();
+    assertThat(api.list(new Caller("a", false, own, ApiKey.NEVER, id))).hasSize(1);
+    Caller all = new Caller("c", false, List.of(new Permission(Kind.ADMIN, "*")), ApiKey.NEVER);
+    assertThat(api.get(all, id).name()).isEqualTo("suspended");
+    api.revoke(all, id);
+  }
+
   @Test
   void open_findsWhatWasStored() throws Exception {
     ApiKeyStore store = ApiKeyStore.open(dir);

@@ -10,7 +10,8 @@ import java.util.UUID;
 /**
  * What can be done with API keys. It takes some admin permission. A caller grants what {@link
  * Permission#grants} allows, and not for longer than its own key lasts; a key that allows more than
- * the caller could grant is out of its sight and reach.
+ * the caller could grant is out of its sight and reach, and so is a key of another account without
+ * permissions.
  */
 public final class ApiKeyOperations {
   private static final int MAX_NAME = 256;
@@ -67,21 +68,19 @@ public final class ApiKeyOperations {
 
   public void revoke(Caller caller, String id) {
     caller.requireSome(Kind.ADMIN);
-    keys.remove(id, key -> requireMayGrant(caller, key));
+    keys.remove(id, key -> requireMayManage(caller, key));
   }
 
   /** Those that the caller may change. */
   public List<ApiKey> list(Caller caller) {
     caller.requireSome(Kind.ADMIN);
-    return keys.list().stream()
-        .filter(key -> mayGrant(caller, key.superadmin(), key.permissions()))
-        .toList();
+    return keys.list().stream().filter(key -> mayManage(caller, key)).toList();
   }
 
   public ApiKey get(Caller caller, String id) {
     caller.requireSome(Kind.ADMIN);
     ApiKey key = keys.get(id);
-    requireMayGrant(caller, key);
+    requireMayManage(caller, key);
     return key;
   }
 
@@ -91,7 +90,7 @@ public final class ApiKeyOperations {
     keys.replace(
         id,
         key -> {
-          requireMayGrant(caller, key);
+          requireMayManage(caller, key);
           if (!allowsAll(key, permissions)) {
             requireNoLonger(caller, key.expiresAtMs());
           }
@@ -129,8 +128,19 @@ public final class ApiKeyOperations {
     }
   }
 
-  private static void requireMayGrant(Caller caller, ApiKey key) {
+  private static void requireMayManage(Caller caller, ApiKey key) {
     requireMayGrant(caller, key.superadmin(), key.permissions());
+    if (!mayManage(caller, key)) {
+      throw Caller.denied("a key of another account without permissions");
+    }
+  }
+
+  /** A key without permissions, which any caller could grant, is managed by its own account. */
+  private static boolean mayManage(Caller caller, ApiKey key) {
+    return mayGrant(caller, key.superadmin(), key.permissions())
+        && (!key.permissions().isEmpty()
+            || key.owner().equals(caller.account())
+            || caller.mayAll(Kind.ADMIN));
   }
 
   private static void requireMayGrant(
