@@ -8,6 +8,8 @@ import dev.sluice.broker.Broker;
 import dev.sluice.broker.Delivery;
 import dev.sluice.broker.Message;
 import dev.sluice.broker.QueueConfig;
+import dev.sluice.server.auth.Caller;
+import dev.sluice.server.operations.AccountTurns;
 import dev.sluice.server.operations.QueueOperations.Action;
 import dev.sluice.server.operations.QueueOperations.Settlement;
 import dev.sluice.server.operations.SettleCall;
@@ -61,7 +63,9 @@ final class SettleCallTest {
   private CompletableFuture<List<Optional<ApiException>>> settle(Action action) {
     List<Settlement> all =
         leased.stream().map(each -> new Settlement(each.id(), each.leaseToken(), action)).toList();
-    return new SettleCall(broker, "q", all, () -> memoryGiven.set(true)).start();
+    return new SettleCall(
+            broker, "q", all, () -> memoryGiven.set(true), Caller.ANYBODY, new AccountTurns(1))
+        .start();
   }
 
   private long inFlight() {

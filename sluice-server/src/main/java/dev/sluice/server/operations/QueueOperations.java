@@ -57,6 +57,7 @@ public final class QueueOperations {
   private final QueueAuthorization access;
   private final AccountQuotas quotas;
   private final ConcurrencyQuota openCalls;
+  private final AccountTurns settleTurns = new AccountTurns(SettleCall.PIECES_OF_ACCOUNT);
 
   /**
    * Asks {@code broker}.
@@ -172,7 +173,8 @@ public final class QueueOperations {
         queue,
         () -> {
           List<Settlement> all = wanted.get();
-          return new SettleCall(broker, queue, all, memory(all.size(), memory)).start();
+          ConcurrencyQuota.Hold hold = memory(all.size(), memory);
+          return new SettleCall(broker, queue, all, hold, caller, settleTurns).start();
         });
   }
 

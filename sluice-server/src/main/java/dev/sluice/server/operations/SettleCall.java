@@ -2,6 +2,7 @@ package dev.sluice.server.operations;
 
 import dev.sluice.broker.Broker;
 import dev.sluice.broker.LeaseToken;
+import dev.sluice.server.auth.Caller;
 import dev.sluice.server.auth.ConcurrencyQuota;
 import dev.sluice.server.operations.QueueOperations.Action;
 import dev.sluice.server.operations.QueueOperations.Settlement;
@@ -18,9 +19,10 @@ import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
 
 /*
- * The broker takes what it is told in the order in which it comes, and gives all answers on one
- * thread. A call with thousands of settlements would hold up everybody else, so the broker gets the
- * next piece of it when it has answered the one before.
+ * The broker takes inputs in the order in which they come, and answers on one thread. A call with
+ * thousands of settlements would hold up all other callers, so the broker gets the next piece of it
+ * when it has answered the one before. An account that sends many such calls at once holds up only
+ * itself: its pieces take turns.
  *
  * The memory of the settlements is given back when the broker has none of them, even if the call
  * was cancelled before: otherwise calls that are cancelled at once would pile up uncounted.
@@ -31,10 +33,18 @@ public final class SettleCall {
   /** How many settlements of one call the broker has at a time. */
   public static final int AT_ONCE = 500;
 
+  /** How many pieces of one account the broker has at a time. */
+  static final int PIECES_OF_ACCOUNT = 4;
+
+  /** Smaller pieces do not wait for their turn. */
+  private static final int SMALL = 50;
+
   private final Broker broker;
   private final String queue;
   private final List<Settlement> all;
   private final ConcurrencyQuota.Hold memory;
+  private final Caller caller;
+  private final AccountTurns turns;
   private final CompletableFuture<List<Optional<ApiException>>> answer = new CompletableFuture<>();
 
   /** Changed by one thread at a time: the caller's, then those that answer. */
@@ -42,11 +52,18 @@ public final class SettleCall {
 
   /** {@code memory} is closed when the work is over. */
   public SettleCall(
-      Broker broker, String queue, List<Settlement> all, ConcurrencyQuota.Hold memory) {
+      Broker broker,
+      String queue,
+      List<Settlement> all,
+      ConcurrencyQuota.Hold memory,
+      Caller caller,
+      AccountTurns turns) {
     this.broker = broker;
     this.queue = queue;
     this.all = all;
     this.memory = memory;
+    this.caller = caller;
+    this.turns = turns;
     this.outcomes = new ArrayList<>(all.size());
   }
 
@@ -66,8 +83,9 @@ public final class SettleCall {
       answer.complete(outcomes);
       return;
     }
+    List<Settlement> piece = all.subList(from, Math.min(from + AT_ONCE, all.size()));
     Futures.when(
-        settle(all.subList(from, Math.min(from + AT_ONCE, all.size()))),
+        piece.size() <= SMALL ? settle(piece) : turns.run(caller, () -> settle(piece)),
         done -> {
           outcomes.addAll(done);
           settleNext();
