@@ -27,7 +27,7 @@ inBrowser("create a queue", {}, async (page) => {
   await toast(page, "Queue made.here is there.");
   await row(page, "queues", "made.here").waitFor();
   const { config } = await open.get("/v1/queues/made.here");
-  assert.equal(config.lease_ms, 5_000);
+  assert.equal(config.lease_timeout_ms, 5_000);
   assert.equal(config.max_attempts, 3);
   assert.equal(config.strict_order, true);
 });
@@ -46,7 +46,7 @@ inBrowser("create a queue: the dialog has the server's defaults", {}, async (pag
 });
 
 inBrowser("change settings of a queue, unless somebody else has", { expected: [/status of 412/] }, async (page) => {
-  await createQueue("edited", { max_depth: 7, lease_ms: 5_000 });
+  await createQueue("edited", { max_depth: 7, lease_timeout_ms: 5_000 });
   const view = await visit(page, "queue", "#/queue/edited");
   await action(view, "change").click();
   const asked = dialog(page, "change-queue");
@@ -57,7 +57,7 @@ inBrowser("change settings of a queue, unless somebody else has", { expected: [/
   await toast(page, "The settings of edited are saved.");
   const { config } = await open.get("/v1/queues/edited");
   assert.equal(config.max_attempts, 4);
-  assert.equal(config.lease_ms, 30_000);
+  assert.equal(config.lease_timeout_ms, 30_000);
   assert.equal(config.max_depth, 7);
 
   await action(view, "change").click();
@@ -149,10 +149,10 @@ for (const { what, button, table, all } of [
 ]) {
   inBrowser(`${what}: create, change the rate, remove`, {}, async (page) => {
     const view = await visit(page, "throttles");
-    const now = async () => (await all()).find((each) => each.key === "made:" + table);
+    const now = async () => (await all()).find((each) => (each.name ?? each.key) === "made:" + table);
     await action(view, button).click();
     const asked = dialog(page, "change-rate");
-    await asked.getByLabel("Key").fill("made:" + table);
+    await asked.getByLabel(what === "limit" ? "Name" : "Key").fill("made:" + table);
     await asked.getByLabel("Tokens per second").fill("2.5");
     await asked.getByLabel("Burst").fill("7");
     await confirm(page, "change-rate");
@@ -217,7 +217,7 @@ inBrowser("cancel a ticket", {}, async (page) => {
   await confirm(page, "cancel-ticket");
   await row(page, "tickets", mine).waitFor({ state: "detached" });
   await toast(page, "The ticket is cancelled.");
-  const line = await open.get("/v1/governor/models/short/queue");
+  const line = await open.get("/v1/governor/models/short/waiting-list");
   assert.ok(!line.tickets.some((each) => each.ticket === mine));
   await view.getByText("Nobody is in line for short.").waitFor();
 });

@@ -94,7 +94,7 @@ inBrowser("hostile tenants of a queue", { given }, async (page) => {
   }
   await action(page, "find").fill(".");
   await testid(page, "keys-summary").getByText("0 tenants match.").waitFor();
-  const { matching } = await open.get("/v1/queues/hostile/keys?prefix=%7B%7B7*7%7D%7D+$");
+  const { matching } = await open.get("/v1/queues/hostile/fairness-keys?prefix=%7B%7B7*7%7D%7D+$");
   assert.equal(matching, 0, "a plus is no space");
 });
 
@@ -132,7 +132,7 @@ inBrowser("hostile names in a chart, a state and the title", { expected: [/statu
 inBrowser("hostile throttle keys and limits; changed and removed by their names", { given }, async (page) => {
   await visit(page, "throttles");
   await assertText(page, "throttles", "key");
-  await assertText(page, "limits", "key");
+  await assertText(page, "limits", "name");
   await action(row(page, "throttles", NAMES[0]), "waiters").click();
   await dialog(page, "waiters").waitFor();
   await action(dialog(page, "waiters"), "close").click();
@@ -141,7 +141,7 @@ inBrowser("hostile throttle keys and limits; changed and removed by their names"
     await dialog(page, "change-rate").getByLabel("Burst").fill("17");
     await action(dialog(page, "change-rate"), "confirm").click();
     await dialog(page, "change-rate").waitFor({ state: "detached" });
-    assert.equal((await open.get("/v1/limits")).limits.find((each) => each.key === name).burst, 17);
+    assert.equal((await open.get("/v1/limits")).limits.find((each) => each.name === name).burst, 17);
   }
   await assertHarmless(page);
 });

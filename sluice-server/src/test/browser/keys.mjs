@@ -30,7 +30,7 @@ async function given() {
 }
 
 const newKey = (...permissions) =>
-  keyed.post("/v1/keys", {
+  keyed.post("/v1/api-keys", {
     name: "test",
     permissions: permissions.map((each) => ({
       kind: each.slice(0, each.indexOf(":")),
@@ -95,7 +95,7 @@ const drawn = (page, chart) =>
   );
 
 inBrowser("sign out: the next key sees nothing of what the one before saw", options, async (page) => {
-  const { key } = await newKey("admin:foo.*");
+  const { secret: key } = await newKey("admin:foo.*");
   await signedIn(page, KEY, "overview");
   await until("traffic is in the chart", async () => {
     await enqueue("bar", [{ payload: "x", fairness_key: "t" }], keyed);
@@ -112,7 +112,7 @@ inBrowser("sign out: the next key sees nothing of what the one before saw", opti
 });
 
 inBrowser("a key that may administer some queues sees these alone", options, async (page) => {
-  const { key } = await newKey("admin:foo.*");
+  const { secret: key } = await newKey("admin:foo.*");
   await signedIn(page, key, "queues");
   await row(page, "queues", "foo.a").waitFor();
   assert.deepEqual(
@@ -142,7 +142,7 @@ inBrowser("a key that may administer some queues sees these alone", options, asy
 
 inBrowser("what a key may not know is not told as 0", options, async (page) => {
   await deadLetters("mine", [{ payload: "x", fairness_key: "t" }], "no", keyed);
-  const { key } = await newKey("admin:mine");
+  const { secret: key } = await newKey("admin:mine");
   await signedIn(page, key, "queues");
   await row(page, "queues", "mine").getByRole("link", { name: "1 dead letter of mine" }).waitFor();
   await visit(page, "throttles", "#/throttles", KEYED);
@@ -161,7 +161,7 @@ const buttons = (page) =>
 inBrowser("a key that may only read: sees everything, is offered no change", options, async (page) => {
   await deadLetters("seen", [{ payload: "to be read", fairness_key: "t" }], "no", keyed);
   await keyed.put("/v1/limits/login", { rate_per_second: 1, burst: 1 });
-  const { key } = await newKey("read:*");
+  const { secret: key } = await newKey("read:*");
   await signedIn(page, key, "queues");
   await row(page, "queues", "bar").waitFor();
   assert.deepEqual(await buttons(page), ["open"]);
@@ -193,7 +193,7 @@ inBrowser("a key that may only read: sees everything, is offered no change", opt
 
 inBrowser("a key that may change some things is offered these", options, async (page) => {
   await deadLetters("part", [{ payload: "x", fairness_key: "t" }], "no", keyed);
-  const { id, key } = await newKey("read:*", "admin:part");
+  const { id, secret: key } = await newKey("read:*", "admin:part");
   await signedIn(page, key, "queues");
   await action(row(page, "queues", "part"), "delete").waitFor();
   assert.ok(await action(row(page, "queues", "bar"), "delete").isHidden());
@@ -203,7 +203,7 @@ inBrowser("a key that may change some things is offered these", options, async (
   await visit(page, "dead-letters", "#/dead/part.dlq", KEYED);
   await action(page, "purge").waitFor();
   assert.ok(await action(page, "redrive").isHidden());
-  await keyed.put("/v1/keys/" + id + "/permissions", {
+  await keyed.put("/v1/api-keys/" + id + "/permissions", {
     permissions: ["read:*", "admin:part", "produce:part"].map((each) => ({
       kind: each.split(":")[0],
       pattern: each.split(":")[1],
@@ -216,7 +216,7 @@ inBrowser("a key that may change some things is offered these", options, async (
 });
 
 inBrowser("a key that may only use models sees these", options, async (page) => {
-  const { key } = await newKey("governor:*");
+  const { secret: key } = await newKey("governor:*");
   await signedIn(page, key, "models");
   await page.locator('[data-testid="model"]').first().waitFor();
   await visit(page, "tickets", "#/tickets", KEYED);
@@ -227,7 +227,7 @@ inBrowser("a key that may only use models sees these", options, async (page) => 
 });
 
 inBrowser("a key that may only produce: every view says so or is empty", options, async (page) => {
-  const { key } = await newKey("produce:foo.a");
+  const { secret: key } = await newKey("produce:foo.a");
   await signedIn(page, key, "queues");
   for (const view of ["queues", "throttles", "models", "tickets", "dead", "overview"]) {
     await visit(page, view, "#/" + view, KEYED);
@@ -246,12 +246,12 @@ inBrowser("a key that may only produce: every view says so or is empty", options
 });
 
 inBrowser("a key that is revoked while somebody looks: signs in anew", options, async (page) => {
-  const { id, key } = await newKey("admin:*");
+  const { id, secret: key } = await newKey("admin:*");
   await signedIn(page, key, "queues");
   await row(page, "queues", "bar").waitFor();
   await action(row(page, "queues", "bar"), "purge").click();
   await dialog(page, "purge-queue").waitFor();
-  await keyed.remove("/v1/keys/" + id);
+  await keyed.remove("/v1/api-keys/" + id);
   await dialog(page, "sign-in")
     .getByText(/not valid any more/)
     .waitFor();

@@ -34,10 +34,10 @@ export function createQueue(name, config = {}, server = open) {
 }
 
 /** Takes so many messages that are there, and settles them. */
-export async function consume(queue, most, verdict, server = open, waitMs = 0) {
+export async function consume(queue, most, action, server = open, waitMs = 0) {
   const path = `/v1/queues/${encodeURIComponent(queue)}`;
   const { deliveries } = await server.post(path + "/receive", { max_messages: most, wait_ms: waitMs });
-  const settlements = deliveries.map(({ id, lease }) => ({ id, lease, ...verdict }));
+  const settlements = deliveries.map(({ id, lease_token }) => ({ id, lease_token, ...action }));
   if (settlements.length > 0) {
     await server.post(path + "/settle", { settlements });
   }
@@ -110,7 +110,7 @@ async function statsOf(queue) {
 }
 
 async function step(count) {
-  const waiting = new Map((await statsOf("orders")).keys.map((each) => [each.key, each.pending]));
+  const waiting = new Map((await statsOf("orders")).fairness_keys.map((each) => [each.fairness_key, each.pending]));
   const backlog = ["noisy", "silver", "gold"]
     .filter((tenant) => (waiting.get(tenant) ?? 0) < BACKLOG)
     .flatMap((tenant) => times(BACKLOG / 4, () => message(tenant, TENANTS[tenant])));

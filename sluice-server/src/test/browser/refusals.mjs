@@ -62,7 +62,7 @@ const DOTS = 'a name must not be . or .., which vanish from paths of URLs: ".."'
 inBrowser("refused: a rate that breaks a rule", { expected: [BAD_ANSWER] }, async (page) => {
   const view = await visit(page, "throttles");
   await action(view, "new-limit").click();
-  await dialog(page, "change-rate").getByLabel("Key").fill("..");
+  await dialog(page, "change-rate").getByLabel("Name").fill("..");
   await assertRefused(page, "change-rate", DOTS);
   await action(dialog(page, "change-rate"), "cancel").click();
   await action(row(page, "throttles", "provider:asleep"), "change-rate").click();
@@ -117,7 +117,7 @@ inBrowser(
   "refused: a queue, a model and an address that do not exist",
   { expected: [BAD_ANSWER] },
   async (page) => {
-    const refused = (queue) => words(open.get(`/v1/queues/${queue}/keys`));
+    const refused = (queue) => words(open.get(`/v1/queues/${queue}/fairness-keys`));
     for (const [view, hash, back, why] of [
       ["queue", "#/queue/nowhere", "queues", await refused("nowhere")],
       ["queue", "#/queue/..", "queues", DOTS],

@@ -88,8 +88,8 @@ inBrowser("10,000 fairness keys on screen, live, while scrolling", { given }, as
     const table = testid(view, "tenants").locator("table");
     await until("all are there", async () => Number(await table.getAttribute("aria-rowcount")) > 0.9 * KEYS);
     const shown = await longestTask(page);
-    await nextLook(page, "/keys?");
-    await nextLook(page, "/keys?");
+    await nextLook(page, "/fairness-keys?");
+    await nextLook(page, "/fairness-keys?");
     const updated = await longestTask(page);
     const scroll = testid(view, "tenants").locator(".scroll");
     await scroll.hover();

@@ -153,7 +153,7 @@ async function manyTenants() {
   // That one waits for a throttle key is known when its turn has come.
   await until("all are known", async () => {
     await consume("wide", 200, { action: "release" }, open, 500);
-    return (await open.get("/v1/queues/wide/keys?limit=1")).ready_weight === 100;
+    return (await open.get("/v1/queues/wide/fairness-keys?limit=1")).ready_weight === 100;
   });
 }
 
@@ -313,7 +313,7 @@ inBrowser("limits: level, rate, and who waits until when", {}, async (page) => {
   await action(waiters, "close").click();
   assert.match(await cell(row(page, "limits", "login:alice"), "level").textContent(), /^\d(\.\d)? \/ 3$/);
   assert.equal(await figureOf(cell(row(page, "limits", "search:*"), "rate")), 10);
-  await view.getByLabel("Key to look up").fill("search:u1");
+  await view.getByLabel("Limit to look up").fill("search:u1");
   await action(view, "look-up").click();
   await until("the level of a key under a template", async () =>
     /search:u1 has [\d.]+ of 20 tokens left, 10\/s/.test(await testid(view, "limit-found").textContent()),
@@ -448,7 +448,7 @@ inBrowser("dead letters: reason and error; inspect as text and bytes", {}, async
   await until("all are there", async () => (await rows.count()) === 12);
   assert.equal(await rows.first().locator('[data-cell="error"]').textContent(), "550 mailbox is full");
   assert.equal(await rows.first().locator('[data-cell="reason"]').textContent(), "too many attempts");
-  const { messages } = await open.get("/v1/queues/emails.dlq/peek?max_messages=1");
+  const { messages } = await open.get("/v1/queues/emails.dlq/browse?max_messages=1");
   await action(row(page, "dead-letters", messages[0].id), "inspect").click();
   const message = dialog(page, "message");
   assert.equal(await testid(message, "payload").textContent(), messages[0].payload);
@@ -475,7 +475,7 @@ async function largeLetters() {
 inBrowser("dead letters: large ones are read when they are looked at", { given: largeLetters }, async (page) => {
   const peeks = [];
   page.on("response", async (response) => {
-    if (response.url().includes("/peek?")) {
+    if (response.url().includes("/browse?")) {
       peeks.push((await response.body()).length);
     }
   });

@@ -8,7 +8,7 @@ import java.util.regex.Pattern;
 /** Uses a queue and a limit over HTTP. */
 final class GoodHttpClient implements GoodClient {
   private static final Pattern DELIVERY =
-      Pattern.compile("\"id\":\"([^\"]+)\",\"lease\":\"([^\"]+)\"");
+      Pattern.compile("\"id\":\"([^\"]+)\",\"lease_token\":\"([^\"]+)\"");
 
   private final HttpClient client;
   private final String path;
@@ -39,7 +39,7 @@ final class GoodHttpClient implements GoodClient {
       throw new WrongAnswer("no message");
     }
     settlement =
-        "{\"id\":\"%s\",\"lease\":\"%s\",\"action\":\"ack\"}"
+        "{\"id\":\"%s\",\"lease_token\":\"%s\",\"action\":\"ack\"}"
             .formatted(delivery.group(1), delivery.group(2));
   }
 

@@ -28,12 +28,12 @@ final class Operator {
   }
 
   private static void key(HttpClient client) throws IOException {
-    String made = call(client, "POST", "/v1/keys", "{\"name\":\"a\",\"permissions\":[]}");
+    String made = call(client, "POST", "/v1/api-keys", "{\"name\":\"a\",\"permissions\":[]}");
     Matcher id = ID.matcher(made);
     if (!id.find()) {
       throw new GoodClient.WrongAnswer("no key: " + made);
     }
-    call(client, "DELETE", "/v1/keys/" + id.group(1), "");
+    call(client, "DELETE", "/v1/api-keys/" + id.group(1), "");
   }
 
   private static void queue(HttpClient client, String name) throws IOException {

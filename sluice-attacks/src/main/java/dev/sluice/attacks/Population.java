@@ -24,7 +24,7 @@ record Population(String goodKey, Target target) {
   static final String GOOD_LIMIT = "good.limit";
 
   private static final int TENANT_KEYS = 8;
-  private static final Pattern KEY = Pattern.compile("\"key\":\"([^\"]+)\"");
+  private static final Pattern KEY = Pattern.compile("\"secret\":\"([^\"]+)\"");
 
   static String goodQueue(int number) {
     return "good.q" + number;
@@ -56,7 +56,7 @@ record Population(String goodKey, Target target) {
 
   private static String key(HttpClient operator, String permissions) throws IOException {
     String body = "{\"name\":\"a\",\"permissions\":[%s]}".formatted(permissions);
-    Matcher key = KEY.matcher(call(operator, "POST", "/v1/keys", body));
+    Matcher key = KEY.matcher(call(operator, "POST", "/v1/api-keys", body));
     if (!key.find()) {
       throw new IllegalStateException("the answer has no key");
     }

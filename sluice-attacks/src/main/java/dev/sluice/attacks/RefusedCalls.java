@@ -37,7 +37,7 @@ public final class RefusedCalls {
   private static final long BEFORE_CALLS_MS = 1_000;
   private static final int DRAIN_ROUNDS = 200;
   private static final Pattern DELIVERY =
-      Pattern.compile("\"id\":\"([^\"]+)\",\"lease\":\"([^\"]+)\",\"payload\":\"([^-\"]+)-");
+      Pattern.compile("\"id\":\"([^\"]+)\",\"lease_token\":\"([^\"]+)\",\"payload\":\"([^-\"]+)-");
 
   /**
    * The counts.
@@ -156,7 +156,7 @@ public final class RefusedCalls {
         while (delivery.find()) {
           stored.add(delivery.group(3));
           acks.add(
-              "{\"id\":\"%s\",\"lease\":\"%s\",\"action\":\"ack\"}"
+              "{\"id\":\"%s\",\"lease_token\":\"%s\",\"action\":\"ack\"}"
                   .formatted(delivery.group(1), delivery.group(2)));
         }
         if (acks.isEmpty()) {

@@ -102,6 +102,6 @@ final class LimitCommandsTest {
     assertThat(server.fails(2, "limit", "decide")).contains("NAME[=TOKENS]");
     assertThat(server.fails(2, "limit", "decide", "k", "k=2"))
         .contains("a name can be given only once: 'k'");
-    assertThat(server.fails(1, "limit", "set", "", "--rate", "1")).contains("key");
+    assertThat(server.fails(1, "limit", "set", "", "--rate", "1")).contains("limit name must have");
   }
 }

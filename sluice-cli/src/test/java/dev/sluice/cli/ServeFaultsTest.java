@@ -128,7 +128,7 @@ final class ServeFaultsTest {
   /** Checks that every confirmed message is stored, leased or not. */
   private void assertNothingLost(ServeProcess server) throws Exception {
     Set<String> stored = new HashSet<>();
-    JsonNode messages = server.get("/v1/queues/q/peek?max_messages=1000").body().path("messages");
+    JsonNode messages = server.get("/v1/queues/q/browse?max_messages=1000").body().path("messages");
     messages.forEach(each -> stored.add(each.path("payload").asText()));
     assertThat(stored).containsAll(confirmed);
   }

@@ -17,7 +17,7 @@ final class HttpReference {
           "governor", "Governor",
           "config", "Configuration that scripts read",
           "throttles", "Throttle keys of queues",
-          "keys", "API keys");
+          "api-keys", "API keys");
 
   private final JsonNode document;
   private final StringBuilder text = new StringBuilder();

@@ -112,6 +112,7 @@ final class AccessMatrixTest {
         row.name()
             .replace("{queue}", "q")
             .replace("{key}", "k")
+            .replace("{name}", "k")
             .replace("{model}", "m")
             .replace("{file}", "app.js")
             .replace("{id}", "x");
@@ -162,10 +163,10 @@ final class AccessMatrixTest {
       assertThat(as(key.getSecret(), "DELETE", path, "").status()).isEqualTo(204);
     }
     assertThat(as(key.getSecret(), "GET", "/v1/info", "").status()).isEqualTo(200);
-    assertThat(as(BOOTSTRAP, "GET", "/v1/keys", "").json().get("keys")).hasSize(1);
+    assertThat(as(BOOTSTRAP, "GET", "/v1/api-keys", "").json().get("api_keys")).hasSize(1);
     String shown =
         as(BOOTSTRAP, "GET", "/v1/config", "").response().body()
-            + as(BOOTSTRAP, "GET", "/v1/keys", "").response().body();
+            + as(BOOTSTRAP, "GET", "/v1/api-keys", "").response().body();
     assertThat(shown).doesNotContain(key.getSecret(), ApiKeyTokens.hash(key.getSecret()));
   }
 
@@ -210,7 +211,7 @@ final class AccessMatrixTest {
       assertThat(each.readLine()).isEqualTo("event:queues");
     }
     server.revoke(revoked.getId());
-    String path = "/v1/keys/%s/permissions".formatted(changed.getId());
+    String path = "/v1/api-keys/%s/permissions".formatted(changed.getId());
     assertThat(as(BOOTSTRAP, "PUT", path, "{\"permissions\":[]}").status()).isEqualTo(200);
     server.nowMs.incrementAndGet();
     ending.forEach(AccessMatrixTest::requireEnd);

@@ -18,8 +18,8 @@ final class AccessScenarios {
       produce | sluice.v1.Queues/Enqueue | queue: "$" messages {}
       produce | fila.v1.FilaService/Enqueue | queue: "$"
       throttled | POST /v1/queues/$/messages | {"payload":"x","throttle_keys":{"t":1}}
-      throttled | sluice.v1.Queues/Enqueue | queue: "$" messages { throttles { key: "t" value: 1 } }
-      throttled | sluice.v1.Queues/EnqueueStream | queue: "$" messages {throttles {key:"t" value:1}}
+      throttled | sluice.v1.Queues/Enqueue | queue: "$" messages { throttle_keys { key: "t" value: 1 } }
+      throttled | sluice.v1.Queues/EnqueueStream | queue: "$" messages {throttle_keys {key:"t" value:1}}
       receive | POST /v1/queues/$/receive | {}
       receive | sluice.v1.Queues/Receive | queue: "$"
       settle | POST /v1/queues/$/settle | {"settlements":[]}
@@ -28,8 +28,8 @@ final class AccessScenarios {
       show | GET /v1/queues/$ |
       show | sluice.v1.Queues/GetQueue | name: "$"
       show | fila.v1.FilaAdmin/GetStats | queue: "$"
-      browse | GET /v1/queues/$/peek |
-      browse | GET /v1/queues/$/keys |
+      browse | GET /v1/queues/$/browse |
+      browse | GET /v1/queues/$/fairness-keys |
       browse | sluice.v1.Queues/BrowseMessages | queue: "$"
       create | POST /v1/queues | {"name":"$"}
       create | sluice.v1.Queues/CreateQueue | name: "$"

@@ -27,17 +27,17 @@ final class AccessTable {
       PUT /v1/queues/{queue} | admin:q | {}
       PATCH /v1/queues/{queue} | admin:q | {"max_attempts":1}
       DELETE /v1/queues/{queue} | admin:q |
-      GET /v1/queues/{queue}/keys | read:q |
+      GET /v1/queues/{queue}/fairness-keys | read:q |
       POST /v1/queues/{queue}/messages | produce:q | {"payload":"x"}
       POST /v1/queues/{queue}/receive | consume:q | {}
       POST /v1/queues/{queue}/settle | consume:q | {"settlements":[]}
       POST /v1/queues/{queue}/purge | admin:q | {}
-      GET /v1/queues/{queue}/peek | read:q |
+      GET /v1/queues/{queue}/browse | read:q |
       POST /v1/queues/{queue}/redrive | admin:q + produce:q | {}
       GET /v1/limits | some read |
-      GET /v1/limits/{key} | read:k |
-      PUT /v1/limits/{key} | admin:k | {"rate_per_second":1,"burst":1}
-      DELETE /v1/limits/{key} | admin:k |
+      GET /v1/limits/{name} | read:k |
+      PUT /v1/limits/{name} | admin:k | {"rate_per_second":1,"burst":1}
+      DELETE /v1/limits/{name} | admin:k |
       POST /v1/decide | limit:k | {"costs":{"k":1}}
       POST /v1/governor/requests | governor:* | {"model":"m","tokens":1}
       POST /v1/governor/explain | governor:* | {"model":"m","tokens":1}
@@ -47,7 +47,7 @@ final class AccessTable {
       POST /v1/governor/reservations/{id}/settle | some governor | {"actualTokens":1}
       POST /v1/governor/reservations/{id}/extend | some governor |
       POST /v1/governor/models/{model}/feedback | governor:feedback:m | {"status":200}
-      GET /v1/governor/models/{model}/queue | read:model:m |
+      GET /v1/governor/models/{model}/waiting-list | read:model:m |
       GET /v1/governor/status | some read or governor |
       POST /v1/governor/reload | admin:* |
       GET /v1/config | admin:* |
@@ -58,11 +58,11 @@ final class AccessTable {
       GET /v1/throttles/{key}/waiters | read:k |
       PUT /v1/throttles/{key} | admin:* | {"rate_per_second":1,"burst":1}
       DELETE /v1/throttles/{key} | admin:* |
-      GET /v1/keys | some admin |
-      POST /v1/keys | some admin | {"name":"k"}
-      GET /v1/keys/{id} | some admin |
-      DELETE /v1/keys/{id} | some admin |
-      PUT /v1/keys/{id}/permissions | some admin | {"permissions":[]}
+      GET /v1/api-keys | some admin |
+      POST /v1/api-keys | some admin | {"name":"k"}
+      GET /v1/api-keys/{id} | some admin |
+      DELETE /v1/api-keys/{id} | some admin |
+      PUT /v1/api-keys/{id}/permissions | some admin | {"permissions":[]}
       GET /v1/info | any |
       GET /v1/whoami | any |
       GET /v1/events | some read |

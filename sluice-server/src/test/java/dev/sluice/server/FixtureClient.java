@@ -61,7 +61,7 @@ final class FixtureClient {
         .forEach(lines::add);
     only("config", "/v1/config", "entries", "key", "value").forEach(lines::add);
     addShared(lines);
-    for (JsonNode each : get("/v1/keys").get("keys")) {
+    for (JsonNode each : get("/v1/api-keys").get("api_keys")) {
       lines.add("key " + each);
     }
     return lines;
@@ -75,7 +75,7 @@ final class FixtureClient {
   }
 
   private void addShared(List<String> lines) {
-    only("limit", "/v1/limits", "limits", "key", "rate_per_second", "burst").forEach(lines::add);
+    only("limit", "/v1/limits", "limits", "name", "rate_per_second", "burst").forEach(lines::add);
     get("/v1/governor/status")
         .get("buckets")
         .properties()
@@ -101,7 +101,7 @@ final class FixtureClient {
                 stats.get("in_flight").asLong(),
                 stats.get("delayed").asLong(),
                 queue.get("config")));
-    for (JsonNode each : get("/v1/queues/" + name + "/peek?max_messages=1000").get("messages")) {
+    for (JsonNode each : get("/v1/queues/" + name + "/browse?max_messages=1000").get("messages")) {
       lines.add("message " + name + " " + each);
     }
   }

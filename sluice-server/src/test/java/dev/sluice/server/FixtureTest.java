@@ -139,13 +139,13 @@ final class FixtureTest {
         client.ask(
             "POST",
             "/v1/queues/mail/settle",
-            "{\"settlements\":[{\"id\":\"%s\",\"lease\":\"%s\",\"action\":\"ack\"}]}"
+            "{\"settlements\":[{\"id\":\"%s\",\"lease_token\":\"%s\",\"action\":\"ack\"}]}"
                 .formatted(facts.getProperty("leased.id"), facts.getProperty("leased.token")));
     assertThat(settled.at("/results/0/error").isMissingNode()).isTrue();
-    String dead = client.get("/v1/queues/orders.dlq/peek").at("/messages/0/id").asText();
+    String dead = client.get("/v1/queues/orders.dlq/browse").at("/messages/0/id").asText();
     assertThat(client.ask("POST", "/v1/queues/orders.dlq/redrive", "{}").get("redriven").asInt())
         .isEqualTo(1);
-    assertThat(client.get("/v1/queues/orders/peek").findValuesAsText("id"))
+    assertThat(client.get("/v1/queues/orders/browse").findValuesAsText("id"))
         .as("ids, among them that of the dead letter as it was seen")
         .contains(dead);
   }

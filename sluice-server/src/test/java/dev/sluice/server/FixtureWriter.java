@@ -172,13 +172,13 @@ final class FixtureWriter {
   private void queues() {
     queue(
         "orders",
-        "{\"lease_ms\":43200000,\"max_attempts\":2,\"dedupe_window_ms\":86400000,\"max_depth\":1000,"
+        "{\"lease_timeout_ms\":43200000,\"max_attempts\":2,\"dedupe_window_ms\":86400000,\"max_depth\":1000,"
             + "\"max_in_flight_per_key\":3,\"on_enqueue\":\""
             + ON_ENQUEUE
             + "\"}");
     queue(
         "mail",
-        "{\"lease_ms\":43200000,\"durability\":\"INTERVAL\",\"strict_order\":true,\"max_depth_per_key\":100}");
+        "{\"lease_timeout_ms\":43200000,\"durability\":\"INTERVAL\",\"strict_order\":true,\"max_depth_per_key\":100}");
     queue("reports", "{\"on_failure\":\"" + ON_FAILURE + "\"}");
     queue("empty", "{}");
   }
@@ -214,7 +214,7 @@ final class FixtureWriter {
         "{\"payload\":\"leased\",\"fairness_key\":\"a\",\"weight\":3,\"throttle_keys\":{\"provider\":1}}");
     JsonNode leased = receive("mail");
     facts.put("leased.id", leased.get("id").asText());
-    facts.put("leased.token", leased.get("lease").asText());
+    facts.put("leased.token", leased.get("lease_token").asText());
     send(
         "mail",
         "{\"payload\":\"ready\",\"fairness_key\":\"b\",\"priority\":2,\"headers\":{\"to\":\"x\"}}");
@@ -239,19 +239,19 @@ final class FixtureWriter {
     String revoked = key("revoked", "\"superadmin\":true");
     facts.put("key.revoked", revoked);
     client
-        .get("/v1/keys")
-        .get("keys")
+        .get("/v1/api-keys")
+        .get("api_keys")
         .forEach(
             each -> {
               if (each.get("name").asText().equals("revoked")) {
-                client.call("DELETE", "/v1/keys/" + each.get("id").asText(), "");
+                client.call("DELETE", "/v1/api-keys/" + each.get("id").asText(), "");
               }
             });
   }
 
   private String key(String name, String rest) {
-    return ask("POST", "/v1/keys", "{\"name\":\"%s\",%s}".formatted(name, rest))
-        .get("key")
+    return ask("POST", "/v1/api-keys", "{\"name\":\"%s\",%s}".formatted(name, rest))
+        .get("secret")
         .asText();
   }
 

@@ -130,7 +130,7 @@ final class HttpAccessTest {
   @Test
   void everyRoute_asksForAKeyUnlessItIsOpen() {
     for (HttpRoute route : server.routes()) {
-      String path = route.template().replace("{queue}", "q").replace("{key}", "k");
+      String path = route.template().replace("{queue}", "q").replaceAll("\\{(key|name)}", "k");
       Reply reply = http.send(http.request(path).method(route.method(), BodyPublishers.noBody()));
       assertThat(reply.status()).as(path).isEqualTo(route.open() ? 200 : 401);
       if (!route.open()) {
@@ -152,7 +152,7 @@ final class HttpAccessTest {
             "GET /v1/queues/q",
             "DELETE /v1/queues/q",
             "POST /v1/queues/q/purge",
-            "GET /v1/queues/q/peek",
+            "GET /v1/queues/q/browse",
             "GET /v1/queues",
             "GET /v1/limits",
             "GET /v1/events",

@@ -73,7 +73,7 @@ final class HttpAdminTest {
     JsonNode listed = get("/v1/throttles").json().at("/throttles/0");
     assertThat(listed.get("key").asText()).isEqualTo("mail");
     assertThat(listed.get("rate_per_second").asDouble()).isEqualTo(0.5);
-    assertThat(listed.get("tokens").asDouble()).isEqualTo(3);
+    assertThat(listed.get("level").asDouble()).isEqualTo(3);
     assertThat(call("DELETE", "/v1/throttles/mail", "").status()).isEqualTo(204);
     assertThat(get("/v1/throttles").json().get("throttles")).isEmpty();
     assertThat(call("DELETE", "/v1/throttles/mail", "").code()).isEqualTo("NOT_FOUND");
@@ -92,20 +92,20 @@ final class HttpAdminTest {
     Reply made =
         call(
             "POST",
-            "/v1/keys",
+            "/v1/api-keys",
             "{\"name\":\"p\",\"permissions\":[{\"kind\":\"produce\",\"pattern\":\"q\"}]}");
     assertThat(made.status()).isEqualTo(201);
     String id = made.json().get("id").asText();
-    String key = made.json().get("key").asText();
-    String path = "/v1/keys/" + id;
+    String key = made.json().get("secret").asText();
+    String path = "/v1/api-keys/" + id;
     assertThat(as(key, "POST", "/v1/queues/q/messages", "{\"payload\":\"x\"}").status())
         .isEqualTo(200);
     assertThat(as(key, "GET", path, "").status()).isEqualTo(403);
     Reply shown = get(path);
     assertThat(shown.json().at("/permissions/0/kind").asText()).isEqualTo("produce");
     assertThat(shown.response().body()).doesNotContain(key, ApiKeyTokens.hash(key));
-    assertThat(get("/v1/keys").json().get("keys")).hasSize(1);
-    assertThat(get("/v1/keys").json().at("/keys/0")).isEqualTo(shown.json());
+    assertThat(get("/v1/api-keys").json().get("api_keys")).hasSize(1);
+    assertThat(get("/v1/api-keys").json().at("/api_keys/0")).isEqualTo(shown.json());
     Reply changed =
         call(
             "PUT",
@@ -126,14 +126,14 @@ final class HttpAdminTest {
     String key =
         call(
                 "POST",
-                "/v1/keys",
+                "/v1/api-keys",
                 "{\"name\":\"k\",\"superadmin\":true,\"expires_at_ms\":%d}".formatted(end))
             .json()
-            .get("key")
+            .get("secret")
             .asText();
-    assertThat(as(key, "GET", "/v1/keys", "").status()).isEqualTo(200);
+    assertThat(as(key, "GET", "/v1/api-keys", "").status()).isEqualTo(200);
     server.nowMs.set(end);
-    assertThat(as(key, "GET", "/v1/keys", "").status()).isEqualTo(401);
+    assertThat(as(key, "GET", "/v1/api-keys", "").status()).isEqualTo(401);
   }
 
   @ParameterizedTest
@@ -152,28 +152,28 @@ final class HttpAdminTest {
         "PUT|/v1/throttles/k|{\"rate_per_second\":1}|burst must be there",
         "PUT|/v1/throttles/k|{\"rate_per_second\":-1,\"burst\":1}|-1",
         "PUT|/v1/throttles/k|{\"rate_per_second\":\"1\",\"burst\":1}|must be a number",
-        "POST|/v1/keys|{}|name must be there",
-        "POST|/v1/keys|[]|body must be an object",
+        "POST|/v1/api-keys|{}|name must be there",
+        "POST|/v1/api-keys|[]|body must be an object",
         "POST|/v1/queues|{\"name\":\"..\"}|queue name must not be . or ..",
         "PUT|/v1/throttles/.|{\"rate_per_second\":1,\"burst\":1}|throttle key must not be . or ..",
-        "PUT|/v1/limits/..|{\"rate_per_second\":1,\"burst\":1}|key must not be . or ..",
+        "PUT|/v1/limits/..|{\"rate_per_second\":1,\"burst\":1}|limit name must not be . or ..",
         "PUT|/v1/config/.|{\"value\":\"x\"}|key must not be . or ..",
-        "POST|/v1/keys|{\"name\":\"\"}|name must have",
-        "POST|/v1/keys|{\"name\":\"k\",\"expires_at_ms\":1}|expires_at_ms",
-        "POST|/v1/keys|{\"name\":\"k\",\"expires_at_ms\":1.5}|expires_at_ms",
-        "POST|/v1/keys|{\"name\":\"k\",\"superadmin\":\"yes\"}|superadmin",
-        "POST|/v1/keys|{\"name\":\"k\",\"permissions\":[null]}|permissions[0]",
-        "POST|/v1/keys|{\"name\":\"k\",\"permissions\":[{\"kind\":\"fly\",\"pattern\":\"*\"}]}|fly",
-        "POST|/v1/keys|{\"name\":\"k\",\"permissions\":[{\"kind\":\"admin\"}]}|permissions[0].pattern",
-        "POST|/v1/keys|{\"name\":\"k\",\"permissions\":[{\"pattern\":\"*\"}]}|permissions[0].kind",
-        "PUT|/v1/keys/x/permissions|{}|permissions must be there",
+        "POST|/v1/api-keys|{\"name\":\"\"}|name must have",
+        "POST|/v1/api-keys|{\"name\":\"k\",\"expires_at_ms\":1}|expires_at_ms",
+        "POST|/v1/api-keys|{\"name\":\"k\",\"expires_at_ms\":1.5}|expires_at_ms",
+        "POST|/v1/api-keys|{\"name\":\"k\",\"superadmin\":\"yes\"}|superadmin",
+        "POST|/v1/api-keys|{\"name\":\"k\",\"permissions\":[null]}|permissions[0]",
+        "POST|/v1/api-keys|{\"name\":\"k\",\"permissions\":[{\"kind\":\"fly\",\"pattern\":\"*\"}]}|fly",
+        "POST|/v1/api-keys|{\"name\":\"k\",\"permissions\":[{\"kind\":\"admin\"}]}|permissions[0].pattern",
+        "POST|/v1/api-keys|{\"name\":\"k\",\"permissions\":[{\"pattern\":\"*\"}]}|permissions[0].kind",
+        "PUT|/v1/api-keys/x/permissions|{}|permissions must be there",
       })
   void badInput_namesTheRule(String method, String path, String body, String words) {
     Reply refused = call(method, path, body == null ? "" : body);
     assertThat(refused.status()).isEqualTo(400);
     assertThat(refused.code()).isEqualTo("INVALID_ARGUMENT");
     assertThat(refused.message()).contains(words);
-    assertThat(get("/v1/keys").json().get("keys")).isEmpty();
+    assertThat(get("/v1/api-keys").json().get("api_keys")).isEmpty();
     assertThat(get("/v1/config").json().get("entries")).isEmpty();
   }
 

@@ -107,7 +107,7 @@ final class HttpGovernorTest {
     assertThat(server.http.post("/v1/governor/requests", urgent).status()).isEqualTo(200);
     // The tokens come in 3 s, and 180,000 more are kept for the classes above.
     Reply queued = server.http.post("/v1/governor/requests", batch);
-    assertThat(queued.json().get("binding").asText()).isEqualTo("CLASS");
+    assertThat(queued.json().get("binding").asText()).isEqualTo("PRIORITY_CLASS");
     long eta = queued.json().get("etaMs").asLong();
     assertThat(eta).isBetween(30_000L, 48_000L);
     assertThat(queued.header("Retry-After")).isEqualTo(Long.toString((eta + 999) / 1_000));
@@ -135,7 +135,7 @@ final class HttpGovernorTest {
       Reply refused = server.request("slow", tokens);
       assertThat(refused.status()).isEqualTo(422);
       assertThat(refused.json().get("granted").asBoolean()).isFalse();
-      assertThat(refused.json().get("reason").asText()).isEqualTo("EXCEEDS_CAPACITY");
+      assertThat(refused.json().get("reason").asText()).isEqualTo("IMPOSSIBLE");
       assertThat(refused.json().get("message").asText()).contains("1000");
       assertThat(refused.json().get("tokens").asLong()).isEqualTo(tokens);
     }
@@ -149,7 +149,7 @@ final class HttpGovernorTest {
     }
     Reply refused = server.request("slow", 100);
     assertThat(refused.status()).isEqualTo(429);
-    assertThat(refused.json().get("reason").asText()).isEqualTo("LINE_FULL");
+    assertThat(refused.json().get("reason").asText()).isEqualTo("TOO_MANY_WAITERS");
     assertThat(refused.json().has("ticket")).isFalse();
   }
 
@@ -205,12 +205,12 @@ final class HttpGovernorTest {
   void explain_changesNothing() {
     Reply now = server.http.post("/v1/governor/explain", GovernedServer.ask("slow", 1_000));
     assertThat(now.status()).isEqualTo(200);
-    assertThat(now.json().get("verdict").asText()).isEqualTo("GRANTED");
+    assertThat(now.json().get("outcome").asText()).isEqualTo("GRANTED");
     assertThat(now.json().get("binding").asText()).isEqualTo("NONE");
     server.request("slow", 1_000);
     JsonNode later =
         server.http.post("/v1/governor/explain", GovernedServer.ask("slow", 100)).json();
-    assertThat(later.get("verdict").asText()).isEqualTo("QUEUED");
+    assertThat(later.get("outcome").asText()).isEqualTo("QUEUED");
     assertThat(later.get("queuePosition").asInt()).isEqualTo(1);
     assertThat(later.get("etaMs").asLong()).isBetween(60_000L, 100_000L);
     assertThat(later.get("binding").asText()).isEqualTo("TOKENS");
@@ -218,7 +218,7 @@ final class HttpGovernorTest {
     assertThat(later.at("/dimensions/0/needed").asLong()).isEqualTo(100);
     JsonNode never =
         server.http.post("/v1/governor/explain", GovernedServer.ask("slow", 1_001)).json();
-    assertThat(never.get("verdict").asText()).isEqualTo("REFUSED");
+    assertThat(never.get("outcome").asText()).isEqualTo("DENIED");
     assertThat(server.status("slow").at("/metrics/totalRequests").asInt()).isEqualTo(1);
     assertThat(server.status("slow").at("/queueLengths/P1_user").asInt()).isZero();
   }
@@ -274,7 +274,7 @@ final class HttpGovernorTest {
     Reply reloaded = server.http.post("/v1/governor/reload", "");
     assertThat(reloaded.status()).as(reloaded.response().body()).isEqualTo(200);
     assertThat(reloaded.json().toString())
-        .isEqualTo("{\"withoutEffect\":[\"models.scaled.retry_max\"]}");
+        .isEqualTo("{\"ignoredKeys\":[\"models.scaled.retry_max\"]}");
     assertThat(server.status("slow").get("capacity").asLong()).isEqualTo(2_000);
     // What was used stays so: 900 before, and now those 500 as well.
     assertThat(server.status("slow").get("available").asLong()).isBetween(600L, 700L);

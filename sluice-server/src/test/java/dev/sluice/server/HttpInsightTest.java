@@ -49,46 +49,49 @@ final class HttpInsightTest {
     }
     send("{\"payload\":\"x\",\"fairness_key\":\"b\",\"delay_ms\":3600000}");
     http.post("/v1/queues/q/receive", "{\"max_messages\":5,\"wait_ms\":500}");
-    JsonNode found = http.get("/v1/queues/q/keys").json();
+    JsonNode found = http.get("/v1/queues/q/fairness-keys").json();
     assertThat(found.get("active").asInt()).isEqualTo(2);
     assertThat(found.get("waiting").asInt()).isEqualTo(1);
     assertThat(found.get("ready_weight").asInt()).isZero();
     assertThat(found.get("matching").asInt()).isEqualTo(2);
     assertThat(found.get("max_in_flight_per_key").asInt()).isZero();
-    JsonNode a = found.at("/keys/0");
-    assertThat(a.get("key").asText()).isEqualTo("a");
+    JsonNode a = found.at("/fairness_keys/0");
+    assertThat(a.get("fairness_key").asText()).isEqualTo("a");
     assertThat(a.get("depth").asInt()).isEqualTo(3);
     assertThat(a.get("pending").asInt()).isEqualTo(2);
     assertThat(a.get("in_flight").asInt()).isEqualTo(1);
     assertThat(a.get("delivered").asInt()).isEqualTo(1);
-    assertThat(a.at("/parked/0/throttle_key").asText()).isEqualTo("slow");
-    assertThat(a.at("/parked/0/messages").asInt()).isEqualTo(2);
-    assertThat(a.at("/parked/0/weight").asInt()).isEqualTo(2);
-    assertThat(found.at("/keys/1/delayed").asInt()).isEqualTo(1);
-    assertThat(http.get("/v1/queues/q/keys?limit=1").json().get("keys")).hasSize(1);
-    JsonNode some = http.get("/v1/queues/q/keys?prefix=b&order=wait").json();
-    assertThat(some.at("/keys/0/key").asText()).isEqualTo("b");
+    assertThat(a.at("/throttled/0/throttle_key").asText()).isEqualTo("slow");
+    assertThat(a.at("/throttled/0/messages").asInt()).isEqualTo(2);
+    assertThat(a.at("/throttled/0/weight").asInt()).isEqualTo(2);
+    assertThat(found.at("/fairness_keys/1/delayed").asInt()).isEqualTo(1);
+    assertThat(http.get("/v1/queues/q/fairness-keys?limit=1").json().get("fairness_keys"))
+        .hasSize(1);
+    JsonNode some = http.get("/v1/queues/q/fairness-keys?prefix=b&order=wait").json();
+    assertThat(some.at("/fairness_keys/0/fairness_key").asText()).isEqualTo("b");
     assertThat(some.get("matching").asInt()).isEqualTo(1);
     assertThat(some.get("active").asInt()).isEqualTo(2);
     JsonNode waiters = http.get("/v1/throttles/slow/waiters").json().get("waiters");
     assertThat(waiters.toString())
-        .isEqualTo("[{\"queue\":\"q\",\"key\":\"a\",\"messages\":2,\"tokens\":2,\"asks\":1}]");
+        .isEqualTo(
+            "[{\"queue\":\"q\",\"fairness_key\":\"a\",\"messages\":2,\"tokens\":2,\"next_tokens\":1}]");
     JsonNode throttle = http.get("/v1/throttles?limit=1").json().at("/throttles/0");
-    assertThat(throttle.get("waiting").asInt()).isEqualTo(1);
+    assertThat(throttle.get("waiters").asInt()).isEqualTo(1);
     assertThat(throttle.get("taken").asInt()).isEqualTo(1);
   }
 
   @Test
   void aMessageThatAsksForMoreThanTheBurst_isTold() {
     http.put("/v1/throttles/small", "{\"rate_per_second\":4,\"burst\":5}");
-    assertThat(http.get("/v1/throttles").json().at("/throttles/0").has("never_asks")).isFalse();
+    assertThat(http.get("/v1/throttles").json().at("/throttles/0").has("impossible_cost"))
+        .isFalse();
     send("{\"payload\":\"x\",\"fairness_key\":\"a\",\"throttle_keys\":{\"small\":20}}");
     http.post("/v1/queues/q/receive", "{\"wait_ms\":200}");
     JsonNode throttle = http.get("/v1/throttles").json().at("/throttles/0");
-    assertThat(throttle.get("never_asks").asLong()).isEqualTo(20);
-    assertThat(throttle.has("until_ms")).isFalse();
+    assertThat(throttle.get("impossible_cost").asLong()).isEqualTo(20);
+    assertThat(throttle.has("next_grant_in_ms")).isFalse();
     JsonNode waiter = http.get("/v1/throttles/small/waiters").json().at("/waiters/0");
-    assertThat(waiter.get("asks").asLong()).isEqualTo(20);
+    assertThat(waiter.get("next_tokens").asLong()).isEqualTo(20);
     assertThat(waiter.get("tokens").asLong()).isEqualTo(20);
   }
 
@@ -102,20 +105,20 @@ final class HttpInsightTest {
     assertThat(one.get("total").asInt()).isEqualTo(2);
     assertThat(one.get("throttles")).hasSize(1);
     assertThat(one.at("/throttles/0/key").asText()).isEqualTo("shut");
-    assertThat(one.at("/throttles/0").has("until_ms")).isFalse();
+    assertThat(one.at("/throttles/0").has("next_grant_in_ms")).isFalse();
   }
 
   @ParameterizedTest
   @CsvSource({
-    "/v1/queues/q/keys?limit=0, limit must be between 1 and 10000: 0",
-    "/v1/queues/q/keys?limit=10001, limit must be between 1 and 10000: 10001",
-    "/v1/queues/q/keys?limit=x, limit must be a whole number: x",
-    "/v1/queues/q/keys?order=name, 'order must be one of depth, wait, delivered: name'",
+    "/v1/queues/q/fairness-keys?limit=0, limit must be between 1 and 10000: 0",
+    "/v1/queues/q/fairness-keys?limit=10001, limit must be between 1 and 10000: 10001",
+    "/v1/queues/q/fairness-keys?limit=x, limit must be a whole number: x",
+    "/v1/queues/q/fairness-keys?order=name, 'order must be one of depth, wait, delivered: name'",
     "/v1/throttles?limit=0, limit must be between 1 and 10000: 0",
     "/v1/throttles/k/waiters?limit=-1, limit must be between 1 and 10000: -1",
-    "/v1/governor/models/slow/queue?limit=101, limit",
-    "/v1/governor/models/slow/queue?offset=-1, offset",
-    "/v1/governor/models/none/queue, none",
+    "/v1/governor/models/slow/waiting-list?limit=101, limit",
+    "/v1/governor/models/slow/waiting-list?offset=-1, offset",
+    "/v1/governor/models/none/waiting-list, none",
   })
   void nonsense_isRefused_withRuleAndValue(String path, String words) {
     Reply refused = http.get(path);
@@ -124,7 +127,7 @@ final class HttpInsightTest {
   }
 
   @ParameterizedTest
-  @CsvSource({"/v1/queues/none/keys", "/v1/throttles/none/waiters", "/v1/limits/none"})
+  @CsvSource({"/v1/queues/none/fairness-keys", "/v1/throttles/none/waiters", "/v1/limits/none"})
   void whatIsNotThere_isNotFound(String path) {
     assertThat(http.get(path).status()).isEqualTo(404);
   }
@@ -135,11 +138,11 @@ final class HttpInsightTest {
     http.put("/v1/limits/t:*", "{\"rate_per_second\":0,\"burst\":5}");
     http.post("/v1/decide", "{\"costs\":{\"one\":4,\"t:a\":2}}");
     JsonNode all = http.get("/v1/limits").json().get("limits");
-    assertThat(all.findValuesAsText("key")).containsExactly("one", "t:*");
-    assertThat(all.at("/0/tokens").asDouble()).isEqualTo(6);
-    assertThat(all.get(1).has("tokens")).isFalse();
-    assertThat(http.get("/v1/limits/t%3Aa").json().get("tokens").asDouble()).isEqualTo(3);
-    assertThat(http.get("/v1/limits/t%3Ab").json().get("tokens").asDouble()).isEqualTo(5);
+    assertThat(all.findValuesAsText("name")).containsExactly("one", "t:*");
+    assertThat(all.at("/0/level").asDouble()).isEqualTo(6);
+    assertThat(all.get(1).has("level")).isFalse();
+    assertThat(http.get("/v1/limits/t%3Aa").json().get("level").asDouble()).isEqualTo(3);
+    assertThat(http.get("/v1/limits/t%3Ab").json().get("level").asDouble()).isEqualTo(5);
   }
 
   @Test
@@ -147,7 +150,7 @@ final class HttpInsightTest {
     server.request("slow", 1_000);
     String ticket = server.ticket("slow", 100);
     server.ticket("slow", 50);
-    JsonNode line = http.get("/v1/governor/models/slow/queue?limit=1").json();
+    JsonNode line = http.get("/v1/governor/models/slow/waiting-list?limit=1").json();
     assertThat(line.get("total").asInt()).isEqualTo(2);
     assertThat(line.get("tickets")).hasSize(1);
     JsonNode first = line.at("/tickets/0");
@@ -161,14 +164,16 @@ final class HttpInsightTest {
     assertThat(line.at("/binding/P0_clinical").asText()).isEqualTo("NONE");
     assertThat(line.at("/binding/P1_user").asText()).isEqualTo("TOKENS");
     assertThat(http.delete(ticket).status()).isEqualTo(204);
-    assertThat(http.get("/v1/governor/models/slow/queue?offset=1").json().get("tickets")).isEmpty();
-    assertThat(http.get("/v1/governor/models/slow/queue").json().get("total").asInt()).isEqualTo(1);
+    assertThat(http.get("/v1/governor/models/slow/waiting-list?offset=1").json().get("tickets"))
+        .isEmpty();
+    assertThat(http.get("/v1/governor/models/slow/waiting-list").json().get("total").asInt())
+        .isEqualTo(1);
   }
 
   @Test
   void lineWithoutAFreeSlot_hasNoForecast() {
     server.ticketBehindOne();
-    JsonNode line = http.get("/v1/governor/models/one/queue").json();
+    JsonNode line = http.get("/v1/governor/models/one/waiting-list").json();
     assertThat(line.get("etaMs").has("P1_user")).isFalse();
     assertThat(line.at("/binding/P1_user").asText()).isEqualTo("CONCURRENCY");
     assertThat(line.at("/tickets/0").has("etaMs")).isFalse();
@@ -196,9 +201,12 @@ final class HttpInsightTest {
       assertThat(call(probe, key, "GET", "/v1/queues", "").response().body())
           .contains("mine")
           .doesNotContain("theirs");
-      assertThat(call(probe, key, "GET", "/v1/queues/mine/keys", "").status()).isEqualTo(200);
-      assertThat(call(probe, key, "GET", "/v1/queues/theirs/keys", "").status()).isEqualTo(403);
-      assertThat(call(probe, key, "GET", "/v1/queues/none/keys", "").status()).isEqualTo(403);
+      assertThat(call(probe, key, "GET", "/v1/queues/mine/fairness-keys", "").status())
+          .isEqualTo(200);
+      assertThat(call(probe, key, "GET", "/v1/queues/theirs/fairness-keys", "").status())
+          .isEqualTo(403);
+      assertThat(call(probe, key, "GET", "/v1/queues/none/fairness-keys", "").status())
+          .isEqualTo(403);
       assertThat(call(probe, key, "GET", "/v1/throttles", "").response().body())
           .contains("\"k\"", "\"total\":1")
           .doesNotContain("secret");

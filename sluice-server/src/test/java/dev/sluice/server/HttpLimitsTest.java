@@ -44,7 +44,7 @@ final class HttpLimitsTest {
   @Test
   void limits_areSetListedAndRemoved() {
     limit("some%2Fkey", "5", "10");
-    String listed = "{\"key\":\"some/key\",\"rate_per_second\":5.0,\"burst\":10.0,\"tokens\":10.0}";
+    String listed = "{\"name\":\"some/key\",\"rate_per_second\":5.0,\"burst\":10.0,\"level\":10.0}";
     assertThat(http.get("/v1/limits").response().body()).contains(listed);
     assertThat(http.delete("/v1/limits/some%2Fkey").status()).isEqualTo(204);
     assertThat(http.get("/v1/limits").response().body()).doesNotContain("some/key");
@@ -71,7 +71,7 @@ final class HttpLimitsTest {
     limit("slow", "0.001", "3600");
     Reply granted = decide("slow", 600);
     assertThat(granted.status()).isEqualTo(200);
-    assertThat(granted.json().toString()).isEqualTo("{\"outcome\":\"GRANTED\"}");
+    assertThat(granted.json().toString()).isEqualTo("{\"outcome\":\"GRANTED\",\"remaining\":3000}");
     assertThat(granted.header("RateLimit-Policy")).isEqualTo("\"slow\";q=3600;w=3600000");
     assertThat(granted.header("RateLimit")).matches("\"slow\";r=3000;t=(600000|599[0-9]{3})");
     assertThat(granted.header("Retry-After")).isEmpty();
@@ -84,7 +84,7 @@ final class HttpLimitsTest {
     Reply denied = decide("denied", 1);
     assertThat(denied.status()).isEqualTo(429);
     assertThat(denied.json().get("outcome").asText()).isEqualTo("DENIED");
-    assertThat(denied.json().get("binding_key").asText()).isEqualTo("denied");
+    assertThat(denied.json().get("limit_name").asText()).isEqualTo("denied");
     long nanos = denied.json().get("retry_after_ns").asLong();
     assertThat(nanos).isBetween(900_000_000_000L, 1_000_000_000_000L);
     assertThat(Long.parseLong(denied.header("Retry-After")))
@@ -106,7 +106,7 @@ final class HttpLimitsTest {
     Reply impossible = decide("none", 2);
     assertThat(impossible.status()).isEqualTo(429);
     assertThat(impossible.json().toString())
-        .isEqualTo("{\"outcome\":\"IMPOSSIBLE\",\"binding_key\":\"none\",\"burst\":1.0}");
+        .isEqualTo("{\"outcome\":\"IMPOSSIBLE\",\"limit_name\":\"none\",\"capacity\":1}");
   }
 
   @Test
@@ -114,14 +114,14 @@ final class HttpLimitsTest {
     limit("wide", "0", "10");
     limit("narrow", "0", "1");
     Reply refused = http.post("/v1/decide", "{\"costs\":{\"wide\":5,\"narrow\":2}}");
-    assertThat(refused.json().get("binding_key").asText()).isEqualTo("narrow");
+    assertThat(refused.json().get("limit_name").asText()).isEqualTo("narrow");
     assertThat(decide("wide", 10).status()).isEqualTo(200);
   }
 
   @Test
   void decide_dryRunTakesNothing() {
     limit("dry", "0", "1");
-    String dry = "{\"costs\":{\"dry\":1},\"dry_run\":true}";
+    String dry = "{\"costs\":{\"dry\":1},\"peek\":true}";
     assertThat(http.post("/v1/decide", dry).status()).isEqualTo(200);
     assertThat(http.post("/v1/decide", dry).status()).isEqualTo(200);
     assertThat(decide("dry", 1).status()).isEqualTo(200);
@@ -169,7 +169,7 @@ final class HttpLimitsTest {
       delimiter = '|',
       value = {
         "POST|/v1/decide|{}|400|costs must be there",
-        "POST|/v1/decide|{\"costs\":{}}|400|costs must name at least one key",
+        "POST|/v1/decide|{\"costs\":{}}|400|costs must name at least one limit",
         "POST|/v1/decide|{\"costs\":{\"unknown\":1}}|404|unknown",
         "POST|/v1/decide|{\"costs\":{\"x\":null}}|400|costs.x",
         "POST|/v1/decide|{\"costs\":{\"x\":\"1\"}}|400|costs.x",
@@ -184,7 +184,7 @@ final class HttpLimitsTest {
         "PUT|/v1/limits/x|{\"rate_per_second\":-1,\"burst\":1}|400|-1",
         "PUT|/v1/limits/x|{\"rate_per_second\":1e999,\"burst\":1}|400|Infinity",
         "PUT|/v1/limits/x|{\"rate_per_second\":\"1\",\"burst\":1}|400|rate_per_second",
-        "PUT|/v1/limits/|{\"rate_per_second\":1,\"burst\":1}|400|key must have 1 to 256 bytes: 0",
+        "PUT|/v1/limits/|{\"rate_per_second\":1,\"burst\":1}|400|limit name must have 1 to 256 bytes: 0",
         "POST|/v1/limits/x|{}|405|DELETE, GET, PUT",
       })
   void badInput_isRefusedInWords(

@@ -54,8 +54,8 @@ final class HttpQueuesTest {
   private static Reply settle(String queue, JsonNode delivery, String action) {
     return http.post(
         queue + "/settle",
-        "{\"settlements\":[{\"id\":\"%s\",\"lease\":\"%s\",%s}]}"
-            .formatted(delivery.get("id").asText(), delivery.get("lease").asText(), action));
+        "{\"settlements\":[{\"id\":\"%s\",\"lease_token\":\"%s\",%s}]}"
+            .formatted(delivery.get("id").asText(), delivery.get("lease_token").asText(), action));
   }
 
   private static JsonNode stats(String queue) {
@@ -65,7 +65,7 @@ final class HttpQueuesTest {
   @Test
   void create_showsEverythingThatWasAsked() {
     String config =
-        "{\"lease_ms\":5000,\"durability\":\"OS\",\"on_enqueue\":\"function on_enqueue(m) return"
+        "{\"lease_timeout_ms\":5000,\"durability\":\"OS\",\"on_enqueue\":\"function on_enqueue(m) return"
             + " {} end\",\"on_failure\":\"function on_failure(m) return {action='retry'} end\","
             + "\"max_attempts\":3,\"retry_delay_ms\":500,\"max_retry_delay_ms\":4000,"
             + "\"strict_order\":true,"
@@ -90,7 +90,9 @@ final class HttpQueuesTest {
   @Test
   void query_mayBeEmptyAndEndInAnd() {
     String queue = queue("queried");
-    for (String path : List.of("/v1/queues?", queue + "/keys?limit=1&", queue + "/keys?prefix")) {
+    for (String path :
+        List.of(
+            "/v1/queues?", queue + "/fairness-keys?limit=1&", queue + "/fairness-keys?prefix")) {
       assertThat(http.get(path).status()).as(path).isEqualTo(200);
     }
   }
@@ -113,9 +115,10 @@ final class HttpQueuesTest {
             .mapToObj(i -> "{\"payload\":\"x\",\"fairness_key\":\"k%d\"}".formatted(9_999 - i))
             .collect(Collectors.joining(","));
     http.post(queue + "/messages", "{\"messages\":[%s]}".formatted(messages));
-    List<String> keys = stats(queue).get("keys").findValuesAsText("key");
+    List<String> keys = stats(queue).get("fairness_keys").findValuesAsText("fairness_key");
     assertThat(keys).hasSize(1_000).isSorted().doesNotContain("k9999");
-    assertThat(http.get(queue + "/keys?prefix=k9999").json().get("keys")).hasSize(1);
+    assertThat(http.get(queue + "/fairness-keys?prefix=k9999").json().get("fairness_keys"))
+        .hasSize(1);
   }
 
   @Test
@@ -165,12 +168,12 @@ final class HttpQueuesTest {
             queue + "/messages",
             "{\"messages\":[{\"payload_base64\":\"/wA=\"},{\"payload\":\"text\"}]}");
     assertThat(enqueued.json().get("ids")).hasSize(2);
-    JsonNode peeked = http.get(queue + "/peek?max_messages=5").json().get("messages");
+    JsonNode peeked = http.get(queue + "/browse?max_messages=5").json().get("messages");
     assertThat(peeked).hasSize(2);
     assertThat(peeked.at("/0/payload_base64").asText()).isEqualTo("/wA=");
     assertThat(peeked.at("/0").has("payload")).isFalse();
     assertThat(peeked.at("/1/payload").asText()).isEqualTo("text");
-    assertThat(http.get(queue + "/peek?max_messages=1").json().get("messages")).hasSize(1);
+    assertThat(http.get(queue + "/browse?max_messages=1").json().get("messages")).hasSize(1);
     Reply half = http.post(queue + "/messages", "{\"messages\":[{\"payload\":\"x\"},{}]}");
     assertThat(half.status()).isEqualTo(400);
     assertThat(stats(queue).get("depth").asInt()).isEqualTo(2);
@@ -189,14 +192,14 @@ final class HttpQueuesTest {
     String[] cut = {"", "a", "a", "aé", "aé", "aé", "aé€", "aé€"};
     for (int bytes = 0; bytes < cut.length; bytes++) {
       JsonNode first =
-          http.get(queue + "/peek?max_payload_bytes=" + bytes).json().at("/messages/0");
+          http.get(queue + "/browse?max_payload_bytes=" + bytes).json().at("/messages/0");
       assertThat(first.get("payload").asText()).isEqualTo(cut[bytes]);
       assertThat(first.get("payload_size").asInt()).isEqualTo(6);
-      assertThat(first.get("payload_cut").asBoolean()).isEqualTo(bytes < 6);
+      assertThat(first.get("payload_truncated").asBoolean()).isEqualTo(bytes < 6);
     }
-    JsonNode whole = http.get(queue + "/peek").json().get("messages");
-    assertThat(whole.findValues("payload_cut")).allMatch(each -> !each.asBoolean());
-    String rest = "/peek?max_payload_bytes=4&from=" + ids.get(1).asText();
+    JsonNode whole = http.get(queue + "/browse").json().get("messages");
+    assertThat(whole.findValues("payload_truncated")).allMatch(each -> !each.asBoolean());
+    String rest = "/browse?max_payload_bytes=4&from=" + ids.get(1).asText();
     JsonNode second = http.get(queue + rest).json().get("messages");
     assertThat(second.findValuesAsText("id"))
         .containsExactly(ids.get(1).asText(), ids.get(2).asText());
@@ -213,10 +216,10 @@ final class HttpQueuesTest {
     String[] cut = {"", "", "", "", "🎉", "🎉h"};
     for (int bytes = 0; bytes < cut.length; bytes++) {
       JsonNode first =
-          http.get(queue + "/peek?max_payload_bytes=" + bytes).json().at("/messages/0");
+          http.get(queue + "/browse?max_payload_bytes=" + bytes).json().at("/messages/0");
       assertThat(first.path("payload").asText("none")).isEqualTo(cut[bytes]);
       assertThat(first.get("payload_size").asInt()).isEqualTo(9);
-      assertThat(first.get("payload_cut").asBoolean()).isTrue();
+      assertThat(first.get("payload_truncated").asBoolean()).isTrue();
     }
   }
 
@@ -227,9 +230,9 @@ final class HttpQueuesTest {
     for (int i = 0; i < 20; i++) {
       http.post(queue + "/messages", "{\"payload\":\"" + payload + "\"}");
     }
-    assertThat(http.get(queue + "/peek?max_messages=100").json().get("messages")).hasSize(15);
+    assertThat(http.get(queue + "/browse?max_messages=100").json().get("messages")).hasSize(15);
     assertThat(
-            http.get(queue + "/peek?max_messages=100&max_payload_bytes=0").json().get("messages"))
+            http.get(queue + "/browse?max_messages=100&max_payload_bytes=0").json().get("messages"))
         .hasSize(20);
   }
 
@@ -238,7 +241,7 @@ final class HttpQueuesTest {
     String queue = queue("settled");
     http.post(queue + "/messages", "{\"payload\":\"x\"}");
     JsonNode first = receiveOne(queue);
-    Reply extended = settle(queue, first, "\"action\":\"extend\",\"lease_ms\":60000");
+    Reply extended = settle(queue, first, "\"action\":\"extend\",\"lease_timeout_ms\":60000");
     assertThat(extended.json().toString()).isEqualTo("{\"results\":[{}]}");
     settle(queue, first, "\"action\":\"release\"");
     JsonNode second = receiveOne(queue);
@@ -253,7 +256,7 @@ final class HttpQueuesTest {
     http.put(queue, "{\"max_attempts\":1}");
     http.post(queue + "/messages", "{\"payload\":\"x\"}");
     settle(queue, receiveOne(queue), "\"action\":\"nack\",\"error\":\"broken\"");
-    JsonNode dead = http.get("/v1/queues/dying.dlq/peek").json().at("/messages/0/dead_letter");
+    JsonNode dead = http.get("/v1/queues/dying.dlq/browse").json().at("/messages/0/dead_letter");
     assertThat(dead.get("queue").asText()).isEqualTo("dying");
     assertThat(dead.get("reason").asText()).isEqualTo("MAX_ATTEMPTS");
     assertThat(dead.get("error").asText()).isEqualTo("broken");
@@ -341,9 +344,9 @@ final class HttpQueuesTest {
         "POST|/v1/queues|null|400|body must be a JSON object",
         "POST|/v1/queues|[]|400|body must be an object",
         "POST|/v1/queues|``|400|body must be an object",
-        "POST|/v1/queues|{\"name\":\"x\",\"config\":{\"lease_ms\":\"5\"}}|400|config.lease_ms",
-        "POST|/v1/queues|{\"name\":\"x\",\"config\":{\"lease_ms\":1.5}}|400|config.lease_ms",
-        "POST|/v1/queues|{\"name\":\"x\",\"config\":{\"lease_ms\":5}}|400|leaseTimeout",
+        "POST|/v1/queues|{\"name\":\"x\",\"config\":{\"lease_timeout_ms\":\"5\"}}|400|config.lease_timeout_ms",
+        "POST|/v1/queues|{\"name\":\"x\",\"config\":{\"lease_timeout_ms\":1.5}}|400|config.lease_timeout_ms",
+        "POST|/v1/queues|{\"name\":\"x\",\"config\":{\"lease_timeout_ms\":5}}|400|leaseTimeout",
         "POST|/v1/queues|{\"name\":\"x\",\"config\":{\"strict_order\":1}}|400|config.strict_order",
         "POST|/v1/queues|{\"name\":\"x\",\"config\":{\"max_depth\":[]}}|400|config.max_depth",
         "POST|/v1/queues|{\"name\":\"x\",\"config\":{\"max_attempts\":1e99}}|400|max_attempts",
@@ -371,22 +374,22 @@ final class HttpQueuesTest {
         "POST|/v1/queues/bad/settle|{}|400|settlements must be there",
         "POST|/v1/queues/bad/settle|{\"settlements\":[null]}|400|settlements[0]",
         "POST|/v1/queues/bad/settle|{\"settlements\":[{\"action\":\"ack\"}]}|400|id",
-        "GET|/v1/queues/bad/peek?max_messages=x||400|max_messages",
-        "GET|/v1/queues/bad/peek?max_messages=0||400|max_messages",
-        "GET|/v1/queues/bad/peek?max_payload_bytes=-1||400|max_payload_bytes must be between 0",
-        "GET|/v1/queues/bad/peek?from=1||400|from must be that of a message, a UUID: 1",
-        "GET|/v1/queues/bad/peek?max_message=1||400|must be one of max_messages, max_payload_bytes, from: max_message",
-        "GET|/v1/queues/bad/keys?limit=1&sort=x||400|must be one of order, limit, prefix: sort",
-        "GET|/v1/queues/bad/keys?limit=1&limit=2||400|query parameter must be there once: limit",
-        "GET|/v1/queues/bad/keys?limit=1&li%6Dit=1||400|query parameter must be there once: limit",
+        "GET|/v1/queues/bad/browse?max_messages=x||400|max_messages",
+        "GET|/v1/queues/bad/browse?max_messages=0||400|max_messages",
+        "GET|/v1/queues/bad/browse?max_payload_bytes=-1||400|max_payload_bytes must be between 0",
+        "GET|/v1/queues/bad/browse?from=1||400|from must be that of a message, a UUID: 1",
+        "GET|/v1/queues/bad/browse?max_message=1||400|must be one of max_messages, max_payload_bytes, from: max_message",
+        "GET|/v1/queues/bad/fairness-keys?limit=1&sort=x||400|must be one of order, limit, prefix: sort",
+        "GET|/v1/queues/bad/fairness-keys?limit=1&limit=2||400|query parameter must be there once: limit",
+        "GET|/v1/queues/bad/fairness-keys?limit=1&li%6Dit=1||400|query parameter must be there once: limit",
         "GET|/v1/queues?limit=1||400|GET /v1/queues takes no query parameters: limit",
         "DELETE|/v1/queues/bad?force||400|DELETE /v1/queues/{queue} takes no query parameters: force",
         "POST|/v1/queues/bad/purge?x=1||400|takes no query parameters: x",
         "POST|/v1/queues/bad/redrive|{\"count\":-1}|400|count",
-        "POST|/v1/queues/bad/redrive|{\"run_script\":\"x\"}|400|run_script",
+        "POST|/v1/queues/bad/redrive|{\"run_hook\":\"x\"}|400|run_hook",
         "POST|/v1/queues/absent/purge||404|absent",
         "PATCH|/v1/queues|{}|405|GET, POST",
-        "DELETE|/v1/queues/bad/peek||405|GET",
+        "DELETE|/v1/queues/bad/browse||405|GET",
         "GET|/v1/queues/||400|queue must not be empty",
         "GET|/none||404|/",
         "GET|/v1/queues/bad/nothing||404|nothing",
@@ -413,9 +416,9 @@ final class HttpQueuesTest {
         "\"action\":\"fly\"|fly",
         "\"action\":\"ack\",\"error\":\"x\"|nack",
         "\"action\":\"release\",\"delay_ms\":5|nack",
-        "\"action\":\"nack\",\"lease_ms\":5|extend",
-        "\"action\":\"ack\",\"lease\":\"?\"|lease",
-        "\"lease\":\"1.1\"|settlements[0].action",
+        "\"action\":\"nack\",\"lease_timeout_ms\":5|extend",
+        "\"action\":\"ack\",\"lease_token\":\"?\"|lease_token",
+        "\"lease_token\":\"1.1\"|settlements[0].action",
       })
   void settle_ofWhatMakesNoSenseIsRefused(String fields, String words) {
     http.post("/v1/queues", "{\"name\":\"bad\"}");

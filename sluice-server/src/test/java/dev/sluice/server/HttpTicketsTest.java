@@ -117,11 +117,11 @@ class HttpTicketsTest {
     server.takeTheOne();
     Reply queued =
         server.http.post(
-            "/v1/governor/requests", "{\"model\":\"one\",\"tokens\":1,\"deadlineMs\":50}");
+            "/v1/governor/requests", "{\"model\":\"one\",\"tokens\":1,\"maxWaitMs\":50}");
     String ticket = "/v1/governor/tickets/" + queued.json().get("ticket").asText();
     Reply refused = server.http.get(ticket + "?waitMs=20000");
     assertThat(refused.status()).isEqualTo(410);
-    assertThat(refused.json().get("reason").asText()).isEqualTo("DEADLINE");
+    assertThat(refused.json().get("reason").asText()).isEqualTo("TIMEOUT");
   }
 
   @Test
@@ -208,9 +208,9 @@ class HttpTicketsTest {
     String before = server.ticket("one", 10);
     String ticket = server.ticket("one", 20);
     try (BufferedReader events = events(ticket)) {
-      assertThat(next(events)).startsWith("standing {").contains("\"queuePosition\":2");
+      assertThat(next(events)).startsWith("queued {").contains("\"queuePosition\":2");
       assertThat(server.http.delete(before).status()).isEqualTo(204);
-      assertThat(next(events)).startsWith("standing {").contains("\"queuePosition\":1");
+      assertThat(next(events)).startsWith("queued {").contains("\"queuePosition\":1");
       server.settle(reservation, 10);
       assertThat(next(events))
           .startsWith("granted {\"granted\":true,\"tokens\":20")
@@ -225,9 +225,9 @@ class HttpTicketsTest {
     server.takeTheOne();
     String ticket = server.ticket("one", 20);
     try (BufferedReader events = events(ticket)) {
-      assertThat(next(events)).startsWith("standing");
+      assertThat(next(events)).startsWith("queued");
       server.http.delete(ticket);
-      assertThat(next(events)).startsWith("refused").contains("CANCELLED");
+      assertThat(next(events)).startsWith("denied").contains("CANCELLED");
       assertThat(next(events)).isEmpty();
     }
   }
@@ -251,7 +251,7 @@ class HttpTicketsTest {
     server.takeTheOne();
     String ticket = server.ticket("one", 20);
     try (BufferedReader events = events(ticket)) {
-      assertThat(next(events)).startsWith("standing");
+      assertThat(next(events)).startsWith("queued");
       server.awaitWaiting(1);
     }
     await().until(() -> server.status("one").at("/queueLengths/P1_user").asInt() == 0);

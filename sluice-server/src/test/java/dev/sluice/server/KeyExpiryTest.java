@@ -118,7 +118,7 @@ final class KeyExpiryTest {
   private Reply post(String key, String expiry) {
     HttpProbe http = new HttpProbe(server.httpPort());
     return http.send(
-        http.request("/v1/keys")
+        http.request("/v1/api-keys")
             .header("Authorization", "Bearer " + key)
             .POST(BodyPublishers.ofString("{\"name\":\"n\"" + expiry + "}")));
   }

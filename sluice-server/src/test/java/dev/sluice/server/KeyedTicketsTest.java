@@ -96,7 +96,7 @@ final class KeyedTicketsTest {
 
   private String line(String... permissions) {
     return http.send(
-            http.request("/v1/governor/models/one/queue")
+            http.request("/v1/governor/models/one/waiting-list")
                 .header("Authorization", "Bearer " + server.create(permissions).getSecret()))
         .response()
         .body();
@@ -152,7 +152,7 @@ final class KeyedTicketsTest {
     assertThat(events.statusCode()).isEqualTo(200);
     try (BufferedReader body =
         new BufferedReader(new InputStreamReader(events.body(), StandardCharsets.UTF_8))) {
-      assertThat(body.readLine()).isEqualTo("event:standing");
+      assertThat(body.readLine()).isEqualTo("event:queued");
       revokeAndGrant();
       assertThat(rest(body)).doesNotContain("event:granted");
     }

@@ -92,7 +92,7 @@ final class LargeMessagesTest {
     assertThat(patient().browseMessages(all).getMessagesList())
         .extracting(StoredMessage::getId)
         .containsExactlyElementsOf(ids.subList(0, 2));
-    assertThat(http.get("/v1/queues/peeked/peek?max_messages=3").json().get("messages").size())
+    assertThat(http.get("/v1/queues/peeked/browse?max_messages=3").json().get("messages").size())
         .isEqualTo(2);
   }
 }

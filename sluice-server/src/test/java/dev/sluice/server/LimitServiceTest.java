@@ -135,8 +135,10 @@ class LimitServiceTest {
   void badInput_isRefused_inClearWords() {
     set("a", 1, 1);
     assertRefused(
-        () -> decide(request()), Status.Code.INVALID_ARGUMENT, "costs must name at least one key");
-    assertRefused(() -> decide(request("")), Status.Code.INVALID_ARGUMENT, "key must have");
+        () -> decide(request()),
+        Status.Code.INVALID_ARGUMENT,
+        "costs must name at least one limit");
+    assertRefused(() -> decide(request("")), Status.Code.INVALID_ARGUMENT, "limit name must have");
     assertRefused(() -> decide(request("none")), Status.Code.NOT_FOUND, "none");
     assertRefused(() -> decide(request("a", "a")), Status.Code.INVALID_ARGUMENT, "each limit once");
     DecideRequest negative =
@@ -149,7 +151,7 @@ class LimitServiceTest {
     assertRefused(() -> set("a*b*", 1, 1), Status.Code.INVALID_ARGUMENT, "a*b*");
     assertRefused(() -> set(".", 1, 1), Status.Code.INVALID_ARGUMENT, "must not be . or ..");
     assertRefused(() -> set("..", 1, 1), Status.Code.INVALID_ARGUMENT, "paths of URLs: \"..\"");
-    assertRefused(() -> set("", 1, 1), Status.Code.INVALID_ARGUMENT, "key must have");
+    assertRefused(() -> set("", 1, 1), Status.Code.INVALID_ARGUMENT, "limit name must have");
     assertThat(decide(request("a")).getOutcome()).isEqualTo(Outcome.GRANTED);
   }
 

@@ -9,11 +9,8 @@ import dev.sluice.broker.Durability;
 import dev.sluice.broker.QueueTotals;
 import dev.sluice.governor.Alert;
 import dev.sluice.governor.AuditReport;
-import dev.sluice.governor.BudgetDimension;
 import dev.sluice.governor.Counts;
 import dev.sluice.governor.ProviderStanding;
-import dev.sluice.governor.TokenDecision;
-import dev.sluice.governor.TokenExplanation.Outcome;
 import dev.sluice.governor.TokenSettlement;
 import dev.sluice.server.http.HttpResponse;
 import dev.sluice.server.http.HttpRoute;
@@ -53,11 +50,11 @@ final class OpenApiTest {
           Map.entry("Queue", QueueJson.QueueDetailsJson.class),
           Map.entry("QueueStats", QueueJson.Stats.class),
           Map.entry("QueueTotals", QueueTotals.class),
-          Map.entry("KeyStats", QueueJson.KeyStats.class),
+          Map.entry("FairnessKeyStats", QueueJson.FairnessKeyStatsJson.class),
           Map.entry("QueueList", QueueJson.Summaries.class),
           Map.entry("QueueSummary", QueueJson.Summary.class),
-          Map.entry("NewMessage", MessageJson.NewMessage.class),
-          Map.entry("NewMessages", MessageJson.Batch.class),
+          Map.entry("Message", MessageJson.NewMessage.class),
+          Map.entry("Messages", MessageJson.Batch.class),
           Map.entry("Receive", QueueJson.Receive.class),
           Map.entry("Deliveries", MessageJson.Deliveries.class),
           Map.entry("Delivery", MessageJson.Delivered.class),
@@ -66,45 +63,45 @@ final class OpenApiTest {
           Map.entry("Settlement", QueueJson.SettlementJson.class),
           Map.entry("Settled", QueueJson.Settled.class),
           Map.entry("SettleResult", QueueJson.Result.class),
-          Map.entry("Messages", MessageJson.StoredMessagesJson.class),
+          Map.entry("StoredMessages", MessageJson.StoredMessagesJson.class),
           Map.entry("StoredMessage", MessageJson.Stored.class),
           Map.entry("Redrive", QueueJson.Redrive.class),
-          Map.entry("Rate", LimitRoutes.LimitJson.class),
-          Map.entry("Limit", LimitRoutes.NamedLimitJson.class),
+          Map.entry("Limit", LimitRoutes.LimitJson.class),
+          Map.entry("NamedLimit", LimitRoutes.NamedLimitJson.class),
           Map.entry("Decide", LimitRoutes.Decide.class),
           Map.entry("Decision", LimitRoutes.Decision.class),
           Map.entry("ConfigEntry", AdminRoutes.ConfigEntryJson.class),
           Map.entry("ConfigValue", AdminRoutes.Value.class),
-          Map.entry("Throttle", SchedulingStatsJson.LimitStatsJson.class),
+          Map.entry("QueueLimitStats", SchedulingStatsJson.QueueLimitStatsJson.class),
           Map.entry("Throttles", SchedulingStatsJson.LimitsSnapshotJson.class),
           Map.entry("Waiter", SchedulingStatsJson.Waiter.class),
-          Map.entry("QueueKeys", SchedulingStatsJson.FairnessKeyPageJson.class),
-          Map.entry("QueueKey", SchedulingStatsJson.FairnessKeyJson.class),
-          Map.entry("ParkedMessages", SchedulingStatsJson.ThrottledJson.class),
-          Map.entry("LimitStanding", LimitRoutes.LimitStatsJson.class),
+          Map.entry("FairnessKeyPage", SchedulingStatsJson.FairnessKeyPageJson.class),
+          Map.entry("FairnessKeyRow", SchedulingStatsJson.FairnessKeyJson.class),
+          Map.entry("ThrottledMessages", SchedulingStatsJson.ThrottledJson.class),
+          Map.entry("LimitStats", LimitRoutes.LimitStatsJson.class),
           Map.entry("ServerInfo", AdminRoutes.Info.class),
-          Map.entry("NewKey", ApiKeyRoutes.NewKey.class),
-          Map.entry("CreatedKey", ApiKeyRoutes.Created.class),
+          Map.entry("NewApiKey", ApiKeyRoutes.NewApiKey.class),
+          Map.entry("CreatedApiKey", ApiKeyRoutes.CreatedApiKey.class),
           Map.entry("Permission", ApiKeyRoutes.PermissionJson.class),
           Map.entry("Permissions", ApiKeyRoutes.Permissions.class),
-          Map.entry("OwnKey", ApiKeyRoutes.CurrentApiKeyJson.class),
-          Map.entry("Key", ApiKeyRoutes.ApiKeyJson.class));
+          Map.entry("CurrentApiKey", ApiKeyRoutes.CurrentApiKeyJson.class),
+          Map.entry("ApiKey", ApiKeyRoutes.ApiKeyJson.class));
 
   /** Those of the governor, whose fields are named as in Java, but for two. */
   private static final Map<String, Class<? extends Record>> CAMEL_SCHEMAS =
       Map.ofEntries(
           Map.entry("TokenRequest", GovernorJson.TokenRequestJson.class),
-          Map.entry("TokenGrant", GovernorJson.GrantedJson.class),
-          Map.entry("TokenPlace", GovernorJson.QueuedJson.class),
-          Map.entry("TokenRefusal", GovernorJson.DeniedJson.class),
+          Map.entry("TokenGranted", GovernorJson.GrantedJson.class),
+          Map.entry("TokenQueued", GovernorJson.QueuedJson.class),
+          Map.entry("TokenDenied", GovernorJson.DeniedJson.class),
           Map.entry("TokenUsage", GovernorJson.UsageJson.class),
           Map.entry("TokenSettlement", TokenSettlement.class),
           Map.entry("TokenExplanation", GovernorJson.ExplanationJson.class),
-          Map.entry("TokenExplanationPart", GovernorJson.DimensionJson.class),
-          Map.entry("ProviderAnswer", GovernorJson.ProviderResponseJson.class),
+          Map.entry("DimensionStatus", GovernorJson.DimensionJson.class),
+          Map.entry("ProviderResponse", GovernorJson.ProviderResponseJson.class),
           Map.entry("BudgetsReloaded", GovernorJson.Reloaded.class),
-          Map.entry("ModelQueue", GovernorJson.WaitingListJson.class),
-          Map.entry("TicketPlace", GovernorJson.QueuedTicketJson.class),
+          Map.entry("WaitingList", GovernorJson.WaitingListJson.class),
+          Map.entry("QueuedTicket", GovernorJson.QueuedTicketJson.class),
           Map.entry("GovernorStatus", GovernorJson.Status.class),
           Map.entry("GovernorModel", GovernorJson.Bucket.class),
           Map.entry("GovernorCounts", Counts.class),
@@ -118,18 +115,19 @@ final class OpenApiTest {
           Map.entry("Problem.code", ErrorKind.class),
           Map.entry("QueueConfig.durability", Durability.class),
           Map.entry("DeadLetter.reason", DeadLetter.Reason.class),
-          Map.entry("TokenPlace.binding", BudgetDimension.class),
-          Map.entry("TokenRefusal.reason", TokenDecision.Reason.class),
-          Map.entry("TokenExplanation.verdict", Outcome.class),
-          Map.entry("TokenExplanation.binding", BudgetDimension.class),
-          Map.entry("TokenExplanationPart.dimension", BudgetDimension.class),
-          Map.entry("ModelQueue.binding/additionalProperties", BudgetDimension.class),
-          Map.entry("TicketPlace.binding", BudgetDimension.class),
+          Map.entry("TokenQueued.binding", GovernorJson.Dimension.class),
+          Map.entry("TokenDenied.reason", GovernorJson.DenialReason.class),
+          Map.entry("TokenExplanation.outcome", GovernorJson.PredictedOutcome.class),
+          Map.entry("TokenExplanation.binding", GovernorJson.Dimension.class),
+          Map.entry("DimensionStatus.dimension", GovernorJson.Dimension.class),
+          Map.entry("WaitingList.binding/additionalProperties", GovernorJson.Dimension.class),
+          Map.entry("QueuedTicket.binding", GovernorJson.Dimension.class),
           Map.entry("GovernorAlert.kind", Alert.Kind.class));
 
   /** Schemas of answers with one field, which are no records. */
   private static final Set<String> PLAIN =
-      Set.of("Status", "Ids", "Purged", "Redriven", "Limits", "ConfigEntries", "Waiters", "Keys");
+      Set.of(
+          "Status", "Ids", "Purged", "Redriven", "Limits", "ConfigEntries", "Waiters", "ApiKeys");
 
   @TempDir Path dir;
 

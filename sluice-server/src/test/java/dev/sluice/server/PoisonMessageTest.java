@@ -57,8 +57,9 @@ final class PoisonMessageTest {
     JsonNode settled =
         http.post(
                 queue + "/settle",
-                "{\"settlements\":[{\"id\":\"%s\",\"lease\":\"%s\",%s}]}"
-                    .formatted(delivery.get("id").asText(), delivery.get("lease").asText(), action))
+                "{\"settlements\":[{\"id\":\"%s\",\"lease_token\":\"%s\",%s}]}"
+                    .formatted(
+                        delivery.get("id").asText(), delivery.get("lease_token").asText(), action))
             .json();
     assertThat(settled.toString()).isEqualTo("{\"results\":[{}]}");
   }
@@ -104,7 +105,7 @@ final class PoisonMessageTest {
           .isGreaterThanOrEqualTo(TimeUnit.MILLISECONDS.toNanos((FIRST_MS << i) / 2));
     }
     assertThat(depth("q")).isZero();
-    JsonNode dead = http.get("/v1/queues/q.dlq/peek").json().at("/messages/0");
+    JsonNode dead = http.get("/v1/queues/q.dlq/browse").json().at("/messages/0");
     assertThat(dead.get("payload").asText()).isEqualTo("poison");
     assertThat(dead.at("/dead_letter/reason").asText()).isEqualTo("MAX_ATTEMPTS");
     assertThat(dead.at("/dead_letter/attempts").asInt()).isEqualTo(ATTEMPTS);
@@ -147,7 +148,7 @@ final class PoisonMessageTest {
     assertThat(refused.at("/results/0/error/message").asText())
         .startsWith("delay must be from PT0S to PT168H");
     settle(queue, first.at("/deliveries/0"), "\"action\":\"nack\",\"delay_ms\":3600000");
-    JsonNode waiting = http.get(queue + "/peek").json().at("/messages/0");
+    JsonNode waiting = http.get(queue + "/browse").json().at("/messages/0");
     assertThat(waiting.get("attempts").asInt()).isEqualTo(1);
     assertThat(waiting.get("available_at_ms").asLong()).isGreaterThan(before + 3_000_000);
     assertThat(http.get(queue).json().at("/stats/delayed").asInt()).isEqualTo(1);

@@ -39,7 +39,7 @@ final class QueueUpdateTest {
     Reply made =
         http.post(
             "/v1/queues",
-            "{\"name\":\"q\",\"config\":{\"lease_ms\":5000,\"max_depth\":7,\"max_attempts\":3,"
+            "{\"name\":\"q\",\"config\":{\"lease_timeout_ms\":5000,\"max_depth\":7,\"max_attempts\":3,"
                 + "\"strict_order\":true,\"on_failure\":\"function on_failure(m) end\"}}");
     assertThat(made.status()).isEqualTo(201);
     assertThat(made.header("ETag")).isEqualTo(tag(made));
@@ -78,19 +78,19 @@ final class QueueUpdateTest {
   @Test
   void patch_withNull_setsTheDefault_alsoOfAScript() {
     JsonNode config =
-        http.patch(QUEUE, "{\"on_failure\":null,\"max_attempts\":null,\"lease_ms\":null}")
+        http.patch(QUEUE, "{\"on_failure\":null,\"max_attempts\":null,\"lease_timeout_ms\":null}")
             .json()
             .get("config");
     assertThat(config.has("on_failure")).isFalse();
     assertThat(config.get("max_attempts").asInt()).isEqualTo(10);
-    assertThat(config.get("lease_ms").asInt()).isEqualTo(30_000);
+    assertThat(config.get("lease_timeout_ms").asInt()).isEqualTo(30_000);
     assertThat(config.get("max_depth").asInt()).isEqualTo(7);
   }
 
   @Test
   void put_replacesEverything() {
     JsonNode config = http.put(QUEUE, "{\"max_depth\":8}").json().get("config");
-    assertThat(config.get("lease_ms").asInt()).isEqualTo(30_000);
+    assertThat(config.get("lease_timeout_ms").asInt()).isEqualTo(30_000);
     assertThat(config.get("max_attempts").asInt()).isEqualTo(10);
     assertThat(config.has("on_failure")).isFalse();
   }
@@ -210,7 +210,7 @@ final class QueueUpdateTest {
       textBlock =
           """
           {"max_dept":1}         | field must be a known one: max_dept
-          {"lease_ms":1}         | leaseTimeout must be from PT1S
+          {"lease_timeout_ms":1}         | leaseTimeout must be from PT1S
           {"retry_delay_ms":300001} | retryDelay must be at most maxRetryDelay
           {"max_attempts":-1}    | maxAttempts must be from 0
           {"on_failure":"no lua"} | on_failure

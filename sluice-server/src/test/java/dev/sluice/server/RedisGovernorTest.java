@@ -111,7 +111,7 @@ final class RedisGovernorTest {
     here.settle(first, 10);
     assertThat(stream.next().getDecision().getGranted().getTokens()).isEqualTo(20);
     assertThat(stream.end().isOk()).isTrue();
-    assertThat(events.join()).contains("event:standing").contains("event:granted");
+    assertThat(events.join()).contains("event:queued").contains("event:granted");
     there.awaitWaiting(0);
   }
 
@@ -174,7 +174,7 @@ final class RedisGovernorTest {
     assertThat(here.http.post("/v1/governor/reload", "").status()).isEqualTo(200);
     Reply refused = there.request("slow", 600);
     assertThat(refused.status()).isEqualTo(422);
-    assertThat(refused.json().get("reason").asText()).isEqualTo("EXCEEDS_CAPACITY");
+    assertThat(refused.json().get("reason").asText()).isEqualTo("IMPOSSIBLE");
     assertThat(there.request("slow", 200).status()).isEqualTo(429);
     // A file that breaks a rule changes nothing at either.
     Files.writeString(here.file, "{\"models\":{\"slow\":{\"target_tpm\":0}}}");

@@ -151,14 +151,14 @@ final class RedisLimitsTest {
     assertThat(decide(there, "\"k\":2,\"tenant:a\":1").status()).isEqualTo(200);
     Reply refused = decide(here, "\"tenant:a\":1");
     assertThat(refused.status()).isEqualTo(429);
-    assertThat(refused.json().get("binding_key").asText()).isEqualTo("tenant:a");
+    assertThat(refused.json().get("limit_name").asText()).isEqualTo("tenant:a");
     assertThat(one.limits().listLimits(ListLimitsRequest.getDefaultInstance()).getLimitsCount())
         .isEqualTo(2);
     assertThat(there.delete("/v1/limits/k").status()).isEqualTo(204);
     Awaitility.await().until(() -> decide(here, "\"k\":1").status() == 404);
     RemoveLimitRequest again = RemoveLimitRequest.newBuilder().setName("k").build();
     assertRefused(
-        () -> one.limits().removeLimit(again), Status.Code.NOT_FOUND, "limit of that key");
+        () -> one.limits().removeLimit(again), Status.Code.NOT_FOUND, "no limit with the name");
   }
 
   @Test
@@ -170,7 +170,7 @@ final class RedisLimitsTest {
     assertThat(one.header("RateLimit-Policy")).isEqualTo("\"slow\";q=3600;w=3600000");
     assertThat(one.header("RateLimit")).matches("\"slow\";r=3000;t=(600000|599[0-9]{3})");
     Reply two = decide(here, "\"slow\":1,\"b\":1");
-    assertThat(two.json().toString()).isEqualTo("{\"outcome\":\"GRANTED\"}");
+    assertThat(two.json().toString()).isEqualTo("{\"outcome\":\"GRANTED\",\"remaining\":4}");
     assertThat(two.header("RateLimit-Policy"))
         .isEqualTo("\"slow\";q=3600;w=3600000, \"b\";q=5;w=5");
     assertThat(two.header("RateLimit")).isEmpty();

@@ -73,9 +73,9 @@ final class RequestBoundsTest {
   /** The same over HTTP, by the name of the schema. */
   private static final Map<String, String> HTTP_REQUESTS =
       Map.of(
-          "NewMessage", "{\"payload\":\"x\"}",
-          "ProviderAnswer", "{\"status\":200}",
-          "NewKey", "{\"name\":\"k\"}");
+          "Message", "{\"payload\":\"x\"}",
+          "ProviderResponse", "{\"status\":200}",
+          "NewApiKey", "{\"name\":\"k\"}");
 
   @TempDir private static Path dir;
   private static TestServer server;
@@ -292,10 +292,10 @@ final class RequestBoundsTest {
       ObjectNode body = base(schema);
       ObjectNode inner = body;
       if (fields.size() > 1) {
-        inner = base("NewMessage");
+        inner = base("Message");
         body.putArray(fields.get(0)).add(inner);
       }
-      JsonNode rules = property(fields.size() > 1 ? "NewMessage" : schema, list());
+      JsonNode rules = property(fields.size() > 1 ? "Message" : schema, list());
       if (rules.path("type").asText().equals("array")) {
         for (int i = 0; i < entries; i++) {
           inner.withArray("/" + list()).addObject();
@@ -389,7 +389,7 @@ final class RequestBoundsTest {
   @ParameterizedTest
   @MethodSource("httpFields")
   void openApi_tellsTheBound(HttpField field) throws IOException {
-    String owner = field.fields().size() > 1 ? "NewMessage" : field.schema();
+    String owner = field.fields().size() > 1 ? "Message" : field.schema();
     JsonNode rules = property(owner, field.list());
     String word = rules.path("type").asText().equals("array") ? "maxItems" : "maxProperties";
     assertThat(rules.path(word).asInt()).isEqualTo(RequestSizeLimits.of(field.list()));

@@ -147,7 +147,7 @@ final class RequestMetersTest {
   }
 
   private void decide(String key, int cost, boolean dryRun) {
-    http.post("/v1/decide", "{\"costs\":{\"%s\":%d},\"dry_run\":%b}".formatted(key, cost, dryRun));
+    http.post("/v1/decide", "{\"costs\":{\"%s\":%d},\"peek\":%b}".formatted(key, cost, dryRun));
   }
 
   @Test

@@ -96,10 +96,10 @@ class ReservationAccessTest {
     return call(
             BOOTSTRAP,
             "POST",
-            "keys",
+            "api-keys",
             "{\"name\":\"k\",\"permissions\":[%s]}".formatted(permissions))
         .json()
-        .get("key")
+        .get("secret")
         .asText();
   }
 

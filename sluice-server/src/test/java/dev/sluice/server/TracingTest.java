@@ -86,18 +86,19 @@ final class TracingTest {
               HttpProbe http = new HttpProbe(server.httpPort());
               http.post("/v1/queues", "{\"name\":\"q\"}");
               http.send(
-                  http.request("/v1/queues/q/keys?prefix=secret").header("traceparent", CONTEXT));
+                  http.request("/v1/queues/q/fairness-keys?prefix=secret")
+                      .header("traceparent", CONTEXT));
               http.get("/v1/queues/none");
               http.get("/nowhere");
             });
     Span continued =
         spans.stream().filter(each -> each.trace().equals(TRACE)).findAny().orElseThrow();
     assertThat(continued.parent()).isEqualTo(PARENT);
-    assertThat(continued.name()).isEqualTo("GET /v1/queues/{queue}/keys");
+    assertThat(continued.name()).isEqualTo("GET /v1/queues/{queue}/fairness-keys");
     assertThat(continued.attributes())
         .containsEntry("http.request.method", "GET")
-        .containsEntry("http.route", "/v1/queues/{queue}/keys")
-        .containsEntry("url.path", "/v1/queues/q/keys")
+        .containsEntry("http.route", "/v1/queues/{queue}/fairness-keys")
+        .containsEntry("url.path", "/v1/queues/q/fairness-keys")
         .containsEntry("url.scheme", "http")
         .containsEntry("http.response.status_code", "[200]");
     assertThat(continued.toString()).doesNotContain("secret");

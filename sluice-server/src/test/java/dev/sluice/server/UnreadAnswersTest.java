@@ -202,7 +202,7 @@ final class UnreadAnswersTest {
     client.send(call(1, GET_QUEUE, reader, stats));
     await().until(() -> answers.used() > 200_000);
     long one = answers.used();
-    Socket list = silentHttp("/v1/queues/good/keys?limit=10000", reader);
+    Socket list = silentHttp("/v1/queues/good/fairness-keys?limit=10000", reader);
     await().until(() -> answers.used() > one + 4 * MEBIBYTE);
     list.close();
     await().until(() -> answers.used() == one);
@@ -210,7 +210,7 @@ final class UnreadAnswersTest {
       client.flood(call(stream, GET_QUEUE, reader, stats), 1);
       assertThat(answers.used()).isLessThanOrEqualTo(2 * MAX);
       if (stream % 40 == 3) {
-        silentHttp("/v1/queues/good/keys?limit=10000", reader);
+        silentHttp("/v1/queues/good/fairness-keys?limit=10000", reader);
       }
     }
     assertClosed(client.socket());
@@ -220,7 +220,7 @@ final class UnreadAnswersTest {
   @Test
   void slowReader_leavesOthersTheirShare() throws IOException {
     String reader = server.create("read:a.q").getSecret();
-    silentHttp("/v1/queues/a.q/peek?max_messages=100", reader);
+    silentHttp("/v1/queues/a.q/browse?max_messages=100", reader);
     await().until(() -> answers.used() > 8 * MEBIBYTE);
     assertThat(receive(server.create("consume:good").getSecret(), "good")).hasSize(1);
   }
@@ -231,7 +231,7 @@ final class UnreadAnswersTest {
     grpc.send(call(1, BROWSE, server.create("read:a.q").getSecret(), peek("a.q", 100)));
     await().until(() -> answers.used() > 7 * MEBIBYTE);
     Socket http =
-        silentHttp("/v1/queues/b.q/peek?max_messages=100", server.create("read:b.q").getSecret());
+        silentHttp("/v1/queues/b.q/browse?max_messages=100", server.create("read:b.q").getSecret());
     await().until(() -> answers.used() > 17 * MEBIBYTE);
     String consumer = server.create("consume:good").getSecret();
     assertThat(KeyedServer.codeOf(() -> receive(consumer, "good")))
@@ -252,8 +252,8 @@ final class UnreadAnswersTest {
   /** The call was executed, so it must not be answered as if it was not. */
   @Test
   void answerOfAnExecutedCall_isNotRefused() throws IOException {
-    silentHttp("/v1/queues/a.q/peek?max_messages=100", server.create("read:a.q").getSecret());
-    silentHttp("/v1/queues/b.q/peek?max_messages=100", server.create("read:b.q").getSecret());
+    silentHttp("/v1/queues/a.q/browse?max_messages=100", server.create("read:a.q").getSecret());
+    silentHttp("/v1/queues/b.q/browse?max_messages=100", server.create("read:b.q").getSecret());
     await().until(() -> answers.used() > MAX);
     List<Message> many = Collections.nCopies(10_000, Message.getDefaultInstance());
     for (int i = 0; i < 5; i++) {

@@ -43,7 +43,7 @@ final class EndlessState extends Attack {
     return new EndlessState(
         "api-keys",
         "POST",
-        i -> "/v1/keys",
+        i -> "/v1/api-keys",
         i ->
             "{\"name\":\"k%d\",\"permissions\":[{\"kind\":\"produce\",\"pattern\":\"%sq\"}]}"
                 .formatted(i, Target.TENANT));

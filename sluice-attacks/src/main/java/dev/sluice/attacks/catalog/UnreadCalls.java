@@ -74,17 +74,18 @@ final class UnreadCalls extends Attack {
   }
 
   static UnreadCalls peeksOverHttp() {
-    return http("unread-peeks", LARGE, "/peek?max_messages=1000");
+    return http("unread-peeks", LARGE, "/browse?max_messages=1000");
   }
 
   static UnreadCalls keysOverHttp() {
-    return http("unread-keys", MANY_KEYS, "/keys?limit=10000");
+    return http("unread-keys", MANY_KEYS, "/fairness-keys?limit=10000");
   }
 
   @Override
   void prepare(Attempt attempt) throws IOException {
     try (HttpClient client = attempt.httpClient(attempt.key())) {
-      String config = "{\"name\":\"%s\",\"config\":{\"durability\":\"OS\",\"lease_ms\":1000}}";
+      String config =
+          "{\"name\":\"%s\",\"config\":{\"durability\":\"OS\",\"lease_timeout_ms\":1000}}";
       if (client.call("POST", "/v1/queues", config.formatted(queue)).status() >= 300) {
         return; // The queue exists already, with its messages.
       }

@@ -21,7 +21,8 @@ final class UnreadMessages extends Attack {
   @Override
   void run(Attempt attempt) throws IOException, InterruptedException {
     try (HttpClient client = attempt.httpClient(attempt.key())) {
-      String queue = "{\"name\":\"%s\",\"config\":{\"durability\":\"OS\",\"lease_ms\":1000}}";
+      String queue =
+          "{\"name\":\"%s\",\"config\":{\"durability\":\"OS\",\"lease_timeout_ms\":1000}}";
       client.call("POST", "/v1/queues", queue.formatted(NAME));
       String message = "{\"payload\":\"%s\"}".formatted("x".repeat(PAYLOAD_BYTES));
       for (int i = 0; i < MESSAGES; i++) {

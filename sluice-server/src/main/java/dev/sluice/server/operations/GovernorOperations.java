@@ -60,7 +60,7 @@ public final class GovernorOperations {
   /**
    * What somebody asks for, as it came.
    *
-   * @param deadlineMs 0 for none
+   * @param maxWaitMs 0 for none
    * @param idempotencyKey empty for none
    * @param expectedTokens 0 for all of them
    */
@@ -69,7 +69,7 @@ public final class GovernorOperations {
       long tokens,
       String priority,
       String tenant,
-      long deadlineMs,
+      long maxWaitMs,
       String idempotencyKey,
       long expectedTokens) {
     /** Checked. */
@@ -78,13 +78,13 @@ public final class GovernorOperations {
       requireName("priority", priority, 0);
       requireName("tenant", tenant, 0);
       requireName("idempotencyKey", idempotencyKey, 0);
-      QueueOperations.requireBetween("deadlineMs", deadlineMs, 0, MAX_DEADLINE.toMillis());
+      QueueOperations.requireBetween("maxWaitMs", maxWaitMs, 0, MAX_DEADLINE.toMillis());
       return new TokenRequest(
           model,
           tokens,
           priority.isEmpty() ? TokenRequest.USUAL_PRIORITY : priority,
           tenant,
-          deadlineMs == 0 ? null : Duration.ofMillis(deadlineMs),
+          maxWaitMs == 0 ? null : Duration.ofMillis(maxWaitMs),
           idempotencyKey.isEmpty() ? null : idempotencyKey,
           expectedTokens == 0 ? null : expectedTokens);
     }

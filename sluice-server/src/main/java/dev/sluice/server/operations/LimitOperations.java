@@ -90,7 +90,7 @@ public final class LimitOperations {
   public CompletableFuture<Decision> decide(
       Caller caller, Map<String, Long> costs, boolean dryRun) {
     if (costs.isEmpty()) {
-      throw ApiException.invalid("costs must name at least one key");
+      throw ApiException.invalid("costs must name at least one limit");
     }
     Map<String, Rate> byTemplate = new HashMap<>();
     for (String key : costs.keySet()) {
@@ -121,7 +121,7 @@ public final class LimitOperations {
   }
 
   static ApiException noLimitFor(String key) {
-    return ApiException.notFound("there is no limit for the key: " + key);
+    return ApiException.notFound("there is no limit for the name: " + key);
   }
 
   public void makeRoom() {
@@ -173,7 +173,7 @@ public final class LimitOperations {
         .thenApply(
             there -> {
               if (!there) {
-                throw ApiException.notFound("there is no limit of that key: " + key);
+                throw ApiException.notFound("there is no limit with the name: " + key);
               }
               return true;
             });
@@ -218,7 +218,8 @@ public final class LimitOperations {
   private static void requireKey(String key) {
     int bytes = key.getBytes(StandardCharsets.UTF_8).length;
     if (bytes < 1 || bytes > MAX_KEY_BYTES) {
-      throw ApiException.invalid("key must have 1 to %d bytes: %d".formatted(MAX_KEY_BYTES, bytes));
+      throw ApiException.invalid(
+          "limit name must have 1 to %d bytes: %d".formatted(MAX_KEY_BYTES, bytes));
     }
   }
 
@@ -226,7 +227,7 @@ public final class LimitOperations {
   private static void requireInPaths(String key) {
     if (key.equals(".") || key.equals("..")) {
       throw ApiException.invalid(
-          "key must not be . or .., which vanish from paths of URLs: \"%s\"".formatted(key));
+          "limit name must not be . or .., which vanish from paths of URLs: \"%s\"".formatted(key));
     }
   }
 

@@ -34,7 +34,7 @@ async function redrive(queue) {
         min: 0,
         hint: "0 for all that wait now",
       },
-      { name: "run_script", label: "Let on_enqueue say anew where they go", type: "checkbox" },
+      { name: "run_hook", label: "Let on_enqueue say anew where they go", type: "checkbox" },
     ],
     confirm: "Redrive",
     act: async (values) => {
@@ -49,7 +49,7 @@ async function redrive(queue) {
 /** Reads a message of which the list has no payload, and shows it. */
 async function inspect(queue, { id }) {
   const { messages } = await get(
-    path`/v1/queues/${queue}/peek?max_messages=1&max_payload_bytes=${MOST_BYTES}&from=${id}`,
+    path`/v1/queues/${queue}/browse?max_messages=1&max_payload_bytes=${MOST_BYTES}&from=${id}`,
   );
   if (messages[0]?.id === id) {
     showMessage(messages[0]);
@@ -227,7 +227,7 @@ export function view(queue) {
         return;
       }
       const listed = await found(element, () =>
-        get(path`/v1/queues/${queue}/peek?max_messages=${PEEK}&max_payload_bytes=0`),
+        get(path`/v1/queues/${queue}/browse?max_messages=${PEEK}&max_payload_bytes=0`),
       );
       if (!listed) {
         return;

@@ -16,7 +16,7 @@ async function reload() {
     message: "The budget file is read anew. Levels, lines and reservations stay.",
     confirm: "Reload",
     act: async () => {
-      without = (await post("/v1/governor/reload")).withoutEffect;
+      without = (await post("/v1/governor/reload")).ignoredKeys;
     },
   });
   if (done) {
@@ -223,7 +223,7 @@ export function view() {
             .slice(0, 20)
             .map(async ([model]) => [
               model,
-              await allowed(get(path`/v1/governor/models/${model}/queue` + "?limit=1")),
+              await allowed(get(path`/v1/governor/models/${model}/waiting-list` + "?limit=1")),
             ]),
         ),
       );

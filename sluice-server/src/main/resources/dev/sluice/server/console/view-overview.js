@@ -76,8 +76,8 @@ export function view() {
       ...throttles.map((each) => ({
         id: "t" + each.key,
         name: each.key,
-        part: each.burst > 0 ? each.tokens / each.burst : 0,
-        words: leftOf(each.tokens, each.burst) + " of " + number(each.burst),
+        part: each.burst > 0 ? each.level / each.burst : 0,
+        words: leftOf(each.level, each.burst) + " of " + number(each.burst),
       })),
     ];
     all.sort((a, b) => a.part - b.part);
@@ -152,10 +152,10 @@ export function view() {
     const found = await Promise.all(
       first.map(async (queue) => {
         const keys = await allowed(
-          get(path`/v1/queues/${queue.name}/keys` + "?order=wait&limit=10"),
+          get(path`/v1/queues/${queue.name}/fairness-keys` + "?order=wait&limit=10"),
         );
         const out = rateOf(queue.name, "out") ?? 0;
-        return (keys?.keys ?? [])
+        return (keys?.fairness_keys ?? [])
           .filter((row) => {
             const gapMs = out > 0 ? (keys.ready_weight / row.weight / out) * 1_000 : 0;
             return (
@@ -166,7 +166,7 @@ export function view() {
           .slice(0, 3)
           .map((row) => ({
             tone: "bad",
-            text: row.key + " gets nothing in " + queue.name + " though others do",
+            text: row.fairness_key + " gets nothing in " + queue.name + " though others do",
             href: "#/queue/" + encodeURIComponent(queue.name),
           }));
       }),
@@ -176,20 +176,20 @@ export function view() {
 
   function throttled(throttles) {
     return throttles
-      .filter((each) => each.waiting > 0)
+      .filter((each) => each.waiters > 0)
       .slice(0, BUSIEST)
       .map((each) => ({
         tone: "warn",
         text:
-          plural(each.waiting, "tenant") +
+          plural(each.waiters, "tenant") +
           " held by " +
           each.key +
           " at " +
           rate(each.rate_per_second) +
-          (each.until_ms === undefined
+          (each.next_grant_in_ms === undefined
             ? ""
-            : each.until_ms > 2_000
-              ? ", next " + within(each.until_ms)
+            : each.next_grant_in_ms > 2_000
+              ? ", next " + within(each.next_grant_in_ms)
               : ""),
         href: "#/throttles",
       }));
@@ -198,11 +198,11 @@ export function view() {
   /** Who waits until a rate is changed; one of 0 is a door that somebody closed. */
   function stuck(throttles) {
     return throttles
-      .filter((each) => each.rate_per_second > 0 && never(each.never_asks, each) !== null)
+      .filter((each) => each.rate_per_second > 0 && never(each.impossible_cost, each) !== null)
       .slice(0, BUSIEST)
       .map((each) => ({
         tone: "bad",
-        text: "A message goes " + never(each.never_asks, each),
+        text: "A message goes " + never(each.impossible_cost, each),
         href: "#/throttles",
       }));
   }
@@ -220,7 +220,7 @@ export function view() {
 
   function misspelt(queues) {
     return queues
-      .filter((each) => each.unknown_throttles > 0)
+      .filter((each) => each.unknown_throttle_keys > 0)
       .slice(0, BUSIEST)
       .map((each) => ({
         tone: "warn",
@@ -228,7 +228,7 @@ export function view() {
           "Messages of " +
           each.name +
           " named the throttle key " +
-          each.unknown_throttle_key +
+          each.last_unknown_throttle_key +
           ", which has no rate",
         href: "#/queue/" + encodeURIComponent(each.name),
       }));
@@ -269,7 +269,7 @@ export function view() {
       const left = rates(queues, "out");
       const withDead = queues.filter((each) => each.dead !== null);
       const dead = sum(withDead, (each) => each.dead);
-      const held = sum(throttles, (each) => each.waiting);
+      const held = sum(throttles, (each) => each.waiters);
       const audited = models.filter(([, status]) => status.audit.limitTokens > 0);
       const bounded = throttles.filter((each) => each.excess !== null);
       const broken =
@@ -287,7 +287,7 @@ export function view() {
       tiles.in.set(rate(entered));
       tiles.out.set(rate(left));
       tiles.throttled.set(
-        keys ? total(throttles, (each) => each.waiting) : "–",
+        keys ? total(throttles, (each) => each.waiters) : "–",
         keys ? plural(keys.total, "throttle key") : "needs read",
         held > 0 ? "warn" : "",
       );

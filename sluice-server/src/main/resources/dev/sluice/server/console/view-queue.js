@@ -26,9 +26,12 @@ export function stateOf(row, { limit, gapMs, moving }) {
   if (row.pending === 0) {
     return row.in_flight > 0 ? ["In service", "good"] : ["Idle", ""];
   }
-  if (row.parked.length > 0) {
-    const first = row.parked[0];
-    const next = first.until_ms === undefined ? "no time known" : "next " + within(first.until_ms);
+  if (row.throttled.length > 0) {
+    const first = row.throttled[0];
+    const next =
+      first.next_grant_in_ms === undefined
+        ? "no time known"
+        : "next " + within(first.next_grant_in_ms);
     return ["Throttled by " + first.throttle_key + ", " + next, "warn"];
   }
   if (limit > 0 && row.in_flight >= limit) {
@@ -46,24 +49,26 @@ export function stateOf(row, { limit, gapMs, moving }) {
 const READY = "";
 
 /** With whom a tenant shares by weight; null if nothing of it waits. */
-function groupOf({ pending, parked }) {
-  return pending > parked.reduce((sum, each) => sum + each.messages, 0)
+function groupOf({ pending, throttled }) {
+  return pending > throttled.reduce((sum, each) => sum + each.messages, 0)
     ? READY
     : pending > 0
-      ? "at " + parked[0].throttle_key
+      ? "at " + throttled[0].throttle_key
       : null;
 }
 
 /** The weight of each group of which somebody is listed, and of those that can go. */
-function weightsOf({ keys, ready_weight: ready }) {
+function weightsOf({ fairness_keys: keys, ready_weight: ready }) {
   return new Map([
     [READY, ready],
-    ...keys.flatMap(({ parked }) => parked.map((each) => ["at " + each.throttle_key, each.weight])),
+    ...keys.flatMap(({ throttled }) =>
+      throttled.map((each) => ["at " + each.throttle_key, each.weight]),
+    ),
   ]);
 }
 
 /** How many there are of what is asked for, in words. */
-function summaryOf({ active, waiting: some, matching, keys }, prefix) {
+function summaryOf({ active, waiting: some, matching, fairness_keys: keys }, prefix) {
   const words = prefix
     ? plural(matching, "tenant") + (matching === 1 ? " matches." : " match.")
     : plural(active, "tenant") +
@@ -114,15 +119,15 @@ export function view(queue) {
   const summary = h("p", { class: "muted", "data-testid": "keys-summary" });
   const total = { rate: 0 };
   const share = (row) => (total.rate > 0 ? (row.rate ?? 0) / total.rate : 0);
-  const fair = (row) => dues.of(row.key);
+  const fair = (row) => dues.of(row.fairness_key);
   const list = table({
     id: "tenants",
     label: "Tenants of " + queue,
-    key: (row) => row.key,
+    key: (row) => row.fairness_key,
     empty: "Nothing is here, and nothing was lately.",
     sorted: { id: "pending", down: true },
     columns: [
-      named("key", "Tenant", (row) => row.key),
+      named("key", "Tenant", (row) => row.fairness_key),
       figure("weight", "Weight", (row) => row.weight),
       {
         id: "share",
@@ -130,7 +135,7 @@ export function view(queue) {
         sort: share,
         cell: (td, row) => {
           if (!td.firstChild) {
-            td.append(bar("Share of " + row.key), h("span", { class: "beside" }));
+            td.append(bar("Share of " + row.fairness_key), h("span", { class: "beside" }));
           }
           const at = fair(row);
           const words =
@@ -270,16 +275,16 @@ export function view(queue) {
     bars.replaceChildren(
       ...first.map((row) => {
         const item =
-          known.get(row.key) ??
+          known.get(row.fairness_key) ??
           h(
             "li",
-            { "data-row": row.key },
+            { "data-row": row.fairness_key },
             h("span", { class: "swatch" }),
-            name(row.key),
+            name(row.fairness_key),
             h("span", { class: "figure" }),
-            bar("Share of " + row.key),
+            bar("Share of " + row.fairness_key),
           );
-        item.children[0].style.background = "var(" + color(colorOf(row.key)) + ")";
+        item.children[0].style.background = "var(" + color(colorOf(row.fairness_key)) + ")";
         text(item.children[2], percent(share(row)) + " · " + rate(row.rate));
         const at = fair(row);
         item.children[3].set(
@@ -287,7 +292,7 @@ export function view(queue) {
           percent(share(row)) + (at === null ? "" : ", by weight " + percent(at)),
           { at },
         );
-        item.children[3].firstChild.style.background = "var(" + color(colorOf(row.key)) + ")";
+        item.children[3].firstChild.style.background = "var(" + color(colorOf(row.fairness_key)) + ")";
         return item;
       }),
     );
@@ -309,28 +314,28 @@ export function view(queue) {
     history.push(
       now,
       chosen.flatMap((row) => [
-        ["s" + row.key, moving && row.rate !== null ? share(row) * 100 : null],
-        ["w" + row.key, fair(row) === null ? null : fair(row) * 100],
+        ["s" + row.fairness_key, moving && row.rate !== null ? share(row) * 100 : null],
+        ["w" + row.fairness_key, fair(row) === null ? null : fair(row) * 100],
       ]),
     );
     const shown = chosen.filter((row) =>
-      history.values.get("s" + row.key)?.some((each) => each !== null),
+      history.values.get("s" + row.fairness_key)?.some((each) => each !== null),
     );
     dashed.hidden = !shown.some((row) =>
-      history.values.get("w" + row.key)?.some((each) => each !== null),
+      history.values.get("w" + row.fairness_key)?.some((each) => each !== null),
     );
     chart.set(
       history.times,
       shown.flatMap((row) => [
         {
-          label: row.key,
-          values: history.values.get("s" + row.key) ?? [],
-          color: colorOf(row.key),
+          label: row.fairness_key,
+          values: history.values.get("s" + row.fairness_key) ?? [],
+          color: colorOf(row.fairness_key),
         },
         {
-          label: row.key,
-          values: history.values.get("w" + row.key) ?? [],
-          color: colorOf(row.key),
+          label: row.fairness_key,
+          values: history.values.get("w" + row.fairness_key) ?? [],
+          color: colorOf(row.fairness_key),
           dashed: true,
           unnamed: true,
         },
@@ -338,7 +343,7 @@ export function view(queue) {
       shown
         .map(
           (row) =>
-            row.key +
+            row.fairness_key +
             " " +
             percent(share(row)) +
             (fair(row) === null ? "" : " (by weight " + percent(fair(row)) + ")"),
@@ -358,7 +363,9 @@ export function view(queue) {
       const [queues, tenants] = await Promise.all([
         listQueues(),
         found(element, () =>
-          get(path`/v1/queues/${queue}/keys?order=${order}&limit=${limit}&prefix=${prefix}`),
+          get(
+            path`/v1/queues/${queue}/fairness-keys?order=${order}&limit=${limit}&prefix=${prefix}`,
+          ),
         ),
       ]);
       if (!tenants) {
@@ -381,26 +388,26 @@ export function view(queue) {
               : "",
           isUnserved(own) ? "warn" : "",
         );
-        notes.hidden = own.unknown_throttles === 0;
+        notes.hidden = own.unknown_throttle_keys === 0;
         text(
           unknown,
-          plural(own.unknown_throttles, "message") +
+          plural(own.unknown_throttle_keys, "message") +
             " named a throttle key that has no rate, such as " +
-            own.unknown_throttle_key +
+            own.last_unknown_throttle_key +
             ". Such a key limits nothing; is it misspelt?",
         );
       }
       rates.take(
-        tenants.keys.map((each) => [each.key, each.delivered]),
+        tenants.fairness_keys.map((each) => [each.fairness_key, each.delivered]),
         now,
       );
       total.rate = rateOf(queue, "out") ?? 0;
       const moving = total.rate > 0;
-      const rows = tenants.keys.map((each) => {
+      const rows = tenants.fairness_keys.map((each) => {
         const gapMs = moving ? (tenants.ready_weight / each.weight / total.rate) * 1_000 : 0;
         return {
           ...each,
-          rate: rates.of(each.key),
+          rate: rates.of(each.fairness_key),
           state: stateOf(each, { limit: tenants.max_in_flight_per_key, gapMs, moving }),
         };
       });
@@ -409,7 +416,7 @@ export function view(queue) {
       total.rate = Math.max(total.rate, listed);
       const members = rows
         .map((row) => ({
-          name: row.key,
+          name: row.fairness_key,
           group: groupOf(row),
           weight: row.weight,
           rate: row.rate ?? 0,

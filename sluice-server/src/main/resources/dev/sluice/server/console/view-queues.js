@@ -96,7 +96,7 @@ function settingFields(config) {
     hint,
   });
   return [
-    number("lease_ms", "Lease (ms)"),
+    number("lease_timeout_ms", "Lease (ms)"),
     number("max_attempts", "Attempts before it is a dead letter", "0 for any number"),
     number(
       "retry_delay_ms",

@@ -23,6 +23,9 @@ export function watched({ throttles, at_ms: now }) {
   }));
 }
 
+/** The name of a throttle key or of a limit. */
+const nameOf = (row) => row.name ?? row.key;
+
 /** Why no time brings what somebody asks for, in words; null if some does. */
 export function never(asks, { key, burst }) {
   return asks > burst
@@ -38,25 +41,25 @@ function figureOrNever(td, words) {
 
 /** When somebody goes, and whether somebody never does. */
 function next(row) {
-  const stuck = never(row.never_asks, row);
+  const stuck = never(row.impossible_cost, row);
   return stuck === null
-    ? span(row.until_ms)
-    : row.until_ms === undefined
+    ? span(row.next_grant_in_ms)
+    : row.next_grant_in_ms === undefined
       ? stuck
-      : span(row.until_ms) + ", another " + stuck;
+      : span(row.next_grant_in_ms) + ", another " + stuck;
 }
 
 async function change(kind, where, row) {
-  let wanted = row?.key ?? "";
+  let wanted = row ? nameOf(row) : "";
   const done = await ask({
     id: "change-rate",
-    title: row ? "Change the rate of " + row.key : "New " + kind,
+    title: row ? "Change the rate of " + nameOf(row) : "New " + kind,
     message:
       kind === "limit"
-        ? "A key such as provider, or a prefix and an asterisk such as tenant:* for every key that begins so."
+        ? "A name such as provider, or a template such as tenant:*, which gives each name with that prefix its own tokens."
         : "Messages that name this throttle key share the rate, in all queues.",
     fields: [
-      ...(row ? [] : [{ name: "key", label: "Key", required: true }]),
+      ...(row ? [] : [{ name: "name", label: kind === "limit" ? "Name" : "Key", required: true }]),
       {
         name: "rate_per_second",
         label: "Tokens per second",
@@ -78,8 +81,8 @@ async function change(kind, where, row) {
       },
     ],
     confirm: row ? "Change" : "Create",
-    act: async ({ key, ...values }) => {
-      wanted = row?.key ?? key;
+    act: async ({ name, ...values }) => {
+      wanted = row ? nameOf(row) : name;
       await put(where(wanted), values);
     },
   });
@@ -94,7 +97,7 @@ async function drop(kind, where, key) {
     title: "Remove the " + kind + " " + key + "?",
     message:
       kind === "limit"
-        ? "Decisions about its keys are refused then, unless a template covers them."
+        ? "Decisions about it are refused then, unless a template covers its name."
         : "Then it holds up nobody: whatever waits for it goes at once.",
     confirm: "Remove",
     danger: true,
@@ -106,31 +109,31 @@ async function drop(kind, where, key) {
 }
 
 const throttlePath = (key) => path`/v1/throttles/${key}`;
-const limitPath = (key) => path`/v1/limits/${key}`;
+const limitPath = (name) => path`/v1/limits/${name}`;
 
 async function showWaiters(row) {
   const { waiters } = await get(throttlePath(row.key) + "/waiters?limit=1000");
   const messages = waiters.reduce((sum, each) => sum + each.messages, 0);
-  const stuck = waiters.filter((each) => never(each.asks, row) !== null);
+  const stuck = waiters.filter((each) => never(each.next_tokens, row) !== null);
   const asked = waiters
     .filter((each) => !stuck.includes(each))
     .reduce((sum, each) => sum + each.tokens, 0);
   const list = table({
     id: "waiters",
     label: "Who waits for " + row.key,
-    key: (each) => each.queue + "\n" + each.key,
+    key: (each) => each.queue + "\n" + each.fairness_key,
     empty: "Nobody waits for it.",
     columns: [
       named("queue", "Queue", (each) => each.queue, { wide: false }),
-      named("key", "Tenant", (each) => each.key),
+      named("key", "Tenant", (each) => each.fairness_key),
       figure("messages", "Messages", (each) => each.messages),
       figure("tokens", "Tokens", (each) => each.tokens, number),
       {
         id: "next",
         label: "Next asks for",
         numeric: true,
-        sort: (each) => each.asks,
-        cell: (td, each) => figureOrNever(td, never(each.asks, row) ?? number(each.asks)),
+        sort: (each) => each.next_tokens,
+        cell: (td, each) => figureOrNever(td, never(each.next_tokens, row) ?? number(each.next_tokens)),
       },
     ],
   });
@@ -138,7 +141,7 @@ async function showWaiters(row) {
     plural(messages, "message") + (messages === 1 ? " waits." : " wait."),
     row.rate_per_second > 0 && asked > 0
       ? "The next goes " +
-        within(row.until_ms) +
+        within(row.next_grant_in_ms) +
         "; at " +
         rate(row.rate_per_second) +
         " the last goes in about " +
@@ -166,19 +169,19 @@ function holding({ excess }) {
 
 function levelCell(td, row) {
   if (!td.firstChild) {
-    td.append(bar("Level of " + row.key), h("span", { class: "beside" }));
+    td.append(bar("Level of " + nameOf(row)), h("span", { class: "beside" }));
   }
-  if (row.tokens === undefined) {
+  if (row.level === undefined) {
     td.firstChild.hidden = true;
-    text(td.lastChild, row.key.endsWith("*") ? "each key its own" : "not known");
+    text(td.lastChild, nameOf(row).endsWith("*") ? "each name its own" : "not known");
     return;
   }
   td.firstChild.hidden = false;
-  const part = row.burst > 0 ? row.tokens / row.burst : 0;
-  td.firstChild.set(part, number(row.tokens) + " of " + tokens(row.burst), {
+  const part = row.burst > 0 ? row.level / row.burst : 0;
+  td.firstChild.set(part, number(row.level) + " of " + tokens(row.burst), {
     tone: part < 0.1 ? "warn" : "good",
   });
-  text(td.lastChild, left(row.tokens, row.burst) + " / " + number(row.burst));
+  text(td.lastChild, left(row.level, row.burst) + " / " + number(row.burst));
 }
 
 function rateButtons(kind, where, mayChange) {
@@ -186,15 +189,15 @@ function rateButtons(kind, where, mayChange) {
     {
       label: "Change",
       action: "change-rate",
-      says: (row) => "Change the rate of " + row.key,
+      says: (row) => "Change the rate of " + nameOf(row),
       act: (row) => change(kind, where, row),
       may: mayChange,
     },
     {
       label: "Remove",
       action: "remove-rate",
-      says: (row) => "Remove " + row.key,
-      act: (row) => drop(kind, where, row.key),
+      says: (row) => "Remove " + nameOf(row),
+      act: (row) => drop(kind, where, nameOf(row)),
       may: mayChange,
     },
   );
@@ -211,7 +214,7 @@ export function view() {
       {
         id: "level",
         label: "Level",
-        sort: (row) => row.tokens / (row.burst || 1),
+        sort: (row) => row.level / (row.burst || 1),
         cell: levelCell,
       },
       figure("rate", "Limit", (row) => row.rate_per_second, rate),
@@ -221,7 +224,7 @@ export function view() {
         id: "waiting",
         label: "Waiting",
         numeric: true,
-        sort: (row) => row.waiting,
+        sort: (row) => row.waiters,
         cell: (td, row, current) => {
           if (!td.firstChild) {
             td.append(
@@ -233,11 +236,11 @@ export function view() {
               ),
             );
           }
-          text(td.firstChild, count(row.waiting));
+          text(td.firstChild, count(row.waiters));
           attr(
             td.firstChild,
             "aria-label",
-            "Who waits for " + row.key + ": " + plural(row.waiting, "tenant"),
+            "Who waits for " + row.key + ": " + plural(row.waiters, "tenant"),
           );
         },
       },
@@ -245,8 +248,8 @@ export function view() {
         id: "next",
         label: "Next goes in",
         numeric: true,
-        sort: (row) => row.until_ms ?? Infinity,
-        cell: (td, row) => figureOrNever(td, row.waiting > 0 ? next(row) : "–"),
+        sort: (row) => row.next_grant_in_ms ?? Infinity,
+        cell: (td, row) => figureOrNever(td, row.waiters > 0 ? next(row) : "–"),
       },
       rateButtons("throttle key", throttlePath, () => mayAll("admin")),
     ],
@@ -254,26 +257,26 @@ export function view() {
   const limits = table({
     id: "limits",
     label: "Limits",
-    key: (row) => row.key,
-    empty: none("There are no limits yet") + " Without one, a decision about a key is refused.",
+    key: (row) => row.name,
+    empty: none("There are no limits yet") + " Without one, a decision about a name is refused.",
     columns: [
-      named("key", "Limit", (row) => row.key),
+      named("name", "Limit", (row) => row.name),
       {
         id: "level",
         label: "Level",
-        sort: (row) => (row.tokens ?? Infinity) / (row.burst || 1),
+        sort: (row) => (row.level ?? Infinity) / (row.burst || 1),
         cell: levelCell,
       },
       figure("rate", "Rate", (row) => row.rate_per_second, rate),
       figure("burst", "Burst", (row) => row.burst, number, { low: true }),
-      rateButtons("limit", limitPath, (row) => may("admin", row.key)),
+      rateButtons("limit", limitPath, (row) => may("admin", row.name)),
     ],
   });
   const found = h("p", { class: "muted", role: "status", "data-testid": "limit-found" });
   const wanted = h("input", {
     type: "search",
-    placeholder: "Key, such as tenant:acme",
-    "aria-label": "Key to look up",
+    placeholder: "Name, such as tenant:acme",
+    "aria-label": "Limit to look up",
     spellcheck: "false",
   });
   const look = h(
@@ -285,10 +288,10 @@ export function view() {
         try {
           const row = await get(limitPath(wanted.value));
           const level =
-            row.tokens === undefined
+            row.level === undefined
               ? "a level that is not known"
-              : number(row.tokens) + " of " + tokens(row.burst) + " left";
-          text(found, row.key + " has " + level + ", " + rate(row.rate_per_second) + ".");
+              : number(row.level) + " of " + tokens(row.burst) + " left";
+          text(found, row.name + " has " + level + ", " + rate(row.rate_per_second) + ".");
         } catch (refused) {
           text(found, refused.message);
         }

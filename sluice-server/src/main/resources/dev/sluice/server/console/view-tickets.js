@@ -114,7 +114,7 @@ export function view(wanted) {
         choice.value = model;
       }
       const line = await allowed(
-        get(path`/v1/governor/models/${model}/queue` + "?limit=" + PAGE + "&offset=" + offset),
+        get(path`/v1/governor/models/${model}/waiting-list` + "?limit=" + PAGE + "&offset=" + offset),
       );
       if (line === null) {
         text(summary, "This key may not see who is in line: that needs read on model:" + model + ".");

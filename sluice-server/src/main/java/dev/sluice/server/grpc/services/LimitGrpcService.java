@@ -79,8 +79,8 @@ public final class LimitGrpcService extends LimitsGrpc.LimitsImplBase {
       wire.setOutcome(Outcome.IMPOSSIBLE)
           .setLimitName(impossible.limitName())
           .setCapacity(impossible.capacity());
-    } else {
-      wire.setOutcome(Outcome.GRANTED);
+    } else if (decision instanceof dev.sluice.Decision.Granted granted) {
+      wire.setOutcome(Outcome.GRANTED).setRemaining(granted.remaining());
     }
     return wire.build();
   }

@@ -125,7 +125,7 @@ public final class QueueProtoMapper {
           Integer.parseInt(lease.substring(0, Math.max(0, separator))),
           Long.parseLong(lease.substring(separator + 1)));
     } catch (NumberFormatException malformed) {
-      throw ApiException.invalid("lease must be as it was delivered: " + lease);
+      throw ApiException.invalid("lease_token must be that of the delivery, but was " + lease);
     }
   }
 

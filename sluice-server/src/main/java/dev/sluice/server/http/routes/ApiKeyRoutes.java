@@ -18,7 +18,7 @@ import org.jspecify.annotations.Nullable;
 /** API keys over HTTP. */
 public final class ApiKeyRoutes implements HttpRoute.RouteGroup {
   private static final int CREATED = 201;
-  private static final String ALL = "/v1/keys";
+  private static final String ALL = "/v1/api-keys";
   private static final String ONE = ALL + "/{id}";
 
   private final ApiKeyOperations keys;
@@ -43,14 +43,14 @@ public final class ApiKeyRoutes implements HttpRoute.RouteGroup {
   }
 
   /** A key to be made. */
-  public record NewKey(
+  public record NewApiKey(
       @Nullable String name,
       @Nullable Long expiresAtMs,
       @Nullable Boolean superadmin,
       @Nullable List<ApiKeyRoutes.@Nullable PermissionJson> permissions) {}
 
   /** A key that was made; this is the only time that it is shown. */
-  public record Created(String id, String key) {}
+  public record CreatedApiKey(String id, String secret) {}
 
   /** What a key is to allow. */
   public record Permissions(@Nullable List<ApiKeyRoutes.@Nullable PermissionJson> permissions) {}
@@ -122,11 +122,11 @@ public final class ApiKeyRoutes implements HttpRoute.RouteGroup {
   private HandlerResult list(HttpRequest request) {
     List<ApiKeyRoutes.ApiKeyJson> all =
         keys.list(request.caller()).stream().map(ApiKeyRoutes.ApiKeyJson::of).toList();
-    return HandlerResult.now(HttpResponse.ok(Map.of("keys", all)));
+    return HandlerResult.now(HttpResponse.ok(Map.of("api_keys", all)));
   }
 
   private HandlerResult create(HttpRequest request) {
-    NewKey wanted = request.read(NewKey.class);
+    NewApiKey wanted = request.read(NewApiKey.class);
     String name = wanted.name();
     if (name == null) {
       throw ApiException.invalid("name must be there");
@@ -143,7 +143,7 @@ public final class ApiKeyRoutes implements HttpRoute.RouteGroup {
                 superadmin != null && superadmin,
                 allowed == null ? List.of() : permissions(allowed)));
     return HandlerResult.now(
-        HttpResponse.json(CREATED, new Created(created.id(), created.token())));
+        HttpResponse.json(CREATED, new CreatedApiKey(created.id(), created.token())));
   }
 
   private HandlerResult get(HttpRequest request) {

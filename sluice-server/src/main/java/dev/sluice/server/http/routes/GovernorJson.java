@@ -29,7 +29,7 @@ public final class GovernorJson {
       @Nullable Long tokens,
       @Nullable String priority,
       @Nullable String tenant,
-      @Nullable Long deadlineMs,
+      @Nullable Long maxWaitMs,
       @Nullable String idempotencyKey,
       @Nullable Long expectedTokens) {
     /** {@code header} is the key of the request itself, which the body need not repeat. */
@@ -42,7 +42,7 @@ public final class GovernorJson {
           tokens,
           priority == null ? "" : priority,
           tenant == null ? "" : tenant,
-          deadlineMs == null ? 0 : deadlineMs,
+          maxWaitMs == null ? 0 : maxWaitMs,
           key(header),
           expectedTokens == null ? 0 : expectedTokens);
     }
@@ -57,7 +57,73 @@ public final class GovernorJson {
     }
   }
 
-  /** What is unknown is left out. */
+  /** Names of the dimensions of a budget over HTTP. */
+  public enum Dimension {
+    TOKENS,
+    PRIORITY_CLASS,
+    TENANT,
+    REQUESTS,
+    CONCURRENCY,
+    WAITING_LIST,
+    PROVIDER,
+    NONE;
+
+    static Dimension of(BudgetDimension dimension) {
+      return switch (dimension) {
+        case TOKENS -> TOKENS;
+        case CLASS -> PRIORITY_CLASS;
+        case TENANT -> TENANT;
+        case REQUESTS -> REQUESTS;
+        case CONCURRENCY -> CONCURRENCY;
+        case LINE -> WAITING_LIST;
+        case PROVIDER -> PROVIDER;
+        case NONE -> NONE;
+      };
+    }
+  }
+
+  /** Names of the reasons for a denial over HTTP. */
+  public enum DenialReason {
+    IMPOSSIBLE,
+    TOO_MANY_WAITERS,
+    TIMEOUT,
+    ABANDONED,
+    CANCELLED,
+    REMOVED,
+    CLOSED,
+    UNAVAILABLE;
+
+    static DenialReason of(TokenDecision.Reason reason) {
+      return switch (reason) {
+        case EXCEEDS_CAPACITY -> IMPOSSIBLE;
+        case LINE_FULL -> TOO_MANY_WAITERS;
+        case DEADLINE -> TIMEOUT;
+        case ABANDONED -> ABANDONED;
+        case CANCELLED -> CANCELLED;
+        case REMOVED -> REMOVED;
+        case CLOSED -> CLOSED;
+        case UNAVAILABLE -> UNAVAILABLE;
+      };
+    }
+  }
+
+  /** Names of the predicted decisions over HTTP. */
+  public enum PredictedOutcome {
+    GRANTED,
+    QUEUED,
+    DENIED,
+    IMPOSSIBLE;
+
+    static PredictedOutcome of(TokenExplanation.Outcome outcome) {
+      return switch (outcome) {
+        case GRANTED -> GRANTED;
+        case QUEUED -> QUEUED;
+        case REFUSED -> DENIED;
+      };
+    }
+  }
+
+  /** Leaves out what is unknown. */
   private static @Nullable Long known(OptionalLong millis) {
     return millis.isPresent() ? millis.getAsLong() : null;
   }
@@ -91,7 +157,7 @@ public final class GovernorJson {
       @Nullable Long waitMs,
       int queuePosition,
       @Nullable Long etaMs,
-      BudgetDimension binding,
+      Dimension binding,
       String ticket,
       String model,
       String priority) {
@@ -103,7 +169,7 @@ public final class GovernorJson {
           known(queued.waitMs()),
           queued.queuePosition(),
           known(queued.etaMs()),
-          queued.binding(),
+          Dimension.of(queued.binding()),
           queued.ticket(),
           queued.model(),
           queued.priority());
@@ -115,7 +181,7 @@ public final class GovernorJson {
       boolean granted,
       long tokens,
       long remaining,
-      TokenDecision.Reason reason,
+      DenialReason reason,
       String message,
       String model,
       String priority) {
@@ -124,7 +190,7 @@ public final class GovernorJson {
           false,
           refused.tokens(),
           refused.remaining(),
-          refused.reason(),
+          DenialReason.of(refused.reason()),
           refused.message(),
           refused.model(),
           refused.priority());
@@ -146,8 +212,8 @@ public final class GovernorJson {
       String model,
       String priority,
       long tokens,
-      TokenExplanation.Outcome verdict,
-      BudgetDimension binding,
+      PredictedOutcome outcome,
+      Dimension binding,
       int queuePosition,
       @Nullable Long waitMs,
       @Nullable Long etaMs,
@@ -158,8 +224,8 @@ public final class GovernorJson {
           explanation.model(),
           explanation.priority(),
           explanation.tokens(),
-          explanation.verdict(),
-          explanation.binding(),
+          PredictedOutcome.of(explanation.verdict()),
+          Dimension.of(explanation.binding()),
           explanation.queuePosition(),
           known(explanation.waitMs()),
           known(explanation.etaMs()),
@@ -170,14 +236,14 @@ public final class GovernorJson {
 
   /** How one dimension stands for a request. */
   public record DimensionJson(
-      BudgetDimension dimension,
-      long capacity,
-      long available,
-      long needed,
-      @Nullable Long waitMs) {
+      Dimension dimension, long capacity, long available, long needed, @Nullable Long waitMs) {
     static GovernorJson.DimensionJson of(TokenExplanation.DimensionStatus part) {
       return new GovernorJson.DimensionJson(
-          part.dimension(), part.capacity(), part.available(), part.needed(), known(part.waitMs()));
+          Dimension.of(part.dimension()),
+          part.capacity(),
+          part.available(),
+          part.needed(),
+          known(part.waitMs()));
     }
   }
 
@@ -186,16 +252,22 @@ public final class GovernorJson {
       String model,
       int total,
       Map<String, Long> etaMs,
-      Map<String, BudgetDimension> binding,
+      Map<String, Dimension> binding,
       List<GovernorJson.QueuedTicketJson> tickets) {
     static GovernorJson.WaitingListJson of(WaitingListStatus queue) {
       return new GovernorJson.WaitingListJson(
           queue.model(),
           queue.total(),
           queue.etaMs(),
-          queue.binding(),
+          dimensions(queue.binding()),
           queue.tickets().stream().map(GovernorJson.QueuedTicketJson::of).toList());
     }
+  }
+
+  private static Map<String, Dimension> dimensions(Map<String, BudgetDimension> byClass) {
+    Map<String, Dimension> all = new LinkedHashMap<>();
+    byClass.forEach((name, dimension) -> all.put(name, Dimension.of(dimension)));
+    return all;
   }
 
   /** One of them. */
@@ -206,7 +278,7 @@ public final class GovernorJson {
       long tokens,
       int queuePosition,
       @Nullable Long etaMs,
-      BudgetDimension binding,
+      Dimension binding,
       long waitedMs) {
     static GovernorJson.QueuedTicketJson of(WaitingListStatus.QueuedTicket place) {
       return new GovernorJson.QueuedTicketJson(
@@ -216,7 +288,7 @@ public final class GovernorJson {
           place.tokens(),
           place.queuePosition(),
           known(place.etaMs()),
-          place.binding(),
+          Dimension.of(place.binding()),
           place.waitedMs());
     }
   }
@@ -247,7 +319,7 @@ public final class GovernorJson {
   }
 
   /** What a budget file says to no effect. */
-  public record Reloaded(List<String> withoutEffect) {}
+  public record Reloaded(List<String> ignoredKeys) {}
 
   /** How all models stand. */
   public record Status(Map<String, Bucket> buckets, Map<String, String> closed, String timestamp) {

@@ -55,7 +55,8 @@ public final class GovernorRoutes implements HttpRoute.RouteGroup {
         HttpRoute.of("POST", RESERVATION + "/extend", this::extend).needingSome(Kind.GOVERNOR),
         HttpRoute.of("POST", ROOT + "/models/{model}/feedback", this::feedback)
             .needingSome(Kind.GOVERNOR),
-        HttpRoute.of("GET", ROOT + "/models/{model}/queue", this::queue).taking("offset", "limit"),
+        HttpRoute.of("GET", ROOT + "/models/{model}/waiting-list", this::queue)
+            .taking("offset", "limit"),
         HttpRoute.of("GET", ROOT + "/status", this::status),
         HttpRoute.of("POST", ROOT + "/reload", this::reload).needingAdminOfAll());
   }

@@ -35,7 +35,7 @@ public final class LimitRoutes implements HttpRoute.RouteGroup {
   private static final Collector<CharSequence, ?, String> LIST = Collectors.joining(", ");
 
   private static final String ALL = "/v1/limits";
-  private static final String ONE = ALL + "/{key}";
+  private static final String ONE = ALL + "/{name}";
 
   private final LimitOperations limits;
 
@@ -55,15 +55,15 @@ public final class LimitRoutes implements HttpRoute.RouteGroup {
   }
 
   /** A limit. */
-  public record NamedLimitJson(String key, double ratePerSecond, double burst) {
-    static LimitRoutes.NamedLimitJson of(String key, LimitOperations.Rate rate) {
-      return new LimitRoutes.NamedLimitJson(key, rate.perSecond(), rate.burst());
+  public record NamedLimitJson(String name, double ratePerSecond, double burst) {
+    static LimitRoutes.NamedLimitJson of(String name, LimitOperations.Rate rate) {
+      return new LimitRoutes.NamedLimitJson(name, rate.perSecond(), rate.burst());
     }
   }
 
   /** A limit and what is left of it, if that is known. */
   public record LimitStatsJson(
-      String key, double ratePerSecond, double burst, @Nullable Double tokens) {
+      String name, double ratePerSecond, double burst, @Nullable Double level) {
     static LimitRoutes.LimitStatsJson of(LimitBackend.Standing standing) {
       return new LimitRoutes.LimitStatsJson(
           standing.key(), standing.rate().perSecond(), standing.rate().burst(), standing.level());
@@ -71,24 +71,27 @@ public final class LimitRoutes implements HttpRoute.RouteGroup {
   }
 
   /** Tokens by key. */
-  public record Decide(@Nullable Map<String, @Nullable Long> costs, @Nullable Boolean dryRun) {}
+  public record Decide(@Nullable Map<String, @Nullable Long> costs, @Nullable Boolean peek) {}
 
-  /** What was decided; only what applies is there. */
+  /** A decision; fields that do not apply are absent. */
   public record Decision(
       String outcome,
-      @Nullable String bindingKey,
+      @Nullable String limitName,
       @Nullable Long retryAfterNs,
-      @Nullable Double burst) {
+      @Nullable Long remaining,
+      @Nullable Long capacity) {
     static Decision of(dev.sluice.Decision decision) {
+      if (decision instanceof dev.sluice.Decision.Granted granted) {
+        return new Decision("GRANTED", null, null, granted.remaining(), null);
+      }
       if (decision instanceof dev.sluice.Decision.Denied denied) {
-        return new Decision("DENIED", denied.limitName(), denied.retryAfterNanos(), null);
+        return new Decision("DENIED", denied.limitName(), denied.retryAfterNanos(), null, null);
       }
       if (decision instanceof dev.sluice.Decision.Depleted depleted) {
-        return new Decision("DEPLETED", depleted.limitName(), null, null);
+        return new Decision("DEPLETED", depleted.limitName(), null, null, null);
       }
-      return decision instanceof dev.sluice.Decision.Impossible impossible
-          ? new Decision("IMPOSSIBLE", impossible.limitName(), null, (double) impossible.capacity())
-          : new Decision("GRANTED", null, null, null);
+      dev.sluice.Decision.Impossible impossible = (dev.sluice.Decision.Impossible) decision;
+      return new Decision("IMPOSSIBLE", impossible.limitName(), null, null, impossible.capacity());
     }
   }
 
@@ -97,7 +100,7 @@ public final class LimitRoutes implements HttpRoute.RouteGroup {
     return List.of(
         HttpRoute.of("GET", ALL, this::list).listing(),
         HttpRoute.of("GET", ONE, this::get),
-        HttpRoute.of("PUT", ONE, this::set).needing(Kind.ADMIN, "key"),
+        HttpRoute.of("PUT", ONE, this::set).needing(Kind.ADMIN, "name"),
         HttpRoute.of("DELETE", ONE, this::remove),
         HttpRoute.of("POST", "/v1/decide", this::decide).needingSome(Kind.LIMIT));
   }
@@ -112,13 +115,13 @@ public final class LimitRoutes implements HttpRoute.RouteGroup {
 
   private HandlerResult get(HttpRequest request) {
     return HandlerResult.later(
-        limits.standing(request.caller(), request.parameter("key")),
+        limits.standing(request.caller(), request.parameter("name")),
         found -> HttpResponse.ok(LimitRoutes.LimitStatsJson.of(found)));
   }
 
   private HandlerResult set(HttpRequest request) {
     LimitOperations.Rate rate = request.read(LimitRoutes.LimitJson.class).toRate();
-    String key = request.parameter("key");
+    String key = request.parameter("name");
     return HandlerResult.later(
         limits.set(request.caller(), key, rate),
         done -> HttpResponse.ok(LimitRoutes.NamedLimitJson.of(key, rate)));
@@ -126,7 +129,7 @@ public final class LimitRoutes implements HttpRoute.RouteGroup {
 
   private HandlerResult remove(HttpRequest request) {
     return HandlerResult.later(
-        limits.remove(request.caller(), request.parameter("key")), done -> HttpResponse.nothing());
+        limits.remove(request.caller(), request.parameter("name")), done -> HttpResponse.nothing());
   }
 
   private HandlerResult decide(HttpRequest request) {
@@ -136,9 +139,9 @@ public final class LimitRoutes implements HttpRoute.RouteGroup {
       throw ApiException.invalid("costs must be there");
     }
     Map<String, Long> costs = MessageJson.present("costs", given);
-    Boolean dryRun = wanted.dryRun();
+    Boolean peek = wanted.peek();
     CompletableFuture<dev.sluice.Decision> decided =
-        limits.decide(request.caller(), costs, dryRun != null && dryRun);
+        limits.decide(request.caller(), costs, peek != null && peek);
     return HandlerResult.later(
         decided.thenCombine(limits.standings(costs.keySet()), LimitRoutes::answer), same -> same);
   }
@@ -146,7 +149,7 @@ public final class LimitRoutes implements HttpRoute.RouteGroup {
   private static HttpResponse answer(
       dev.sluice.Decision decided, List<LimitBackend.Standing> standings) {
     Decision decision = Decision.of(decided);
-    String binding = decision.bindingKey();
+    String binding = decision.limitName();
     Map<String, String> headers =
         fields(
             standings.stream()

@@ -147,7 +147,7 @@ public final class MessageJson {
   @SuppressWarnings("ArrayRecordComponent") // written, not compared
   public record Delivered(
       String id,
-      String lease,
+      String leaseToken,
       @Nullable Utf8Text payload,
       byte @Nullable [] payloadBase64,
       Map<String, String> headers,
@@ -190,7 +190,7 @@ public final class MessageJson {
       @Nullable Utf8Text payload,
       byte @Nullable [] payloadBase64,
       int payloadSize,
-      boolean payloadCut,
+      boolean payloadTruncated,
       Map<String, String> headers,
       String fairnessKey,
       SortedSet<String> throttleKeys,

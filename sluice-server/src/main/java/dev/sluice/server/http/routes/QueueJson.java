@@ -1,5 +1,6 @@
 package dev.sluice.server.http.routes;
 
+import dev.sluice.FairnessKeyStats;
 import dev.sluice.broker.Durability;
 import dev.sluice.broker.QueueConfig;
 import dev.sluice.broker.QueueStats;
@@ -29,7 +30,7 @@ public final class QueueJson {
 
   /** How a queue behaves; null for the default. */
   public record Config(
-      @Nullable Long leaseMs,
+      @Nullable Long leaseTimeoutMs,
       @Nullable Durability durability,
       @Nullable String onEnqueue,
       @Nullable String onFailure,
@@ -49,8 +50,8 @@ public final class QueueJson {
     private static final Map<String, BiConsumer<Config, QueueConfig.Builder>> FIELDS =
         Map.ofEntries(
             Map.entry(
-                "lease_ms",
-                (from, to) -> to.leaseTimeout(or(from.leaseMs, DEFAULTS.leaseTimeout()))),
+                "lease_timeout_ms",
+                (from, to) -> to.leaseTimeout(or(from.leaseTimeoutMs, DEFAULTS.leaseTimeout()))),
             Map.entry(
                 "durability",
                 (from, to) ->
@@ -148,21 +149,17 @@ public final class QueueJson {
       long inFlight,
       long delayed,
       int consumers,
-      List<KeyStats> keys,
+      List<FairnessKeyStatsJson> fairnessKeys,
       QueueTotals totals,
-      long unknownThrottles,
-      String unknownThrottleKey) {
+      long unknownThrottleKeys,
+      String lastUnknownThrottleKey) {
     static Stats of(QueueStats stats) {
       return new Stats(
           stats.depth(),
           stats.inFlight(),
           stats.delayed(),
           stats.consumers(),
-          stats.fairnessKeys().stream()
-              .map(
-                  key ->
-                      new KeyStats(key.fairnessKey(), key.pending(), key.weight(), key.deficit()))
-              .toList(),
+          stats.fairnessKeys().stream().map(FairnessKeyStatsJson::of).toList(),
           stats.totals(),
           stats.unknownThrottleKeys(),
           stats.lastUnknownThrottleKey());
@@ -170,7 +167,12 @@ public final class QueueJson {
   }
 
   /** How a fairness key stands. */
-  public record KeyStats(String key, long pending, int weight, long deficit) {}
+  public record FairnessKeyStatsJson(String fairnessKey, long pending, int weight, long deficit) {
+    static FairnessKeyStatsJson of(FairnessKeyStats stats) {
+      return new FairnessKeyStatsJson(
+          stats.fairnessKey(), stats.pending(), stats.weight(), stats.deficit());
+    }
+  }
 
   /** All queues. */
   public record Summaries(List<Summary> queues) {
@@ -190,8 +192,8 @@ public final class QueueJson {
       long delayed,
       int consumers,
       QueueTotals totals,
-      long unknownThrottles,
-      String unknownThrottleKey) {
+      long unknownThrottleKeys,
+      String lastUnknownThrottleKey) {
     static Summary of(String name, QueueStats stats) {
       return new Summary(
           name,
@@ -229,11 +231,11 @@ public final class QueueJson {
   /** What is to become of one leased message. */
   public record SettlementJson(
       @Nullable String id,
-      @Nullable String lease,
+      @Nullable String leaseToken,
       @Nullable String action,
       @Nullable String error,
       @Nullable Long delayMs,
-      @Nullable Long leaseMs) {
+      @Nullable Long leaseTimeoutMs) {
     Settlement toSettlement(int index) {
       if (id == null || action == null) {
         throw ApiException.invalid(
@@ -241,22 +243,23 @@ public final class QueueJson {
       }
       return new Settlement(
           QueueProtoMapper.id(id),
-          QueueProtoMapper.lease(lease == null ? "" : lease),
+          QueueProtoMapper.lease(leaseToken == null ? "" : leaseToken),
           toAction(index));
     }
 
     private Action toAction(int index) {
       String word = action == null ? "" : action;
       boolean hasNackField = error != null || delayMs != null;
-      if ((hasNackField && !word.equals("nack")) || (leaseMs != null && !word.equals("extend"))) {
+      if ((hasNackField && !word.equals("nack"))
+          || (leaseTimeoutMs != null && !word.equals("extend"))) {
         throw ApiException.invalid(
-            "settlements[%d]: error and delay_ms go with nack, lease_ms with extend: %s"
+            "settlements[%d]: error and delay_ms go with nack, lease_timeout_ms with extend: %s"
                 .formatted(index, word));
       }
       return switch (word) {
         case "ack" -> new Action.Ack();
         case "nack" -> new Action.Nack(error == null ? "" : error, Config.duration(delayMs));
-        case "extend" -> new Action.Extend(Duration.ofMillis(orZero(leaseMs)));
+        case "extend" -> new Action.Extend(Duration.ofMillis(orZero(leaseTimeoutMs)));
         case "release" -> new Action.Release();
         default ->
             throw ApiException.invalid(
@@ -285,5 +288,5 @@ public final class QueueJson {
   public record Result(HttpResponse.@Nullable ErrorDetail error) {}
 
   /** Which dead letters go back. */
-  public record Redrive(@Nullable Long count, @Nullable Boolean runScript) {}
+  public record Redrive(@Nullable Long count, @Nullable Boolean runHook) {}
 }

@@ -30,7 +30,7 @@ import org.jspecify.annotations.Nullable;
 public final class QueueRoutes implements HttpRoute.RouteGroup {
   private static final int OK = 200;
   private static final int CREATED = 201;
-  private static final int DEFAULT_PEEK = 10;
+  private static final int DEFAULT_BROWSE = 10;
   private static final int DEFAULT_KEYS = 100;
   private static final String ALL = "/v1/queues";
   private static final String ONE = ALL + "/{queue}";
@@ -52,12 +52,14 @@ public final class QueueRoutes implements HttpRoute.RouteGroup {
         HttpRoute.of("PUT", ONE, this::replace).needing(queue(Kind.ADMIN)).listing(),
         HttpRoute.of("PATCH", ONE, this::change).needing(queue(Kind.ADMIN)).listing(),
         HttpRoute.of("DELETE", ONE, this::delete),
-        HttpRoute.of("GET", ONE + "/keys", this::keys).taking("order", "limit", "prefix").listing(),
+        HttpRoute.of("GET", ONE + "/fairness-keys", this::fairnessKeys)
+            .taking("order", "limit", "prefix")
+            .listing(),
         HttpRoute.of("POST", ONE + "/messages", this::enqueue).needing(queue(Kind.PRODUCE)),
         HttpRoute.of("POST", ONE + "/receive", this::receive).needing(queue(Kind.CONSUME)),
         HttpRoute.of("POST", ONE + "/settle", this::settle).needing(queue(Kind.CONSUME)),
         HttpRoute.of("POST", ONE + "/purge", this::purge).needing(queue(Kind.ADMIN)),
-        HttpRoute.of("GET", ONE + "/peek", this::peek)
+        HttpRoute.of("GET", ONE + "/browse", this::browse)
             .taking("max_messages", "max_payload_bytes", "from"),
         HttpRoute.of("POST", ONE + "/redrive", this::redrive).needing(queue(Kind.ADMIN)));
   }
@@ -136,7 +138,7 @@ public final class QueueRoutes implements HttpRoute.RouteGroup {
     return HandlerResult.now(HttpResponse.nothing());
   }
 
-  private HandlerResult keys(HttpRequest request) {
+  private HandlerResult fairnessKeys(HttpRequest request) {
     FairnessKeyPage found =
         queues.keys(
             request.caller(),
@@ -188,12 +190,12 @@ public final class QueueRoutes implements HttpRoute.RouteGroup {
         HttpResponse.ok(Map.of("purged", queues.purge(request.caller(), queue(request)))));
   }
 
-  private HandlerResult peek(HttpRequest request) {
+  private HandlerResult browse(HttpRequest request) {
     String from = request.query().get("from");
     QueueOperations.BrowseRequest wanted =
         new QueueOperations.BrowseRequest(
             from == null ? null : QueueProtoMapper.id("from", from),
-            request.queryInt("max_messages", DEFAULT_PEEK),
+            request.queryInt("max_messages", DEFAULT_BROWSE),
             request.queryInt("max_payload_bytes", Integer.MAX_VALUE));
     return HandlerResult.now(
         HttpResponse.ok(
@@ -204,13 +206,13 @@ public final class QueueRoutes implements HttpRoute.RouteGroup {
   private HandlerResult redrive(HttpRequest request) {
     QueueJson.Redrive wanted = request.readOptional(QueueJson.Redrive.class);
     request.parsed().run();
-    Boolean runScript = wanted.runScript();
+    Boolean runHook = wanted.runHook();
     return HandlerResult.later(
         queues.redrive(
             request.key(),
             queue(request),
             QueueJson.orZero(wanted.count()),
-            runScript != null && runScript),
+            runHook != null && runHook),
         redriven -> HttpResponse.ok(Map.of("redriven", redriven)));
   }
 }

@@ -37,7 +37,7 @@ public final class SchedulingStatsJson {
       long readyWeight,
       int maxInFlightPerKey,
       long matching,
-      List<SchedulingStatsJson.FairnessKeyJson> keys) {
+      List<SchedulingStatsJson.FairnessKeyJson> fairnessKeys) {
     static SchedulingStatsJson.FairnessKeyPageJson of(FairnessKeyPage found, QueueConfig config) {
       return new SchedulingStatsJson.FairnessKeyPageJson(
           found.active(),
@@ -51,7 +51,7 @@ public final class SchedulingStatsJson {
 
   /** How a fairness key stands. */
   public record FairnessKeyJson(
-      String key,
+      String fairnessKey,
       long depth,
       long pending,
       long inFlight,
@@ -59,7 +59,7 @@ public final class SchedulingStatsJson {
       int weight,
       long delivered,
       long waitedMs,
-      List<SchedulingStatsJson.ThrottledJson> parked) {
+      List<SchedulingStatsJson.ThrottledJson> throttled) {
     static SchedulingStatsJson.FairnessKeyJson of(FairnessKeyPage.Row key) {
       return new SchedulingStatsJson.FairnessKeyJson(
           key.fairnessKey(),
@@ -76,26 +76,29 @@ public final class SchedulingStatsJson {
 
   /** Messages that wait for a throttle key. */
   public record ThrottledJson(
-      String throttleKey, int messages, long weight, @Nullable Long untilMs) {
-    static SchedulingStatsJson.ThrottledJson of(FairnessKeyPage.Throttled parked) {
+      String throttleKey, int messages, long weight, @Nullable Long nextGrantInMs) {
+    static SchedulingStatsJson.ThrottledJson of(FairnessKeyPage.Throttled throttled) {
       return new SchedulingStatsJson.ThrottledJson(
-          parked.throttleKey(), parked.messages(), parked.weight(), millis(parked.nextGrantIn()));
+          throttled.throttleKey(),
+          throttled.messages(),
+          throttled.weight(),
+          millis(throttled.nextGrantIn()));
     }
   }
 
   /** A throttle key as it stands. */
-  public record LimitStatsJson(
+  public record QueueLimitStatsJson(
       String key,
       double ratePerSecond,
       double burst,
-      double tokens,
+      double level,
       long taken,
-      int waiting,
-      @Nullable Long untilMs,
-      @Nullable Long neverAsks) {
-    static SchedulingStatsJson.LimitStatsJson of(BrokerView.Throttle throttle) {
+      int waiters,
+      @Nullable Long nextGrantInMs,
+      @Nullable Long impossibleCost) {
+    static SchedulingStatsJson.QueueLimitStatsJson of(BrokerView.Throttle throttle) {
       LimitStats stats = throttle.stats();
-      return new SchedulingStatsJson.LimitStatsJson(
+      return new SchedulingStatsJson.QueueLimitStatsJson(
           stats.name(),
           stats.ratePerSecond(),
           stats.burst(),
@@ -109,7 +112,7 @@ public final class SchedulingStatsJson {
 
   /** The first throttle keys: those for which most wait. */
   public record LimitsSnapshotJson(
-      long atMs, int total, List<SchedulingStatsJson.LimitStatsJson> throttles) {
+      long atMs, int total, List<SchedulingStatsJson.QueueLimitStatsJson> throttles) {
     static SchedulingStatsJson.LimitsSnapshotJson of(BrokerView.LimitsSnapshot found, int limit) {
       return new SchedulingStatsJson.LimitsSnapshotJson(
           found.at().toEpochMilli(),
@@ -117,13 +120,14 @@ public final class SchedulingStatsJson {
           found.limits().stream()
               .sorted(Comparator.comparingInt(each -> -each.stats().waiters()))
               .limit(limit)
-              .map(SchedulingStatsJson.LimitStatsJson::of)
+              .map(SchedulingStatsJson.QueueLimitStatsJson::of)
               .toList());
     }
   }
 
   /** A fairness key that waits for a throttle key. */
-  public record Waiter(String queue, String key, int messages, long tokens, long asks) {
+  public record Waiter(
+      String queue, String fairnessKey, int messages, long tokens, long nextTokens) {
     static Waiter of(LimitStats.Waiter waiter) {
       return new Waiter(
           waiter.queue(),

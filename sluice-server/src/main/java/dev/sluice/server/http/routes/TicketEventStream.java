@@ -53,13 +53,12 @@ final class TicketEventStream
   @Override
   public void standing(TokenDecision.Queued standing) {
     sending.set(true);
-    send("standing", GovernorJson.of(standing));
+    send("queued", GovernorJson.of(standing));
   }
 
   @Override
   public void decided(TokenDecision outcome) {
-    send(
-        outcome instanceof TokenDecision.Granted ? "granted" : "refused", GovernorJson.of(outcome));
+    send(outcome instanceof TokenDecision.Granted ? "granted" : "denied", GovernorJson.of(outcome));
     connection.shutdown();
   }
 
