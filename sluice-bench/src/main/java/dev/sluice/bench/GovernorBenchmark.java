@@ -66,7 +66,9 @@ public class GovernorBenchmark {
       for (int i = 0; i < requests.length; i++) {
         String name = i % 20 == 0 ? CLASSES.get(0) : CLASSES.get(1 + i % 4);
         requests[i] =
-            TokenRequest.of("model-" + i % models, TOKENS, name).withTenant("tenant-" + i % 7);
+            TokenRequest.of("model-" + i % models, TOKENS)
+                .withPriorityClass(name)
+                .withTenant("tenant-" + i % 7);
       }
     }
 
@@ -91,8 +93,8 @@ public class GovernorBenchmark {
     }
 
     private long asked() {
-      return governor.blocking().status().buckets().values().stream()
-          .mapToLong(each -> each.metrics().totalRequests())
+      return governor.blocking().status().models().values().stream()
+          .mapToLong(each -> each.counts().totalRequests())
           .sum();
     }
 

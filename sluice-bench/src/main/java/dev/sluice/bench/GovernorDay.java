@@ -89,19 +89,19 @@ final class GovernorDay {
     time.after(
         (long) (-Math.log(1 - random.nextDouble()) * mean),
         () -> {
-          arrive(TokenRequest.of(MODEL, 1 + random.nextInt(LARGEST), priority));
+          arrive(TokenRequest.of(MODEL, 1 + random.nextInt(LARGEST)).withPriorityClass(priority));
           arriveLater(priority, load);
         });
   }
 
   private void batch() {
-    arrive(TokenRequest.of(MODEL, 1 + random.nextInt(LARGEST), LAST));
+    arrive(TokenRequest.of(MODEL, 1 + random.nextInt(LARGEST)).withPriorityClass(LAST));
   }
 
   @SuppressWarnings("FutureReturnValueIgnored") // it is looked at in the callback
   private void arrive(TokenRequest request) {
-    Call call = new Call(request, time.now(), inLine.getOrDefault(request.priority(), 0L));
-    inLine.merge(request.priority(), request.tokens(), Long::sum);
+    Call call = new Call(request, time.now(), inLine.getOrDefault(request.priorityClass(), 0L));
+    inLine.merge(request.priorityClass(), request.tokens(), Long::sum);
     TokenDecision outcome = governor.blocking().request(request);
     if (outcome instanceof TokenDecision.Queued queued) {
       governor
@@ -113,7 +113,7 @@ final class GovernorDay {
   }
 
   private void decided(Call call, TokenDecision outcome) {
-    inLine.merge(call.request.priority(), -call.request.tokens(), Long::sum);
+    inLine.merge(call.request.priorityClass(), -call.request.tokens(), Long::sum);
     if (outcome instanceof TokenDecision.Granted granted) {
       call.grantedAt = time.now();
       call.net = granted.tokens();
@@ -124,7 +124,7 @@ final class GovernorDay {
     } else {
       refused++;
     }
-    if (call.request.priority().equals(LAST)) {
+    if (call.request.priorityClass().equals(LAST)) {
       time.after(SECOND, this::batch);
     }
   }
@@ -170,7 +170,7 @@ final class GovernorDay {
 
   private double[] waits(String priority) {
     return grants.stream()
-        .filter(each -> each.request.priority().equals(priority))
+        .filter(each -> each.request.priorityClass().equals(priority))
         .mapToDouble(Call::waited)
         .sorted()
         .toArray();
@@ -184,7 +184,7 @@ final class GovernorDay {
   /** The longest wait of the highest class, in times of what it and those before it refill in. */
   double urgentOverBound() {
     return grants.stream()
-        .filter(each -> each.request.priority().equals("P0_clinical"))
+        .filter(each -> each.request.priorityClass().equals("P0_clinical"))
         .mapToDouble(each -> each.waited() / seconds(each.ahead + each.request.tokens(), 1))
         .max()
         .orElseThrow();
@@ -193,7 +193,7 @@ final class GovernorDay {
   /** The longest wait of the last class, in times of what is promised for its share. */
   double lastOverBound() {
     return grants.stream()
-        .filter(each -> each.request.priority().equals(LAST))
+        .filter(each -> each.request.priorityClass().equals(LAST))
         .mapToDouble(
             each -> {
               long tokens = each.request.tokens();

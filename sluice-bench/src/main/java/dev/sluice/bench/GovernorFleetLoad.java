@@ -46,7 +46,7 @@ final class GovernorFleetLoad {
       fleet.add(each, false);
       fleet.go(processes);
       Thread.sleep(time.dividedBy(2).toMillis());
-      Map<String, GovernorStatus.Model> status = store.status().join().buckets();
+      Map<String, GovernorStatus.Model> status = store.status().join().models();
       // Redis is on this machine, and has the same clock.
       long end = ChronoUnit.MICROS.between(Instant.EPOCH, Instant.now());
       tell(fleet.stop(), status, end);

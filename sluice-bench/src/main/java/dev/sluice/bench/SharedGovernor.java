@@ -14,7 +14,8 @@ import java.util.Map;
 /** A model in Redis whose limit nobody reaches. */
 final class SharedGovernor implements AutoCloseable {
   private static final String MODEL = "model";
-  private static final TokenRequest REQUEST = TokenRequest.of(MODEL, 1_000, "P1_user");
+  private static final TokenRequest REQUEST =
+      TokenRequest.of(MODEL, 1_000).withPriorityClass("P1_user");
 
   /** A billion a second: every decision is a grant. */
   private static final ModelBudget FAR =

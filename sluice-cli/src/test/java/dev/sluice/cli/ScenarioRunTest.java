@@ -175,7 +175,7 @@ class ScenarioRunTest {
     assertThat(urgent.name).isEqualTo("P0_clinical");
     assertThat(urgent.fair.waitSeconds(99)).isLessThan(10);
     assertThat(urgent.fifo.waitSeconds(99)).isGreaterThan(60);
-    assertThat(batch.fair.refusals()).containsOnlyKeys("deadline");
+    assertThat(batch.fair.refusals()).containsOnlyKeys("timeout");
     ModelUsageMeter model = result.models().get(0);
     assertThat(model.used(result.scenario().durationNanos())).isBetween(0.95, 1.04);
     assertThat(model.audit().errorTokens()).isZero();

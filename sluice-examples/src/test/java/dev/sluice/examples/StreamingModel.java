@@ -68,9 +68,10 @@ public final class StreamingModel {
         governor
             .blocking()
             .request(
-                TokenRequest.of(model, tokens, "P1_user")
+                TokenRequest.of(model, tokens)
+                    .withPriorityClass("P1_user")
                     .withTenant(tenant)
-                    .withDeadline(Duration.ofMinutes(1)));
+                    .withMaxWait(Duration.ofMinutes(1)));
     if (outcome instanceof TokenDecision.Queued queued) {
       outcome = governor.await(queued.ticket()).join().orElseThrow();
     }

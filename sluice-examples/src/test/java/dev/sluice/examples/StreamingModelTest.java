@@ -105,12 +105,12 @@ final class StreamingModelTest {
   }
 
   private GovernorStatus.Model standing() {
-    return governor.blocking().status().buckets().get(MODEL);
+    return governor.blocking().status().models().get(MODEL);
   }
 
   /** What has accrued meanwhile in a full bucket is not given back once more. */
   private void assertSettled(long least) {
-    assertThat(standing().metrics().tokensConsumed()).isBetween(least, 2_006L);
+    assertThat(standing().counts().tokensConsumed()).isBetween(least, 2_006L);
     assertThat(standing().running()).isZero();
   }
 

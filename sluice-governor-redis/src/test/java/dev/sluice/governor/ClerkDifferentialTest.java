@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.sluice.governor.engine.BudgetEngine;
 import dev.sluice.governor.redis.TimedScripts;
+import dev.sluice.governor.redis.store.ReplyMapper;
 import dev.sluice.testkit.RedisServer;
 import dev.sluice.testkit.SeedBudget;
 import java.time.Duration;
@@ -14,7 +15,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
-import java.util.OptionalLong;
 import java.util.Random;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.AfterAll;
@@ -195,10 +195,11 @@ class ClerkDifferentialTest {
     List<String> classes = List.copyOf(budget.classes().keySet());
     long tokens = 1L + random.nextInt(random.nextInt(10) == 0 ? 30_000 : 3_000);
     TokenRequest made =
-        TokenRequest.of(MODEL, tokens, classes.get(random.nextInt(classes.size())))
+        TokenRequest.of(MODEL, tokens)
+            .withPriorityClass(classes.get(random.nextInt(classes.size())))
             .withTenant(List.of("a", "b", "").get(random.nextInt(3)));
     if (random.nextInt(4) == 0) {
-      made = made.withDeadline(Duration.ofMillis(1 + random.nextInt(2_000)));
+      made = made.withMaxWait(Duration.ofMillis(1 + random.nextInt(2_000)));
     }
     if (random.nextInt(6) == 0) {
       made = made.withIdempotencyKey("k" + random.nextInt(20));
@@ -210,7 +211,7 @@ class ClerkDifferentialTest {
     TokenRequest request = request();
     // In the order of time where two are missed at the same moment.
     String id = "x%05d".formatted(numbers++);
-    Duration deadline = request.deadline();
+    Duration deadline = request.maxWait();
     String key = request.idempotencyKey();
     note("ask %s %s as %s", what, request, id);
     List<?> result =
@@ -220,7 +221,7 @@ class ClerkDifferentialTest {
                 id,
                 what,
                 request.tenant(),
-                request.priority(),
+                request.priorityClass(),
                 Long.toString(request.tokens()),
                 Long.toString(request.tokens()),
                 deadline == null ? "0" : Long.toString(deadline.toNanos() / 1_000),
@@ -228,7 +229,7 @@ class ClerkDifferentialTest {
                 key == null && numbers % 4 != 0 ? "quick" : ""));
     Optional<TokenDecision> local;
     try {
-      local = what.equals("now") ? clerk.tryNow(request) : Optional.of(clerk.request(request));
+      local = what.equals("now") ? clerk.tryAcquire(request) : Optional.of(clerk.request(request));
     } catch (IllegalArgumentException other) {
       assertThat(text(result, 0)).isEqualTo("x");
       return;
@@ -276,7 +277,7 @@ class ClerkDifferentialTest {
     return switch (random.nextInt(10)) {
       case 0 -> random.nextInt(5_000);
       case 1 -> random.nextInt(50_000);
-      case 2 -> TokenRequest.MOST_TOKENS - random.nextInt(10);
+      case 2 -> TokenRequest.MAX_TOKENS - random.nextInt(10);
       default -> random.nextInt(500);
     };
   }
@@ -297,20 +298,29 @@ class ClerkDifferentialTest {
         run(
             "poll",
             List.of(
-                "explain", request.tenant(), request.priority(), Long.toString(request.tokens())));
+                "explain",
+                request.tenant(),
+                request.priorityClass(),
+                Long.toString(request.tokens())));
     TokenExplanation local = clerk.explain(request);
-    String verdict = Map.of("g", "GRANTED", "q", "QUEUED", "r", "REFUSED").get(text(result, 0));
-    assertThat(verdict).isEqualTo(local.verdict().name());
-    assertThat(text(result, 1)).isEqualTo(local.binding().name());
-    assertThat(known(number(result, 3))).isEqualTo(local.waitMs());
+    String verdict = text(result, 0);
+    assertThat(verdict)
+        .isEqualTo(
+            switch (local.outcome()) {
+              case GRANTED -> "g";
+              case QUEUED -> "q";
+              case DENIED, IMPOSSIBLE -> "r";
+            });
+    assertThat(ReplyMapper.dimension(text(result, 1))).isEqualTo(local.binding());
+    assertThat(known(number(result, 3))).isEqualTo(local.retryAfter());
     assertThat(number(result, 4)).isEqualTo(local.queuePosition());
-    assertThat(known(number(result, 5))).isEqualTo(local.etaMs());
+    assertThat(known(number(result, 5))).isEqualTo(local.eta());
     List<TokenExplanation.DimensionStatus> parts = new ArrayList<>();
     for (Object part : result.subList(6, result.size())) {
       List<?> each = (List<?>) part;
       parts.add(
           new TokenExplanation.DimensionStatus(
-              BudgetDimension.valueOf(text(each, 0)),
+              ReplyMapper.dimension(text(each, 0)),
               number(each, 1),
               number(each, 2),
               number(each, 3),
@@ -322,17 +332,17 @@ class ClerkDifferentialTest {
   private void line() {
     note("line");
     List<?> result = run("poll", List.of("line", "0", "100"));
-    WaitingListStatus local = clerk.queue(0, 100);
+    WaitingListStatus local = clerk.waitingList(0, 100);
     assertThat(number(result, 0)).isEqualTo(local.total());
     List<?> classes = (List<?>) result.get(1);
-    Map<String, Long> etas = new LinkedHashMap<>();
+    Map<String, Duration> etas = new LinkedHashMap<>();
     Map<String, BudgetDimension> bindings = new LinkedHashMap<>();
     for (int i = 0; i < classes.size(); i += 3) {
       String name = text(classes, i);
       known(number(classes, i + 1)).ifPresent(eta -> etas.put(name, eta));
-      bindings.put(name, BudgetDimension.valueOf(text(classes, i + 2)));
+      bindings.put(name, ReplyMapper.dimension(text(classes, i + 2)));
     }
-    assertThat(etas).isEqualTo(local.etaMs());
+    assertThat(etas).isEqualTo(local.eta());
     assertThat(bindings).isEqualTo(local.binding());
     List<List<Object>> places = new ArrayList<>();
     for (Object each : result.subList(2, result.size())) {
@@ -342,15 +352,14 @@ class ClerkDifferentialTest {
   }
 
   private static List<Object> place(List<?> said) {
-    BudgetDimension binding = BudgetDimension.valueOf(text(said, 6));
-    long waited = millis(number(said, 7));
+    BudgetDimension binding = ReplyMapper.dimension(text(said, 6));
+    Duration waited = Duration.ofMillis(millis(number(said, 7)));
     return List.of(text(said, 0), number(said, 4), known(number(said, 5)), binding, waited);
   }
 
   private List<Object> place(WaitingListStatus.QueuedTicket local) {
     long position = local.queuePosition();
-    return List.of(
-        name(local.ticket()), position, local.etaMs(), local.binding(), local.waitedMs());
+    return List.of(name(local.ticket()), position, local.eta(), local.binding(), local.waited());
   }
 
   private void adjust() {
@@ -401,7 +410,7 @@ class ClerkDifferentialTest {
     if (!oneOfSeveral) {
       assertThat(number(result, 4)).isEqualTo(expected.remaining());
     }
-    assertThat(text(result, 3)).isEqualTo(expected.priority());
+    assertThat(text(result, 3)).isEqualTo(expected.priorityClass());
     if (expected instanceof TokenDecision.Granted granted) {
       assertThat(text(result, 0)).isEqualTo("g");
       assertThat(number(result, 5)).isEqualTo(granted.tokens());
@@ -409,14 +418,17 @@ class ClerkDifferentialTest {
       remember(granted.reservation(), text(result, 1), reservations);
     } else if (expected instanceof TokenDecision.Queued queued) {
       assertThat(text(result, 0)).isEqualTo("q");
-      assertThat(text(result, 8)).isEqualTo(queued.binding().name());
-      assertThat(known(number(result, 5))).isEqualTo(queued.waitMs());
+      assertThat(ReplyMapper.dimension(text(result, 8))).isEqualTo(queued.binding());
+      assertThat(known(number(result, 5))).isEqualTo(queued.retryAfter());
       assertThat(number(result, 6)).isEqualTo(queued.queuePosition());
-      assertThat(known(number(result, 7))).isEqualTo(queued.etaMs());
+      assertThat(known(number(result, 7))).isEqualTo(queued.eta());
       remember(queued.ticket(), text(result, 1), tickets);
     } else if (expected instanceof TokenDecision.Denied refused) {
       assertThat(text(result, 0)).isEqualTo("r");
-      assertThat(text(result, 5)).isEqualTo(refused.reason().name());
+      assertThat(ReplyMapper.reason(text(result, 5))).isEqualTo(refused.reason());
+    } else {
+      assertThat(text(result, 0)).isEqualTo("r");
+      assertThat(text(result, 5)).isEqualTo("EXCEEDS_CAPACITY");
     }
   }
 
@@ -436,16 +448,16 @@ class ClerkDifferentialTest {
     GovernorStatus.Model local = clerk.status();
     assertThat(number(result, 0)).isEqualTo(local.available());
     assertThat(number(result, 1)).isEqualTo(local.running());
-    assertThat(number(result, 2)).isEqualTo(local.metrics().totalRequests());
-    assertThat(number(result, 3)).isEqualTo(local.metrics().acceptedRequests());
-    assertThat(number(result, 4)).isEqualTo(local.metrics().tokensConsumed());
+    assertThat(number(result, 2)).isEqualTo(local.counts().totalRequests());
+    assertThat(number(result, 3)).isEqualTo(local.counts().acceptedRequests());
+    assertThat(number(result, 4)).isEqualTo(local.counts().tokensConsumed());
     Map<String, Integer> lengths = new LinkedHashMap<>();
     assertThat(number(result, 7)).isEqualTo(local.capacity());
     assertThat(number(result, 8)).isEqualTo(local.targetTpm());
     GovernorStatus.Exhaustion head = local.exhaustion().orElse(null);
     assertThat(text(result, 9)).isEqualTo(head == null ? "" : head.dimension().name());
     assertThat(number(result, 10)).isEqualTo(head == null ? 0 : head.needed());
-    assertThat(number(result, 11)).isEqualTo(head == null ? 0 : head.lasts().toNanos() / 1_000);
+    assertThat(number(result, 11)).isEqualTo(head == null ? 0 : head.duration().toNanos() / 1_000);
     for (int i = 13; i < result.size(); i += 2) {
       lengths.put(text(result, i), (int) number(result, i + 1));
     }
@@ -458,8 +470,8 @@ class ClerkDifferentialTest {
   }
 
   /** Less than zero is unknown. */
-  private static OptionalLong known(long micros) {
-    return micros < 0 ? OptionalLong.empty() : OptionalLong.of(millis(micros));
+  private static Optional<Duration> known(long micros) {
+    return micros < 0 ? Optional.empty() : Optional.of(Duration.ofMillis(millis(micros)));
   }
 
   private static long millis(long micros) {

@@ -84,7 +84,7 @@ final class Acquisition {
   private TokenDecision gone(TokenDecision.Queued queued) {
     return new TokenDecision.Denied(
         queued.model(),
-        queued.priority(),
+        queued.priorityClass(),
         request.tokens(),
         queued.remaining(),
         TokenDecision.Reason.ABANDONED,

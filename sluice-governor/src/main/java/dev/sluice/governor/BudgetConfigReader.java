@@ -180,7 +180,7 @@ public final class BudgetConfigReader {
       return 0;
     }
     long value = whole(path, model, key, null);
-    Checks.between(key, value, 1, TokenRequest.MOST_TOKENS);
+    Checks.between(key, value, 1, TokenRequest.MAX_TOKENS);
     return value;
   }
 

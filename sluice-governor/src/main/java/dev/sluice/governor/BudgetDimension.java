@@ -1,27 +1,27 @@
 package dev.sluice.governor;
 
 /**
- * What can be short.
+ * A bound of a budget that can be exhausted.
  *
  * @since 0.1
  */
 public enum BudgetDimension {
   /** Tokens of the model. */
   TOKENS("the model has too few tokens"),
-  /** Tokens that the class may have: the rest is kept for the classes above. */
-  CLASS("the rest is kept for the classes above"),
+  /** Tokens that the priority class may use: the rest is kept for more urgent classes. */
+  PRIORITY_CLASS("the remaining tokens are kept for more urgent classes"),
   /** Tokens of the tenant. */
   TENANT("the tenant has too few tokens"),
-  /** Requests in a time. */
+  /** Requests per time. */
   REQUESTS("there were too many requests"),
-  /** Requests at once. */
+  /** Concurrent requests. */
   CONCURRENCY("too many requests run at once"),
-  /** Nothing is short, but others are in line before. */
-  LINE("others are in line before"),
-  /** The provider said to come back later. */
-  PROVIDER("the provider wants a pause"),
-  /** Nothing is short. */
-  NONE("nothing is short");
+  /** No dimension is exhausted, but other requests wait before this one. */
+  WAITING_LIST("other requests wait before it"),
+  /** The provider demanded a pause. */
+  PROVIDER("the provider demanded a pause"),
+  /** No dimension is exhausted. */
+  NONE("nothing is exhausted");
 
   private final String words;
 
@@ -29,6 +29,11 @@ public enum BudgetDimension {
     this.words = words;
   }
 
+  /**
+   * Returns why a request has to wait.
+   *
+   * @return a description
+   */
   public String inWords() {
     return words;
   }

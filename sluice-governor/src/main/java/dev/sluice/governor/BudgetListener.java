@@ -17,7 +17,7 @@ public interface BudgetListener {
    * @param outcome what became of it
    * @param nanos of the store's clock
    */
-  default void asked(TokenRequest request, TokenDecision outcome, long nanos) {}
+  default void requested(TokenRequest request, TokenDecision outcome, long nanos) {}
 
   /**
    * Tokens were granted, at once or from the line.

@@ -63,7 +63,7 @@ public interface BudgetStore extends AutoCloseable {
    * @param request what for
    * @return empty if it would have to wait; refused only if the budget cannot be asked for now
    */
-  CompletableFuture<Optional<TokenDecision>> tryNow(TokenRequest request);
+  CompletableFuture<Optional<TokenDecision>> tryAcquire(TokenRequest request);
 
   /**
    * What became of a request with this idempotency key.
@@ -155,10 +155,10 @@ public interface BudgetStore extends AutoCloseable {
    *
    * @param model which
    * @param offset how many to leave out, from the first on
-   * @param limit how many to tell of, from 1 to {@link WaitingListStatus#MAX_TICKETS}
+   * @param max how many to tell of, from 1 to {@link WaitingListStatus#MAX_TICKETS}
    * @return a part of the line
    */
-  CompletableFuture<WaitingListStatus> queue(String model, int offset, int limit);
+  CompletableFuture<WaitingListStatus> waitingList(String model, int offset, int max);
 
   /**
    * How all models stand.

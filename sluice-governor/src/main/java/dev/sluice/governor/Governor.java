@@ -241,7 +241,7 @@ public final class Governor implements AutoCloseable {
    * @return a part of the waiting list
    */
   public CompletableFuture<WaitingListStatus> waitingList(String model, int offset, int max) {
-    return store.queue(model, offset, max);
+    return store.waitingList(model, offset, max);
   }
 
   /**

@@ -272,6 +272,19 @@ public record ModelBudget(
     return Collections.unmodifiableMap(classes);
   }
 
+  /**
+   * Returns the class of a request that names none.
+   *
+   * @return the last of the classes
+   */
+  public String leastUrgentClass() {
+    String last = "";
+    for (String each : classes.keySet()) {
+      last = each;
+    }
+    return last;
+  }
+
   /** Turns of a tenant for one of weight 1. */
   public int weight(String tenant) {
     TenantBudget own = tenants.getOrDefault(tenant, tenants.get(OTHER_TENANTS));
@@ -294,7 +307,7 @@ public record ModelBudget(
         expected == null
             ? request.tokens()
             : Math.max(expected, OutputEstimator.leastOf(request.tokens()));
-    return allocation == Allocation.SCALE ? part(share(request.priority()), wanted) : wanted;
+    return allocation == Allocation.SCALE ? part(share(request.priorityClass()), wanted) : wanted;
   }
 
   /** What its line has to keep. */

@@ -1,6 +1,7 @@
 package dev.sluice.governor;
 
 import dev.sluice.governor.engine.Ticket;
+import java.time.Duration;
 import java.util.Comparator;
 import java.util.Iterator;
 import java.util.List;
@@ -18,6 +19,9 @@ import org.jspecify.annotations.Nullable;
 final class ModelRouter {
   /** Requests with one key must not be sent to two models at the same time. */
   private static final int STRIPES = 64;
+
+  /** Longer than any forecast. */
+  private static final Duration NO_FORECAST = Duration.ofSeconds(Long.MAX_VALUE);
 
   private final BudgetStore store;
   private final List<SerialOperations> stripes =
@@ -65,14 +69,18 @@ final class ModelRouter {
     if (!left.hasNext()) {
       return CompletableFuture.completedFuture(Optional.ofNullable(unavailable));
     }
-    return unlessClosed(store::tryNow, left.next())
+    return unlessClosed(store::tryAcquire, left.next())
         .thenCompose(
             tried -> {
               TokenDecision now = tried.flatMap(same -> same).orElse(null);
-              return now == null || now instanceof TokenDecision.Denied
+              return now == null || !isGrantedOrQueued(now)
                   ? tryAcquire(left, now == null ? unavailable : now)
                   : CompletableFuture.completedFuture(Optional.of(now));
             });
+  }
+
+  private static boolean isGrantedOrQueued(TokenDecision decision) {
+    return decision.isGranted() || decision instanceof TokenDecision.Queued;
   }
 
   /** Requests the model with the shortest wait; each request has its own estimate. */
@@ -97,9 +105,9 @@ final class ModelRouter {
                 explained.stream()
                     .flatMap(each -> each.join().stream())
                     .min(
-                        Comparator.comparing(TokenExplanation::verdict)
+                        Comparator.comparing(TokenExplanation::outcome)
                             // A model without a forecast comes last.
-                            .thenComparingLong(each -> each.etaMs().orElse(Long.MAX_VALUE)))
+                            .thenComparing(each -> each.eta().orElse(NO_FORECAST)))
                     .orElseThrow(
                         () -> new IllegalStateException("all models of the route are closed")));
   }

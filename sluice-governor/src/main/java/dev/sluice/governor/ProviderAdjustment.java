@@ -4,26 +4,27 @@ import java.time.Duration;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What is known better than the configuration says. It only ever takes away: nothing here lets
- * through more than what is configured.
+ * Reduces a budget by what the provider of a model reports. It never lets through more than is
+ * configured.
  *
- * @param factor of the configured rate and burst that the provider takes, above 0 and at most 1
- * @param tokensAtMost what the provider has left now; null if it does not say
- * @param pause nothing is granted for so long from now; zero for no pause
+ * @param factor the part of the configured rate and burst that the provider accepts, above 0 and at
+ *     most 1
+ * @param maxTokens the tokens that the provider has left now; null if unknown
+ * @param pause the time from now on in which nothing is granted; zero for no pause
  * @since 0.1
  */
-public record ProviderAdjustment(double factor, @Nullable Long tokensAtMost, Duration pause) {
-  private static final Duration LONGEST_PAUSE = Duration.ofHours(1);
+public record ProviderAdjustment(double factor, @Nullable Long maxTokens, Duration pause) {
+  private static final Duration MAX_PAUSE = Duration.ofHours(1);
 
-  /** Checks every part. */
+  /** Checks all components. */
   public ProviderAdjustment {
-    // Also false for what is no number.
+    // The negation also rejects NaN.
     if (!(factor > 0 && factor <= 1)) {
       throw new IllegalArgumentException("factor must be above 0 and at most 1: " + factor);
     }
-    if (pause.isNegative() || pause.compareTo(LONGEST_PAUSE) > 0) {
+    if (pause.isNegative() || pause.compareTo(MAX_PAUSE) > 0) {
       throw new IllegalArgumentException(
-          "pause must be from 0 to %s: %s".formatted(LONGEST_PAUSE, pause));
+          "pause must be from 0 to %s: %s".formatted(MAX_PAUSE, pause));
     }
   }
 }

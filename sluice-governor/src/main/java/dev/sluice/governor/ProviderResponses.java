@@ -21,7 +21,7 @@ final class ProviderResponses {
   }
 
   CompletableFuture<Void> report(String model, ProviderResponse response) {
-    return store.status().thenCompose(status -> adjust(model, response, status.buckets()));
+    return store.status().thenCompose(status -> adjust(model, response, status.models()));
   }
 
   private CompletableFuture<Void> adjust(
@@ -44,7 +44,7 @@ final class ProviderResponses {
 
   /** Adds the effect of the providers to the status of a store. */
   GovernorStatus complete(GovernorStatus status) {
-    Map<String, GovernorStatus.Model> models = new LinkedHashMap<>(status.buckets());
+    Map<String, GovernorStatus.Model> models = new LinkedHashMap<>(status.models());
     byModel.forEach(
         (model, provider) ->
             models.computeIfPresent(

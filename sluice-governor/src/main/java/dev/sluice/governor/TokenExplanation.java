@@ -1,60 +1,70 @@
 package dev.sluice.governor;
 
+import java.time.Duration;
 import java.util.List;
-import java.util.OptionalLong;
+import java.util.Optional;
 
 /**
- * What would become of a request if it were made now. Nothing is taken, and nobody is put in line.
+ * Predicts the decision on a request, with every dimension that counts.
  *
- * @param model which model would decide; of a route, the one that would be chosen
- * @param priority its class
- * @param tokens what would be reserved
- * @param verdict granted at once, put in line, or refused
- * @param binding what etaMs is by, or why it is empty; {@link BudgetDimension#NONE} if nothing is
- *     short
- * @param queuePosition where it would be in line, from 1 over all classes; 0 if not in line
- * @param waitMs what it would have to wait if it were alone; empty if unknown, or if it would be
- *     refused
- * @param etaMs until its turn, if nothing arrives, leaves or is settled; empty if unknown, or if it
- *     would be refused
- * @param message in words
- * @param dimensions each that counts for this request, the binding one among them
+ * @param model the model that would decide; of a route, the one that would be chosen
+ * @param priorityClass the priority class of the request
+ * @param tokens the tokens that would be reserved
+ * @param outcome the kind of decision
+ * @param binding the dimension that determines the eta, or why it is empty; {@link
+ *     BudgetDimension#NONE} for a grant
+ * @param queuePosition the place in the waiting list, from 1 over all classes; 0 if it would not be
+ *     queued
+ * @param retryAfter the time that the request alone would have to wait; empty if unknown, or if it
+ *     would be denied
+ * @param eta the time until its grant, if no request arrives, leaves or is settled; empty if
+ *     unknown, or if it would be denied
+ * @param message a description
+ * @param dimensions the state of each dimension that counts for this request, the binding one among
+ *     them
  * @since 0.1
  */
 public record TokenExplanation(
     String model,
-    String priority,
+    String priorityClass,
     long tokens,
-    TokenExplanation.Outcome verdict,
+    TokenExplanation.Outcome outcome,
     BudgetDimension binding,
     int queuePosition,
-    OptionalLong waitMs,
-    OptionalLong etaMs,
+    Optional<Duration> retryAfter,
+    Optional<Duration> eta,
     String message,
     List<TokenExplanation.DimensionStatus> dimensions) {
-  /** What would become of it. */
+  /** Kinds of decisions, the best first. */
   public enum Outcome {
-    /** It would go now. */
+    /** The request would be granted. */
     GRANTED,
-    /** It would be in line. */
+    /** The request would wait. */
     QUEUED,
-    /** It would be refused. */
-    REFUSED
+    /** The request would be denied. */
+    DENIED,
+    /** The request could never be granted. */
+    IMPOSSIBLE
   }
 
   /**
-   * How one dimension stands for a request.
+   * Describes one dimension for a request.
    *
-   * @param dimension which
-   * @param capacity the most there is of it
-   * @param available what there is now; less than zero after overuse
-   * @param needed what the request takes
-   * @param waitMs until it is there if nobody else takes any; empty if time alone does not help
+   * @param dimension the dimension
+   * @param capacity the most that there can be of it
+   * @param available the present amount; negative after overuse
+   * @param needed the amount that the request takes
+   * @param retryAfter the time until the amount is available if no other request takes any; empty
+   *     if time alone does not help
    */
   public record DimensionStatus(
-      BudgetDimension dimension, long capacity, long available, long needed, OptionalLong waitMs) {}
+      BudgetDimension dimension,
+      long capacity,
+      long available,
+      long needed,
+      Optional<Duration> retryAfter) {}
 
-  /** Keeps the parts. */
+  /** Copies the list. */
   public TokenExplanation {
     dimensions = List.copyOf(dimensions);
   }

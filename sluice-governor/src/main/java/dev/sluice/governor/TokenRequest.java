@@ -1,145 +1,254 @@
 package dev.sluice.governor;
 
 import java.time.Duration;
+import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What somebody asks for.
+ * A request for tokens. Immutable.
  *
- * @param model which model, or a route of several
- * @param tokens input and output together, at the most; no more than {@link #MOST_TOKENS}
- * @param priority its class
- * @param tenant whose turn and budget it is
- * @param deadline how long it may wait in line; null for as long as it takes
- * @param idempotencyKey the same request again finds its place, or its grant; null for none
- * @param expectedTokens what it will probably use, which is reserved instead: at least half of the
- *     tokens, and no less than what the tenant has been using of what it asked for; null for all
  * @since 0.1
  */
-public record TokenRequest(
-    String model,
-    long tokens,
-    String priority,
-    String tenant,
-    @Nullable Duration deadline,
-    @Nullable String idempotencyKey,
-    @Nullable Long expectedTokens) {
-  /** The class of those who name none. */
-  public static final String USUAL_PRIORITY = "P1_user";
-
-  /** The tenant of those who name none. */
+public final class TokenRequest {
+  /** The tenant of a request without one. */
   public static final String NO_TENANT = "";
 
-  /** More than anybody asks for or uses at once. */
-  public static final long MOST_TOKENS = 1_000_000_000_000L;
+  /** The priority class of a request without one: the governor takes the model's least urgent. */
+  public static final String NO_PRIORITY_CLASS = "";
 
-  private static final int LONGEST_NAME = 256;
-  private static final Duration LONGEST_DEADLINE = Duration.ofDays(1);
+  /** The most tokens of a request or a settlement. */
+  public static final long MAX_TOKENS = 1_000_000_000_000L;
 
-  /** Checks every part. */
-  public TokenRequest {
-    if (tokens <= 0) {
-      throw new IllegalArgumentException("tokens must be positive: " + tokens);
-    }
-    if (tokens > MOST_TOKENS) {
-      throw new IllegalArgumentException(
-          "tokens must be at most %d: %d".formatted(MOST_TOKENS, tokens));
-    }
-    requireShort("model", model);
-    requireShort("priority", priority);
-    requireShort("tenant", tenant);
+  private static final int MAX_NAME_LENGTH = 256;
+  private static final Duration LONGEST_WAIT = Duration.ofDays(1);
+
+  private final String model;
+  private final long tokens;
+  private final String priorityClass;
+  private final String tenant;
+  private final @Nullable Duration maxWait;
+  private final @Nullable String idempotencyKey;
+  private final @Nullable Long expectedTokens;
+
+  private TokenRequest(
+      String model,
+      long tokens,
+      String priorityClass,
+      String tenant,
+      @Nullable Duration maxWait,
+      @Nullable String idempotencyKey,
+      @Nullable Long expectedTokens) {
+    requireTokens(tokens);
+    requireName("model", model);
+    requireName("priority class", priorityClass);
+    requireName("tenant", tenant);
     if (idempotencyKey != null) {
-      requireShort("idempotency key", idempotencyKey);
+      requireName("idempotency key", idempotencyKey);
       if (idempotencyKey.isEmpty()) {
         throw new IllegalArgumentException("idempotency key must not be empty");
       }
     }
-    if (deadline != null
-        && (deadline.isNegative()
-            || deadline.isZero()
-            || deadline.compareTo(LONGEST_DEADLINE) > 0)) {
+    if (maxWait != null
+        && (maxWait.isNegative() || maxWait.isZero() || maxWait.compareTo(LONGEST_WAIT) > 0)) {
       throw new IllegalArgumentException(
-          "deadline must be above 0 and at most %s: %s".formatted(LONGEST_DEADLINE, deadline));
+          "maximum wait must be above 0 and at most %s: %s".formatted(LONGEST_WAIT, maxWait));
     }
     if (expectedTokens != null && (expectedTokens < 1 || expectedTokens > tokens)) {
       throw new IllegalArgumentException(
           "expected tokens must be from 1 to %d: %d".formatted(tokens, expectedTokens));
     }
+    this.model = model;
+    this.tokens = tokens;
+    this.priorityClass = priorityClass;
+    this.tenant = tenant;
+    this.maxWait = maxWait;
+    this.idempotencyKey = idempotencyKey;
+    this.expectedTokens = expectedTokens;
   }
 
-  private static void requireShort(String name, String value) {
-    if (value.length() > LONGEST_NAME) {
-      throw new IllegalArgumentException(
-          "%s must have at most %d characters: %d".formatted(name, LONGEST_NAME, value.length()));
+  private static void requireTokens(long tokens) {
+    if (tokens <= 0) {
+      throw new IllegalArgumentException("tokens must be positive: " + tokens);
     }
-    // As bytes all of these would be the same.
+    if (tokens > MAX_TOKENS) {
+      throw new IllegalArgumentException(
+          "tokens must be at most %d: %d".formatted(MAX_TOKENS, tokens));
+    }
+  }
+
+  private static void requireName(String name, String value) {
+    if (value.length() > MAX_NAME_LENGTH) {
+      throw new IllegalArgumentException(
+          "%s must have at most %d characters: %d"
+              .formatted(name, MAX_NAME_LENGTH, value.length()));
+    }
+    // All unpaired surrogates are the same in UTF-8.
     if (value.codePoints().anyMatch(each -> Character.getType(each) == Character.SURROGATE)) {
-      throw new IllegalArgumentException(name + " must have no half of a surrogate pair");
+      throw new IllegalArgumentException(name + " must not contain an unpaired surrogate");
     }
   }
 
   /**
-   * Of no tenant in particular, that waits as long as it takes.
+   * Returns a request without tenant, of the model's least urgent priority class, that waits for
+   * any time.
    *
-   * @param model which model, or a route of several
-   * @param tokens input and output together, at the most
-   * @param priority its class
+   * @param model a model, or a route of several models
+   * @param tokens the most tokens of input and output together, at most {@link #MAX_TOKENS}
    * @return the request
    */
-  public static TokenRequest of(String model, long tokens, String priority) {
-    return new TokenRequest(model, tokens, priority, NO_TENANT, null, null, null);
+  public static TokenRequest of(String model, long tokens) {
+    return new TokenRequest(model, tokens, NO_PRIORITY_CLASS, NO_TENANT, null, null, null);
   }
 
   /**
-   * The same of another model.
+   * Returns the same request for another model.
    *
-   * @param name which model
-   * @return the request
+   * @param name a model, or a route of several models
+   * @return a copy
    */
   public TokenRequest withModel(String name) {
     return new TokenRequest(
-        name, tokens, priority, tenant, deadline, idempotencyKey, expectedTokens);
+        name, tokens, priorityClass, tenant, maxWait, idempotencyKey, expectedTokens);
   }
 
   /**
-   * The same, of a tenant.
+   * Returns the same request with a priority class.
    *
-   * @param name whose turn and budget it is
-   * @return the request
+   * @param name a class of the model; empty for its least urgent one
+   * @return a copy
+   */
+  public TokenRequest withPriorityClass(String name) {
+    return new TokenRequest(model, tokens, name, tenant, maxWait, idempotencyKey, expectedTokens);
+  }
+
+  /**
+   * Returns the same request with a tenant, whose turn and budget it takes.
+   *
+   * @param name the tenant; empty for none
+   * @return a copy
    */
   public TokenRequest withTenant(String name) {
     return new TokenRequest(
-        model, tokens, priority, name, deadline, idempotencyKey, expectedTokens);
+        model, tokens, priorityClass, name, maxWait, idempotencyKey, expectedTokens);
   }
 
   /**
-   * The same, that waits no longer.
+   * Returns the same request with a longest time in the waiting list.
    *
-   * @param most it leaves the line after this
-   * @return the request
+   * @param longest above 0 and at most a day
+   * @return a copy
    */
-  public TokenRequest withDeadline(Duration most) {
-    return new TokenRequest(model, tokens, priority, tenant, most, idempotencyKey, expectedTokens);
+  public TokenRequest withMaxWait(Duration longest) {
+    return new TokenRequest(
+        model, tokens, priorityClass, tenant, longest, idempotencyKey, expectedTokens);
   }
 
   /**
-   * The same, that finds itself again when it is repeated.
+   * Returns the same request with a key by which a repeated request finds its ticket or its grant.
    *
-   * @param key the same for the same request, among all of this model and tenant
-   * @return the request
+   * @param key identifies the request among all of its model and tenant
+   * @return a copy
    */
   public TokenRequest withIdempotencyKey(String key) {
-    return new TokenRequest(model, tokens, priority, tenant, deadline, key, expectedTokens);
+    return new TokenRequest(model, tokens, priorityClass, tenant, maxWait, key, expectedTokens);
   }
 
   /**
-   * The same, for which less may be reserved: at least half of its tokens, and no less than what
-   * its tenant has been using of what it asked for.
+   * Returns the same request with its probable usage, which is reserved instead of all tokens: at
+   * least half of them, and no less than its tenant has been using of its requests.
    *
-   * @param expected what it will probably use, at most {@code tokens}
-   * @return the request
+   * @param expected from 1 to {@code tokens}
+   * @return a copy
    */
   public TokenRequest withExpectedTokens(long expected) {
-    return new TokenRequest(model, tokens, priority, tenant, deadline, idempotencyKey, expected);
+    return new TokenRequest(
+        model, tokens, priorityClass, tenant, maxWait, idempotencyKey, expected);
+  }
+
+  /**
+   * Returns the model, or a route of several models.
+   *
+   * @return its name
+   */
+  public String model() {
+    return model;
+  }
+
+  /**
+   * Returns the most tokens of input and output together.
+   *
+   * @return a positive number
+   */
+  public long tokens() {
+    return tokens;
+  }
+
+  /**
+   * Returns the priority class.
+   *
+   * @return its name; empty for the model's least urgent one
+   */
+  public String priorityClass() {
+    return priorityClass;
+  }
+
+  /**
+   * Returns the tenant.
+   *
+   * @return its name; empty for none
+   */
+  public String tenant() {
+    return tenant;
+  }
+
+  /**
+   * Returns the longest time in the waiting list.
+   *
+   * @return null for any time
+   */
+  public @Nullable Duration maxWait() {
+    return maxWait;
+  }
+
+  /**
+   * Returns the key by which a repeated request finds its ticket or its grant.
+   *
+   * @return null for none
+   */
+  public @Nullable String idempotencyKey() {
+    return idempotencyKey;
+  }
+
+  /**
+   * Returns the probable usage.
+   *
+   * @return null for all tokens
+   */
+  public @Nullable Long expectedTokens() {
+    return expectedTokens;
+  }
+
+  @Override
+  public boolean equals(@Nullable Object other) {
+    return other instanceof TokenRequest that
+        && tokens == that.tokens
+        && model.equals(that.model)
+        && priorityClass.equals(that.priorityClass)
+        && tenant.equals(that.tenant)
+        && Objects.equals(maxWait, that.maxWait)
+        && Objects.equals(idempotencyKey, that.idempotencyKey)
+        && Objects.equals(expectedTokens, that.expectedTokens);
+  }
+
+  @Override
+  public int hashCode() {
+    return Objects.hash(
+        model, tokens, priorityClass, tenant, maxWait, idempotencyKey, expectedTokens);
+  }
+
+  @Override
+  public String toString() {
+    return "TokenRequest[model=%s, tokens=%d, priorityClass=%s, tenant=%s, maxWait=%s, idempotencyKey=%s, expectedTokens=%s]"
+        .formatted(model, tokens, priorityClass, tenant, maxWait, idempotencyKey, expectedTokens);
   }
 }

@@ -22,14 +22,14 @@ final class TokenRequests {
   CompletableFuture<TokenDecision> request(BudgetConfig config, TokenRequest request) {
     List<String> route = route(config, request.model());
     return route == null
-        ? store.request(estimated(config, request))
+        ? store.request(completed(config, request))
         : router.request(equivalents(config, request, route));
   }
 
   CompletableFuture<TokenExplanation> explain(BudgetConfig config, TokenRequest request) {
     List<String> route = route(config, request.model());
     return route == null
-        ? store.explain(estimated(config, request))
+        ? store.explain(completed(config, request))
         : router.explain(equivalents(config, request, route));
   }
 
@@ -46,7 +46,14 @@ final class TokenRequests {
 
   private List<TokenRequest> equivalents(
       BudgetConfig config, TokenRequest request, List<String> route) {
-    return route.stream().map(model -> estimated(config, request.withModel(model))).toList();
+    return route.stream().map(model -> completed(config, request.withModel(model))).toList();
+  }
+
+  private TokenRequest completed(BudgetConfig config, TokenRequest request) {
+    ModelBudget budget = config.models().get(request.model());
+    boolean isComplete = budget == null || !request.priorityClass().isEmpty();
+    return estimated(
+        config, isComplete ? request : request.withPriorityClass(budget.leastUrgentClass()));
   }
 
   /**

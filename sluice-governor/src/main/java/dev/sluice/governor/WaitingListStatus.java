@@ -1,57 +1,59 @@
 package dev.sluice.governor;
 
+import java.time.Duration;
 import java.util.Collections;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.OptionalLong;
+import java.util.Optional;
 
 /**
- * Who is in line for a model.
+ * A part of the waiting list of a model.
  *
  * @param model its name
- * @param total all in line
- * @param etaMs by class: until the turn of its last, 0 if the class has no request in line; without
- *     those for which it is unknown
- * @param binding by class: what the turn of its last is by, or why it is not known
- * @param tickets a part of the line, the first first
+ * @param total the number of all waiting requests
+ * @param eta by class: the time until the grant of its last request, zero without waiting requests;
+ *     classes for which it is unknown are absent
+ * @param binding by class: the dimension that determines the eta, or why it is unknown
+ * @param tickets a part of the waiting list, in order
  * @since 0.1
  */
 public record WaitingListStatus(
     String model,
     int total,
-    Map<String, Long> etaMs,
+    Map<String, Duration> eta,
     Map<String, BudgetDimension> binding,
     List<WaitingListStatus.QueuedTicket> tickets) {
-  /** The most tickets that one call tells of. */
+  /** The most tickets that one call returns. */
   public static final int MAX_TICKETS = 100;
 
-  /** Keeps the order of the classes. */
+  /** Copies the collections; keeps the order of the classes. */
   public WaitingListStatus {
-    etaMs = Collections.unmodifiableMap(new LinkedHashMap<>(etaMs));
+    eta = Collections.unmodifiableMap(new LinkedHashMap<>(eta));
     binding = Collections.unmodifiableMap(new LinkedHashMap<>(binding));
     tickets = List.copyOf(tickets);
   }
 
   /**
-   * A place in line.
+   * A waiting request.
    *
-   * @param ticket by which it can be cancelled
-   * @param tenant who asked
-   * @param priority its class
-   * @param tokens what was asked for
+   * @param ticket identifies it, for example to cancel it
+   * @param tenant its tenant, empty for none
+   * @param priorityClass its priority class
+   * @param tokens the tokens of the request
    * @param queuePosition from 1, over all classes
-   * @param etaMs until its turn, if nothing arrives, leaves or is settled; empty if unknown
-   * @param binding what etaMs is by, or why it is empty
-   * @param waitedMs so far
+   * @param eta the time until its grant, if no request arrives, leaves or is settled; empty if
+   *     unknown
+   * @param binding the dimension that determines the eta, or why it is empty
+   * @param waited the time that it has waited
    */
   public record QueuedTicket(
       String ticket,
       String tenant,
-      String priority,
+      String priorityClass,
       long tokens,
       int queuePosition,
-      OptionalLong etaMs,
+      Optional<Duration> eta,
       BudgetDimension binding,
-      long waitedMs) {}
+      Duration waited) {}
 }

@@ -91,7 +91,7 @@ class AuditorTest {
     return budget.burstTpm() + (double) budget.targetTpm() * nanos / MINUTE;
   }
 
-  private AuditReport report(long now) {
+  private GovernorStatus.Audit report(long now) {
     return auditor.report(START + now);
   }
 
@@ -103,12 +103,13 @@ class AuditorTest {
   void whatIsAllowed_isNoError_toTheToken() {
     grant(300_000, 0);
     grant(240_000, MINUTE - 1);
-    assertThat(report(MINUTE - 1)).isEqualTo(new AuditReport(540_000, 540_000, 1, 540_000, 0));
+    assertThat(report(MINUTE - 1))
+        .isEqualTo(new GovernorStatus.Audit(540_000, 540_000, 1, 540_000, 0));
     Auditor another = new Auditor(SONNET, 0);
     another.granted(300_000, 0);
     another.granted(239_999, MINUTE - 1);
     assertThat(another.report(MINUTE - 1))
-        .isEqualTo(new AuditReport(539_999, 540_000, 0, 539_999, 0));
+        .isEqualTo(new GovernorStatus.Audit(539_999, 540_000, 0, 539_999, 0));
   }
 
   @Test
@@ -117,8 +118,10 @@ class AuditorTest {
     assertThat(report(SECOND).errorTokens()).isZero();
     grant(240_000, SECOND);
     // Within what a minute may have, but not in one instant.
-    assertThat(report(SECOND)).isEqualTo(new AuditReport(540_000, 540_000, 240_000, 540_000, 0));
-    assertThat(report(10 * MINUTE)).isEqualTo(new AuditReport(0, 540_000, 240_000, 540_000, 0));
+    assertThat(report(SECOND))
+        .isEqualTo(new GovernorStatus.Audit(540_000, 540_000, 240_000, 540_000, 0));
+    assertThat(report(10 * MINUTE))
+        .isEqualTo(new GovernorStatus.Audit(0, 540_000, 240_000, 540_000, 0));
   }
 
   @Test
@@ -136,7 +139,7 @@ class AuditorTest {
     grant(300_000, 0);
     auditor.refunded(100_000, START, START);
     grant(100_000, 50 * MS);
-    assertThat(report(SECOND)).isEqualTo(new AuditReport(300_000, 540_000, 0, 300_000, 0));
+    assertThat(report(SECOND)).isEqualTo(new GovernorStatus.Audit(300_000, 540_000, 0, 300_000, 0));
     auditor.refunded(60_000, START + 50 * MS, START + SECOND);
     assertThat(report(SECOND).admittedTokens()).isEqualTo(240_000);
     grant(1_000, 2 * MINUTE);
@@ -159,14 +162,16 @@ class AuditorTest {
     auditor.reload(half, START + SECOND);
     // The store learns of it later, and has granted by the old limit until then.
     grant(4_000, 2 * SECOND);
-    assertThat(report(2 * SECOND)).isEqualTo(new AuditReport(304_000, 270_000, 0, 304_000, 0));
+    assertThat(report(2 * SECOND))
+        .isEqualTo(new GovernorStatus.Audit(304_000, 270_000, 0, 304_000, 0));
     grant(150_000, 3 * MINUTE);
     assertThat(report(3 * MINUTE).errorTokens()).isZero();
     grant(1, 3 * MINUTE);
     assertThat(report(3 * MINUTE).errorTokens()).isEqualTo(1);
     auditor.reload(SONNET, START + 4 * MINUTE);
     grant(300_000, 4 * MINUTE + SECOND);
-    assertThat(report(5 * MINUTE)).isEqualTo(new AuditReport(300_000, 540_000, 1, 304_000, 0));
+    assertThat(report(5 * MINUTE))
+        .isEqualTo(new GovernorStatus.Audit(300_000, 540_000, 1, 304_000, 0));
   }
 
   @Test
@@ -177,7 +182,7 @@ class AuditorTest {
     large.granted(most, MINUTE - 1);
     // In a nanosecond less than a minute there is less than a token fewer for each 0.06.
     assertThat(large.report(MINUTE - 1))
-        .isEqualTo(new AuditReport(2 * most, 2 * most, 17, 2 * most, 0));
+        .isEqualTo(new GovernorStatus.Audit(2 * most, 2 * most, 17, 2 * most, 0));
   }
 
   @Test
@@ -206,7 +211,7 @@ class AuditorTest {
         }
       }
       ledger.check();
-      AuditReport report = audit.report(now);
+      GovernorStatus.Audit report = audit.report(now);
       assertThat(report.errorTokens()).as("seed %d", seed).isEqualTo(ledger.error);
       assertThat(report.worstTokens()).as("seed %d", seed).isEqualTo(ledger.worst);
       if (!refunds) {
@@ -274,7 +279,8 @@ class AuditorTest {
     auditor.goesBy(300_000, 240_000, START);
     grant(700_000, SECOND);
     auditor.goesBy(1_000_000, 240_000, START + 2 * SECOND);
-    assertThat(report(2 * SECOND)).isEqualTo(new AuditReport(700_000, 1_240_000, 0, 700_000, 0));
+    assertThat(report(2 * SECOND))
+        .isEqualTo(new GovernorStatus.Audit(700_000, 1_240_000, 0, 700_000, 0));
     auditor.goesBy(1_000_000, 240_000, START + 3 * SECOND);
     grant(1_000_001, 3 * MINUTE);
     auditor.goesBy(1_000_000, 240_000, START + 4 * MINUTE);

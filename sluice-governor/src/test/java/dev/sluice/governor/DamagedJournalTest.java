@@ -31,7 +31,7 @@ final class DamagedJournalTest {
   }
 
   private static TokenDecision ask(BudgetStore store, String model, long tokens) {
-    return store.request(TokenRequest.of(model, tokens, P0)).join();
+    return store.request(TokenRequest.of(model, tokens).withPriorityClass(P0)).join();
   }
 
   @BeforeEach
@@ -55,7 +55,7 @@ final class DamagedJournalTest {
           .hasMessageContaining("model bad is closed: " + journal + " is damaged at byte 0")
           .hasMessageContaining(
               "restore it, or rename it to " + journal.getFileName() + ".damaged and reload");
-      assertThat(store.status().join().buckets()).containsOnlyKeys("good");
+      assertThat(store.status().join().models()).containsOnlyKeys("good");
       assertThat(store.closedModels()).containsOnlyKeys("bad");
       // Neither reopening nor a reload repairs it; the reload of the other models succeeds.
       store.reopen();
@@ -72,12 +72,12 @@ final class DamagedJournalTest {
       store.reload(CONFIG).join();
       assertThat(store.closedModels()).isEmpty();
       // The remaining 10,000 may have been granted as well; the damaged journal cannot tell.
-      assertThat(store.status().join().buckets().get("bad").available()).isZero();
+      assertThat(store.status().join().models().get("bad").available()).isZero();
       timer.advance(Desk.SECOND);
       assertThat(ask(store, "bad", 1_000)).isInstanceOf(TokenDecision.Granted.class);
     }
     try (BudgetStore store = open()) {
-      assertThat(store.status().join().buckets().get("bad").available()).isZero();
+      assertThat(store.status().join().models().get("bad").available()).isZero();
     }
   }
 
@@ -86,7 +86,7 @@ final class DamagedJournalTest {
     Files.move(journal, journal.resolveSibling(journal.getFileName() + ".damaged"));
     try (BudgetStore store = open()) {
       assertThat(store.closedModels()).isEmpty();
-      assertThat(store.status().join().buckets().get("bad").available()).isZero();
+      assertThat(store.status().join().models().get("bad").available()).isZero();
     }
   }
 }

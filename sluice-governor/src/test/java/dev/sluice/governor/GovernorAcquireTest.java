@@ -5,7 +5,6 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import java.time.Duration;
 import java.util.Optional;
-import java.util.OptionalLong;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
@@ -28,7 +27,7 @@ class GovernorAcquireTest {
   }
 
   private static TokenRequest request(long tokens) {
-    return TokenRequest.of(Rig.MODEL, tokens, Rig.P1);
+    return TokenRequest.of(Rig.MODEL, tokens).withPriorityClass(Rig.P1);
   }
 
   private int waiting() {
@@ -72,10 +71,10 @@ class GovernorAcquireTest {
   void maxWait_endsInADenial() {
     rig.granted(10, Rig.P1);
     CompletableFuture<TokenDecision> acquired =
-        governor.acquire(request(20).withDeadline(Duration.ofSeconds(5)));
+        governor.acquire(request(20).withMaxWait(Duration.ofSeconds(5)));
     rig.timer.advance(TimeUnit.SECONDS.toNanos(6));
     assertThat(((TokenDecision.Denied) acquired.join()).reason())
-        .isEqualTo(TokenDecision.Reason.DEADLINE);
+        .isEqualTo(TokenDecision.Reason.TIMEOUT);
   }
 
   @Test
@@ -89,11 +88,13 @@ class GovernorAcquireTest {
 
   @Test
   void unknownModel_failsTheFuture() {
-    CompletableFuture<TokenDecision> acquired = governor.acquire(TokenRequest.of("x", 1, Rig.P1));
+    CompletableFuture<TokenDecision> acquired =
+        governor.acquire(TokenRequest.of("x", 1).withPriorityClass(Rig.P1));
     assertThatThrownBy(acquired::get)
         .isInstanceOf(ExecutionException.class)
         .hasCauseInstanceOf(IllegalArgumentException.class);
-    assertThatThrownBy(() -> governor.blocking().acquire(TokenRequest.of("x", 1, Rig.P1)))
+    assertThatThrownBy(
+            () -> governor.blocking().acquire(TokenRequest.of("x", 1).withPriorityClass(Rig.P1)))
         .isInstanceOf(IllegalArgumentException.class);
   }
 
@@ -105,7 +106,7 @@ class GovernorAcquireTest {
     CompletableFuture<TokenDecision> acquired =
         new Acquisition(store.store(), request(10), rig.timer).start(answer);
     assertThat(acquired.cancel(false)).isTrue();
-    answer.complete(new TokenDecision.Granted(Rig.MODEL, Rig.P1, 10, 10, 0, "r-1"));
+    answer.complete(new TokenDecision.Granted(Rig.MODEL, Rig.P1, 10, 0, 10, "r-1"));
     assertThat(store.calls()).containsExactly("settle r-1 0");
   }
 
@@ -137,9 +138,9 @@ class GovernorAcquireTest {
         Rig.P1,
         10,
         0,
-        OptionalLong.empty(),
+        Optional.empty(),
         1,
-        OptionalLong.empty(),
+        Optional.empty(),
         BudgetDimension.CONCURRENCY,
         "t-1");
   }

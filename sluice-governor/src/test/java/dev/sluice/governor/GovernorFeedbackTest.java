@@ -34,16 +34,17 @@ class GovernorFeedbackTest {
   }
 
   private GovernorStatus.Model model(String name) {
-    return governor.blocking().status().buckets().get(name);
+    return governor.blocking().status().models().get(name);
   }
 
   @Test
   void refusal_holdsAllGrants_untilItIsOver() {
     answer(429, "Retry-After", "30");
     TokenDecision.Queued queued =
-        (TokenDecision.Queued) governor.blocking().request(TokenRequest.of("m", 10, CLASS));
+        (TokenDecision.Queued)
+            governor.blocking().request(TokenRequest.of("m", 10).withPriorityClass(CLASS));
     assertThat(queued.binding()).isEqualTo(BudgetDimension.PROVIDER);
-    assertThat(governor.blocking().request(TokenRequest.of("n", 10, CLASS)))
+    assertThat(governor.blocking().request(TokenRequest.of("n", 10).withPriorityClass(CLASS)))
         .isInstanceOf(TokenDecision.Granted.class);
     timer.advance(Duration.ofSeconds(30).toNanos() - 1);
     assertThat(governor.blocking().poll(queued.ticket()).orElseThrow())
@@ -57,15 +58,15 @@ class GovernorFeedbackTest {
   void whatTheProviderHasLeft_isGoneBy() {
     answer(200, "x-ratelimit-limit-tokens", "48000", "x-ratelimit-remaining-tokens", "5000");
     assertThat(model("m").available()).isEqualTo(5_000);
-    assertThat(model("m").provider()).isEqualTo(new ProviderStanding(0.8, 95_000, 0));
-    assertThat(model("n").provider()).isEqualTo(ProviderStanding.UNHEARD);
+    assertThat(model("m").provider()).isEqualTo(new GovernorStatus.Provider(0.8, 95_000, 0));
+    assertThat(model("n").provider()).isEqualTo(GovernorStatus.Provider.UNKNOWN);
     timer.advance(Duration.ofSeconds(10).toNanos());
     assertThat(model("m").available()).isEqualTo(5_000 + 8_000);
   }
 
   @Test
   void whatTheProviderHasLeft_neverAdds() {
-    governor.blocking().request(TokenRequest.of("m", 99_000, CLASS));
+    governor.blocking().request(TokenRequest.of("m", 99_000).withPriorityClass(CLASS));
     answer(200, "x-ratelimit-limit-tokens", "9000000", "x-ratelimit-remaining-tokens", "9000000");
     assertThat(model("m").available()).isEqualTo(1_000);
     timer.advance(Duration.ofSeconds(10).toNanos());

@@ -33,7 +33,10 @@ final class GovernorKillMain {
     while (true) {
       long before = System.nanoTime();
       TokenDecision outcome =
-          governor.blocking().request(TokenRequest.of("m", 1 + random.nextInt(500), "P0_clinical"));
+          governor
+              .blocking()
+              .request(
+                  TokenRequest.of("m", 1 + random.nextInt(500)).withPriorityClass("P0_clinical"));
       long after = System.nanoTime();
       if (outcome instanceof TokenDecision.Granted granted) {
         say(

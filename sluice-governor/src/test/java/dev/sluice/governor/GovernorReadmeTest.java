@@ -30,15 +30,17 @@ class GovernorReadmeTest {
   private void callOnce() throws IOException {
     try (Governor governor = Governor.open(BudgetConfigReader.read(file), directory)) {
       TokenRequest request =
-          TokenRequest.of("AX9F7E2B-sonnet-4-5", 5_000, "P1_user").withTenant("acme");
+          TokenRequest.of("AX9F7E2B-sonnet-4-5", 5_000)
+              .withPriorityClass("P1_user")
+              .withTenant("acme");
       TokenDecision outcome = governor.blocking().request(request);
       if (outcome
           instanceof TokenDecision.Queued queued) { // somebody is before you, and you can see it
         int number = queued.queuePosition();
         queued
-            .etaMs()
+            .eta()
             .ifPresentOrElse(
-                eta -> tell("number %d, in %d ms".formatted(number, eta)),
+                eta -> tell("number %d, in %d ms".formatted(number, eta.toMillis())),
                 () -> tell("number %d, time unknown: %s".formatted(number, queued.binding())));
         outcome = governor.await(queued.ticket()).join().orElseThrow(); // or poll, or cancel
       }
@@ -52,7 +54,9 @@ class GovernorReadmeTest {
   /** So that the example has to wait, for a moment. */
   private void exhaust() throws IOException {
     try (Governor governor = Governor.open(BudgetConfigReader.read(file), directory)) {
-      while (governor.blocking().request(TokenRequest.of("AX9F7E2B-sonnet-4-5", 5_000, "P1_user"))
+      while (governor
+              .blocking()
+              .request(TokenRequest.of("AX9F7E2B-sonnet-4-5", 5_000).withPriorityClass("P1_user"))
           instanceof TokenDecision.Granted) {
         // until fewer tokens are left than the example asks for
       }

@@ -189,13 +189,13 @@ final class GovernorSimulation {
     governor
         .blocking()
         .status()
-        .buckets()
-        .forEach((model, status) -> consumed.put(model, status.metrics().tokensConsumed()));
+        .models()
+        .forEach((model, status) -> consumed.put(model, status.counts().tokensConsumed()));
     return consumed;
   }
 
   private void requireSlots() {
-    assertThat(governor.blocking().status().buckets().get(STRICT).running())
+    assertThat(governor.blocking().status().models().get(STRICT).running())
         .isLessThanOrEqualTo(CONCURRENCY);
   }
 
@@ -224,7 +224,7 @@ final class GovernorSimulation {
       tokens = LARGEST;
     }
     Manner manner = manner(model);
-    TokenRequest request = TokenRequest.of(model, tokens, priority);
+    TokenRequest request = TokenRequest.of(model, tokens).withPriorityClass(priority);
     if (model.equals(STRICT)) {
       request = request.withTenant(List.of("large", "small", "none").get(random.nextInt(3)));
     }
@@ -232,7 +232,7 @@ final class GovernorSimulation {
       request = request.withIdempotencyKey("call-" + calls.size());
     }
     if (random.nextInt(20) == 0) {
-      request = request.withDeadline(Duration.ofMillis(1 + random.nextInt(60_000)));
+      request = request.withMaxWait(Duration.ofMillis(1 + random.nextInt(60_000)));
     }
     String line = model + priority;
     long ahead = waitingTokens.getOrDefault(line, 0L);
@@ -301,7 +301,7 @@ final class GovernorSimulation {
 
   private void left(Call call) {
     waitingTokens.merge(
-        call.request.model() + call.request.priority(), -call.request.tokens(), Long::sum);
+        call.request.model() + call.request.priorityClass(), -call.request.tokens(), Long::sum);
   }
 
   private void decided(Call call, TokenDecision outcome) {

@@ -105,7 +105,7 @@ class GovernorSimulationTest {
 
   private static void requireConservation(GovernorSimulation day, Governor governor) {
     for (String model : GovernorSimulation.MODELS) {
-      GovernorStatus.Model status = governor.blocking().status().buckets().get(model);
+      GovernorStatus.Model status = governor.blocking().status().models().get(model);
       assertThat(status.available()).isEqualTo(status.capacity());
       assertThat(status.running()).isZero();
       assertThat(status.audit().errorTokens()).isZero();
@@ -122,8 +122,8 @@ class GovernorSimulationTest {
               .filter(each -> each.grantedAt < 0 && !each.ticket.isEmpty() && !isTold(each))
               .mapToLong(each -> each.request.tokens())
               .sum();
-      assertThat(status.metrics().tokensConsumed()).isBetween(known, known + unclaimed);
-      assertThat(status.metrics().totalRequests())
+      assertThat(status.counts().tokensConsumed()).isBetween(known, known + unclaimed);
+      assertThat(status.counts().totalRequests())
           .isEqualTo(day.calls.stream().filter(each -> each.request.model().equals(model)).count());
     }
     assertThat(
@@ -142,7 +142,7 @@ class GovernorSimulationTest {
     for (GovernorSimulation.Call each : day.grants) {
       if (each.atOnce || isTold(each)) {
         TokenRequest request = each.request;
-        String line = request.model() + '/' + request.priority() + '/' + request.tenant();
+        String line = request.model() + '/' + request.priorityClass() + '/' + request.tenant();
         assertThat(each.number).isGreaterThan(last.getOrDefault(line, -1));
         last.put(line, each.number);
       }
@@ -156,7 +156,7 @@ class GovernorSimulationTest {
     List<GovernorSimulation.Call> urgent =
         day.grants.stream()
             .filter(each -> each.request.model().equals(GovernorSimulation.PLAIN))
-            .filter(each -> each.request.priority().equals(P0))
+            .filter(each -> each.request.priorityClass().equals(P0))
             .toList();
     assertThat(urgent).hasSizeGreaterThan((int) HOURS * 80);
     for (GovernorSimulation.Call each : urgent) {
@@ -167,7 +167,7 @@ class GovernorSimulationTest {
     List<GovernorSimulation.Call> batch =
         day.grants.stream()
             .filter(each -> each.request.model().equals(GovernorSimulation.SHARED))
-            .filter(each -> each.request.priority().equals(P2))
+            .filter(each -> each.request.priorityClass().equals(P2))
             .toList();
     assertThat(batch).hasSizeGreaterThan((int) HOURS * 80);
     long share = (long) (GovernorSimulation.SHARE * rate);

@@ -51,7 +51,8 @@ class GovernorStressTest {
       String model = random.nextBoolean() ? FREE : NARROW;
       String priority = List.of(P0, P1, P2).get(random.nextInt(3));
       TokenRequest request =
-          TokenRequest.of(model, 1 + random.nextInt(20_000), priority)
+          TokenRequest.of(model, 1 + random.nextInt(20_000))
+              .withPriorityClass(priority)
               .withTenant("tenant" + random.nextInt(3));
       TokenDecision outcome = governor.blocking().request(request);
       if (outcome instanceof TokenDecision.Granted granted) {
@@ -131,11 +132,11 @@ class GovernorStressTest {
       assertThat(ledger.waited.get()).isPositive();
       assertThat(ledger.mostOpen.get()).isBetween(1, CONCURRENCY);
       for (String model : models.keySet()) {
-        GovernorStatus.Model status = governor.blocking().status().buckets().get(model);
+        GovernorStatus.Model status = governor.blocking().status().models().get(model);
         long charged = ledger.charged.get(model).get();
         // A machine that is busy with other work may not even use the burst.
         assertThat(charged).isBetween(1L, BURST + TARGET * nanos / Desk.MINUTE);
-        assertThat(status.metrics().tokensConsumed()).isGreaterThanOrEqualTo(charged);
+        assertThat(status.counts().tokensConsumed()).isGreaterThanOrEqualTo(charged);
         assertThat(status.running()).isZero();
         assertThat(status.queueLengths().values()).containsOnly(0);
       }

@@ -23,11 +23,21 @@ class GovernorTest {
   @Test
   void models_areApart_andUnknownOnesRefused() {
     try (Governor governor = Governor.create(SeedBudget.read())) {
-      assertThat(governor.blocking().request(TokenRequest.of("GE6D8A4F", 400_000, "P0_clinical")))
+      assertThat(
+              governor
+                  .blocking()
+                  .request(TokenRequest.of("GE6D8A4F", 400_000).withPriorityClass("P0_clinical")))
           .isInstanceOf(TokenDecision.Granted.class);
-      assertThat(governor.blocking().request(TokenRequest.of("deepseek-r1", 1_000, "P2_batch")))
+      assertThat(
+              governor
+                  .blocking()
+                  .request(TokenRequest.of("deepseek-r1", 1_000).withPriorityClass("P2_batch")))
           .isInstanceOf(TokenDecision.Granted.class);
-      assertThatThrownBy(() -> governor.blocking().request(TokenRequest.of("gpt", 1, "P1_user")))
+      assertThatThrownBy(
+              () ->
+                  governor
+                      .blocking()
+                      .request(TokenRequest.of("gpt", 1).withPriorityClass("P1_user")))
           .isInstanceOf(IllegalArgumentException.class)
           .hasMessageContaining("deepseek-r1")
           .hasMessageContaining("gpt");
@@ -37,9 +47,10 @@ class GovernorTest {
   @Test
   void realTime_servesTheLine() throws Exception {
     try (Governor governor = Governor.create(config(Map.of("m", off(60_000, 1_000))))) {
-      governor.blocking().request(TokenRequest.of("m", 1_000, "P0_clinical"));
+      governor.blocking().request(TokenRequest.of("m", 1_000).withPriorityClass("P0_clinical"));
       TokenDecision.Queued queued =
-          (TokenDecision.Queued) governor.blocking().request(TokenRequest.of("m", 100, "P1_user"));
+          (TokenDecision.Queued)
+              governor.blocking().request(TokenRequest.of("m", 100).withPriorityClass("P1_user"));
       CompletableFuture<Optional<TokenDecision>> outcome = governor.await(queued.ticket());
       TokenDecision.Granted granted =
           (TokenDecision.Granted) outcome.get(20, TimeUnit.SECONDS).orElseThrow();
@@ -56,7 +67,9 @@ class GovernorTest {
     try (Governor governor = Governor.create(config(Map.of("m", slow)))) {
       TokenDecision.Granted first =
           (TokenDecision.Granted)
-              governor.blocking().request(TokenRequest.of("m", 1_000, "P0_clinical"));
+              governor
+                  .blocking()
+                  .request(TokenRequest.of("m", 1_000).withPriorityClass("P0_clinical"));
       CompletableFuture<Optional<TokenDecision>> blocks = await(governor, 100);
       CompletableFuture<Optional<TokenDecision>> next = await(governor, 100);
       CompletableFuture<Void> blocked =
@@ -78,7 +91,8 @@ class GovernorTest {
 
   private static CompletableFuture<Optional<TokenDecision>> await(Governor governor, long tokens) {
     TokenDecision.Queued queued =
-        (TokenDecision.Queued) governor.blocking().request(TokenRequest.of("m", tokens, "P1_user"));
+        (TokenDecision.Queued)
+            governor.blocking().request(TokenRequest.of("m", tokens).withPriorityClass("P1_user"));
     return governor.await(queued.ticket());
   }
 
@@ -90,7 +104,7 @@ class GovernorTest {
     try (Governor governor = Governor.create(config(Map.of("m", oneAtATime)))) {
       TokenDecision.Granted first =
           (TokenDecision.Granted)
-              governor.blocking().request(TokenRequest.of("m", 1, "P0_clinical"));
+              governor.blocking().request(TokenRequest.of("m", 1).withPriorityClass("P0_clinical"));
       for (int i = 0; i < turns; i++) {
         var unused =
             await(governor, 1)
@@ -110,17 +124,18 @@ class GovernorTest {
 
   @Test
   void badRequest_namesTheRule() {
-    TokenRequest good = TokenRequest.of("m", 10, "P1_user");
-    assertThatThrownBy(() -> TokenRequest.of("m", 0, "P1_user"))
+    TokenRequest good = TokenRequest.of("m", 10).withPriorityClass("P1_user");
+    assertThatThrownBy(() -> TokenRequest.of("m", 0).withPriorityClass("P1_user"))
         .isInstanceOf(IllegalArgumentException.class)
         .hasMessage("tokens must be positive: 0");
-    assertThat(TokenRequest.of("m", 1_000_000_000_000L, "P1_user").tokens()).isPositive();
-    assertThatThrownBy(() -> TokenRequest.of("m", 1_000_000_000_001L, "P1_user"))
+    assertThat(TokenRequest.of("m", 1_000_000_000_000L).withPriorityClass("P1_user").tokens())
+        .isPositive();
+    assertThatThrownBy(() -> TokenRequest.of("m", 1_000_000_000_001L).withPriorityClass("P1_user"))
         .isInstanceOf(IllegalArgumentException.class)
         .hasMessage("tokens must be at most 1000000000000: 1000000000001");
-    assertThatThrownBy(() -> good.withDeadline(Duration.ZERO))
+    assertThatThrownBy(() -> good.withMaxWait(Duration.ZERO))
         .isInstanceOf(IllegalArgumentException.class)
-        .hasMessage("deadline must be above 0 and at most PT24H: PT0S");
+        .hasMessage("maximum wait must be above 0 and at most PT24H: PT0S");
     assertThatThrownBy(() -> good.withExpectedTokens(11))
         .isInstanceOf(IllegalArgumentException.class)
         .hasMessage("expected tokens must be from 1 to 10: 11");

@@ -14,7 +14,6 @@ import java.time.Instant;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.OptionalLong;
 import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
@@ -25,7 +24,7 @@ import org.slf4j.LoggerFactory;
 class GovernorWatchTest {
   private static final Instant AT = Instant.parse("2026-01-02T03:04:05Z");
   private static final ModelBudget BUDGET = ModelBudget.of(600, 1_000, Allocation.OFF);
-  private static final ProviderStanding PROVIDER = new ProviderStanding(0.8, 3, 2);
+  private static final GovernorStatus.Provider PROVIDER = new GovernorStatus.Provider(0.8, 3, 2);
 
   private final Logger logger = (Logger) LoggerFactory.getLogger(GovernorMonitor.class);
   private final ListAppender<ILoggingEvent> logged = new ListAppender<>();
@@ -82,8 +81,8 @@ class GovernorWatchTest {
                 AT,
                 Map.of("P1_user", waiting - waiting / 2, "P2_batch", waiting / 2),
                 0,
-                new Counts(0, 0, 0, 0, 0),
-                new AuditReport(0, 0, excess, 0, 0),
+                new GovernorStatus.Counts(0, 0, 0, 0, 0),
+                new GovernorStatus.Audit(0, 0, excess, 0, 0),
                 PROVIDER,
                 Optional.ofNullable(head),
                 List.of())),
@@ -92,11 +91,11 @@ class GovernorWatchTest {
   }
 
   private GovernorStatus.Model watched(String model) {
-    return watch.watched(status(model, 1, 0)).buckets().get(model);
+    return watch.watched(status(model, 1, 0)).models().get(model);
   }
 
   private void grant(String model, long tokens, long waited) {
-    TokenRequest request = TokenRequest.of(model, tokens, "P1_user");
+    TokenRequest request = TokenRequest.of(model, tokens).withPriorityClass("P1_user");
     watch.listener().granted(request, tokens, waited, timer.now());
   }
 
@@ -120,10 +119,11 @@ class GovernorWatchTest {
     watch
         .listener()
         .settled(new TokenSettlement("m", "", 700, 700, 900, 0, 200, 0), timer.now(), timer.now());
-    assertThat(watched("m").audit()).isEqualTo(new AuditReport(500, 1_600, 0, 500, 0));
-    assertThat(watched("n").audit()).isEqualTo(new AuditReport(1_100, 1_600, 100, 1_100, 0));
+    assertThat(watched("m").audit()).isEqualTo(new GovernorStatus.Audit(500, 1_600, 0, 500, 0));
+    assertThat(watched("n").audit())
+        .isEqualTo(new GovernorStatus.Audit(1_100, 1_600, 100, 1_100, 0));
     assertThat(watched("m").provider()).isEqualTo(PROVIDER);
-    assertThat(watched("unknown").audit()).isEqualTo(new AuditReport(0, 0, 0, 0, 0));
+    assertThat(watched("unknown").audit()).isEqualTo(new GovernorStatus.Audit(0, 0, 0, 0, 0));
   }
 
   @Test
@@ -132,7 +132,13 @@ class GovernorWatchTest {
     watch.check(status("m", 1, 102));
     assertThat(watched("m").alerts())
         .containsExactly(
-            new Alert("m", Alert.Kind.QUEUE_BUILDUP, 102, 100, "Increase refill rate", AT));
+            new GovernorStatus.Alert(
+                "m",
+                GovernorStatus.Alert.Kind.QUEUE_BUILDUP,
+                102,
+                100,
+                "Increase refill rate",
+                AT));
     assertThat(watched("n").alerts()).isEmpty();
     watch.check(status("m", 1, 100));
     assertThat(watched("m").alerts()).isEmpty();
@@ -145,20 +151,21 @@ class GovernorWatchTest {
 
   @Test
   void everybodyWhoIsNotGrantedAtOnce_isARejection() {
-    TokenRequest request = TokenRequest.of("m", 1, "P1_user");
+    TokenRequest request = TokenRequest.of("m", 1).withPriorityClass("P1_user");
     TokenDecision granted = new TokenDecision.Granted("m", "P1_user", 1, 1, 1, "r");
-    OptionalLong soon = OptionalLong.of(1);
+    Optional<Duration> soon = Optional.of(Duration.ofMillis(1));
     TokenDecision queued =
         new TokenDecision.Queued("m", "P1_user", 1, 0, soon, 1, soon, BudgetDimension.TOKENS, "t");
     TokenDecision refused =
-        new TokenDecision.Denied("m", "P1_user", 1, 0, TokenDecision.Reason.LINE_FULL, "full");
+        new TokenDecision.Denied(
+            "m", "P1_user", 1, 0, TokenDecision.Reason.TOO_MANY_WAITERS, "full");
     for (int i = 0; i < 18; i++) {
-      watch.listener().asked(request, granted, 0);
+      watch.listener().requested(request, granted, 0);
     }
-    watch.listener().asked(request, queued, 0);
-    watch.listener().asked(request, refused, 0);
+    watch.listener().requested(request, queued, 0);
+    watch.listener().requested(request, refused, 0);
     watch.check(status("m", 1, 0));
-    assertThat(watched("m").alerts()).extracting(Alert::value).containsExactly(0.1);
+    assertThat(watched("m").alerts()).extracting(GovernorStatus.Alert::value).containsExactly(0.1);
   }
 
   @Test
@@ -223,10 +230,10 @@ class GovernorWatchTest {
     grant("m", 1_000, 0);
     grant("o", 1_000, 0);
     burst = 2_000;
-    assertThat(watched("m").audit()).isEqualTo(new AuditReport(2_000, 2_600, 0, 2_000, 0));
+    assertThat(watched("m").audit()).isEqualTo(new GovernorStatus.Audit(2_000, 2_600, 0, 2_000, 0));
     burst = 1_000;
-    assertThat(watched("n").audit()).isEqualTo(new AuditReport(0, 0, 0, 0, 0));
-    assertThat(watched("o").audit()).isEqualTo(new AuditReport(1_000, 1_600, 0, 1_000, 0));
+    assertThat(watched("n").audit()).isEqualTo(new GovernorStatus.Audit(0, 0, 0, 0, 0));
+    assertThat(watched("o").audit()).isEqualTo(new GovernorStatus.Audit(1_000, 1_600, 0, 1_000, 0));
     watch.check(status("m", 1, 1));
     assertThat(watched("m").alerts()).hasSize(1);
   }
@@ -236,9 +243,9 @@ class GovernorWatchTest {
     grant("m", 1_900, 0);
     burst = 2_000;
     watch.check(status("m", 1, 1));
-    assertThat(watched("m").audit()).isEqualTo(new AuditReport(1_900, 2_600, 0, 1_900, 0));
+    assertThat(watched("m").audit()).isEqualTo(new GovernorStatus.Audit(1_900, 2_600, 0, 1_900, 0));
     grant("m", 101, 0);
-    assertThat(watched("m").audit()).isEqualTo(new AuditReport(2_001, 2_600, 1, 2_001, 0));
+    assertThat(watched("m").audit()).isEqualTo(new GovernorStatus.Audit(2_001, 2_600, 1, 2_001, 0));
   }
 
   /** The original's was of all time: one bad hour was an alert for days. */
@@ -251,15 +258,15 @@ class GovernorWatchTest {
       }
       rig.timer.advance(10 * SECOND);
       assertThat(rig.governor.blocking().status().alerts())
-          .extracting(Alert::kind)
-          .contains(Alert.Kind.HIGH_REJECTION_RATE);
+          .extracting(GovernorStatus.Alert::kind)
+          .contains(GovernorStatus.Alert.Kind.HIGH_REJECTION_RATE);
       rig.timer.advance(2 * MINUTE);
       for (int i = 0; i < 30; i++) {
         rig.granted(1_000, Rig.P1);
       }
       rig.timer.advance(10 * SECOND);
       // Half of all that ever asked was rejected, and of late nobody.
-      assertThat(rig.status().metrics().rejectedRequests()).isEqualTo(30);
+      assertThat(rig.status().counts().rejectedRequests()).isEqualTo(30);
       assertThat(rig.governor.blocking().status().alerts()).isEmpty();
     }
   }

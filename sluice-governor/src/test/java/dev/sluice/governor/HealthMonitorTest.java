@@ -32,9 +32,9 @@ class HealthMonitorTest {
         AT,
         Map.of("P0_clinical", waiting / 2, "P1_user", waiting - waiting / 2),
         0,
-        new Counts(0, 0, 0, 0, 0),
-        AuditReport.NONE,
-        ProviderStanding.UNHEARD,
+        new GovernorStatus.Counts(0, 0, 0, 0, 0),
+        GovernorStatus.Audit.NONE,
+        GovernorStatus.Provider.UNKNOWN,
         exhaustion,
         List.of());
   }
@@ -43,11 +43,11 @@ class HealthMonitorTest {
     return monitor.check(status(waiting, available, Optional.empty()), now, at);
   }
 
-  private List<Alert.Kind> kinds() {
-    return monitor.alerts().stream().map(Alert::kind).toList();
+  private List<GovernorStatus.Alert.Kind> kinds() {
+    return monitor.alerts().stream().map(GovernorStatus.Alert::kind).toList();
   }
 
-  private List<Alert.Kind> kinds(int waiting, long available, long now) {
+  private List<GovernorStatus.Alert.Kind> kinds(int waiting, long available, long now) {
     check(waiting, available, now, AT);
     return kinds();
   }
@@ -64,7 +64,7 @@ class HealthMonitorTest {
     asked(19, 19, 0);
     assertThat(kinds(0, 1, 0)).isEmpty();
     asked(1, 0, 0);
-    assertThat(kinds(0, 1, 0)).containsExactly(Alert.Kind.HIGH_REJECTION_RATE);
+    assertThat(kinds(0, 1, 0)).containsExactly(GovernorStatus.Alert.Kind.HIGH_REJECTION_RATE);
   }
 
   @Test
@@ -74,13 +74,13 @@ class HealthMonitorTest {
       assertThat(kinds(0, 1, 0)).isEmpty();
     }
     asked(1, 1, 0);
-    assertThat(kinds(0, 1, 0)).containsExactly(Alert.Kind.HIGH_REJECTION_RATE);
+    assertThat(kinds(0, 1, 0)).containsExactly(GovernorStatus.Alert.Kind.HIGH_REJECTION_RATE);
   }
 
   @Test
   void line_raises_aboveAHundred() {
     assertThat(kinds(100, 1, 0)).isEmpty();
-    assertThat(kinds(101, 1, 0)).containsExactly(Alert.Kind.QUEUE_BUILDUP);
+    assertThat(kinds(101, 1, 0)).containsExactly(GovernorStatus.Alert.Kind.QUEUE_BUILDUP);
     assertThat(kinds(100, 1, 0)).isEmpty();
   }
 
@@ -91,7 +91,7 @@ class HealthMonitorTest {
     exhausted(BudgetDimension.TOKENS, 150_000, 270_000, interval.minusNanos(1));
     assertThat(kinds()).isEmpty();
     exhausted(BudgetDimension.TOKENS, 150_000, 270_000, interval);
-    assertThat(kinds()).containsExactly(Alert.Kind.BUCKET_EXHAUSTED);
+    assertThat(kinds()).containsExactly(GovernorStatus.Alert.Kind.BUCKET_EXHAUSTED);
     assertThat(monitor.alerts().get(0).value()).isEqualTo(150_000);
     assertThat(monitor.alerts().get(0).threshold()).isEqualTo(270_000);
     // Another is the head, and has only begun to wait.
@@ -128,14 +128,16 @@ class HealthMonitorTest {
   void oldRejections_areForgotten() {
     asked(20, 10, 0);
     asked(20, 0, 30 * SECOND);
-    assertThat(kinds(0, 1, 59 * SECOND)).containsExactly(Alert.Kind.HIGH_REJECTION_RATE);
+    assertThat(kinds(0, 1, 59 * SECOND))
+        .containsExactly(GovernorStatus.Alert.Kind.HIGH_REJECTION_RATE);
     assertThat(kinds(0, 1, 60 * SECOND)).isEmpty();
     asked(1, 1, 89 * SECOND);
     // 1 of 21 is less than 5 %, and 1 of 1 is too few to tell.
     assertThat(kinds(0, 1, 89 * SECOND)).isEmpty();
     assertThat(kinds(0, 1, 90 * SECOND)).isEmpty();
     asked(20, 2, 300 * SECOND);
-    assertThat(kinds(0, 1, 300 * SECOND)).containsExactly(Alert.Kind.HIGH_REJECTION_RATE);
+    assertThat(kinds(0, 1, 300 * SECOND))
+        .containsExactly(GovernorStatus.Alert.Kind.HIGH_REJECTION_RATE);
   }
 
   @Test
@@ -144,13 +146,21 @@ class HealthMonitorTest {
     GovernorStatus.Exhaustion head =
         new GovernorStatus.Exhaustion(BudgetDimension.TOKENS, 40, Duration.ofSeconds(9));
     List<AlertMonitor.Change> raised = monitor.check(status(250, 0, Optional.of(head)), 0, AT);
-    Alert rejections =
-        new Alert("m", Alert.Kind.HIGH_REJECTION_RATE, 0.075, 0.05, "Scale model capacity", AT);
-    Alert line = new Alert("m", Alert.Kind.QUEUE_BUILDUP, 250, 100, "Increase refill rate", AT);
-    Alert exhausted =
-        new Alert(
+    GovernorStatus.Alert rejections =
+        new GovernorStatus.Alert(
             "m",
-            Alert.Kind.BUCKET_EXHAUSTED,
+            GovernorStatus.Alert.Kind.HIGH_REJECTION_RATE,
+            0.075,
+            0.05,
+            "Scale model capacity",
+            AT);
+    GovernorStatus.Alert line =
+        new GovernorStatus.Alert(
+            "m", GovernorStatus.Alert.Kind.QUEUE_BUILDUP, 250, 100, "Increase refill rate", AT);
+    GovernorStatus.Alert exhausted =
+        new GovernorStatus.Alert(
+            "m",
+            GovernorStatus.Alert.Kind.BUCKET_EXHAUSTED,
             0,
             40,
             "Emergency refill: an operator's decision, by a reload with a larger budget",
@@ -180,7 +190,13 @@ class HealthMonitorTest {
     assertThat(monitor.alerts())
         .containsExactly(
             rejections,
-            new Alert("m", Alert.Kind.QUEUE_BUILDUP, 120, 100, "Increase refill rate", AT));
+            new GovernorStatus.Alert(
+                "m",
+                GovernorStatus.Alert.Kind.QUEUE_BUILDUP,
+                120,
+                100,
+                "Increase refill rate",
+                AT));
     assertThat(check(0, 7, 60 * SECOND, AT.plusSeconds(60))).hasSize(2);
     assertThat(monitor.alerts()).isEmpty();
     check(101, 7, 65 * SECOND, AT.plusSeconds(65));
@@ -192,11 +208,13 @@ class HealthMonitorTest {
     asked(10, 1, 0);
     monitor.reload(new AlertConfig(Duration.ofSeconds(5), Duration.ofSeconds(60), 0.05, 10, 9), 0);
     assertThat(kinds(10, 1, 0))
-        .containsExactly(Alert.Kind.HIGH_REJECTION_RATE, Alert.Kind.QUEUE_BUILDUP);
+        .containsExactly(
+            GovernorStatus.Alert.Kind.HIGH_REJECTION_RATE, GovernorStatus.Alert.Kind.QUEUE_BUILDUP);
     monitor.reload(new AlertConfig(Duration.ofSeconds(5), Duration.ofSeconds(30), 0.05, 10, 9), 0);
     assertThat(kinds(0, 1, 0)).isEmpty();
     asked(10, 1, 0);
-    assertThat(kinds(0, 1, 29 * SECOND)).containsExactly(Alert.Kind.HIGH_REJECTION_RATE);
+    assertThat(kinds(0, 1, 29 * SECOND))
+        .containsExactly(GovernorStatus.Alert.Kind.HIGH_REJECTION_RATE);
     assertThat(kinds(0, 1, 30 * SECOND)).isEmpty();
   }
 }

@@ -44,7 +44,7 @@ class LocalBudgetStoreTest {
   }
 
   private static TokenRequest of(long tokens, String priority) {
-    return TokenRequest.of("m", tokens, priority);
+    return TokenRequest.of("m", tokens).withPriorityClass(priority);
   }
 
   private TokenDecision request(TokenRequest request) {
@@ -66,7 +66,7 @@ class LocalBudgetStoreTest {
   }
 
   private GovernorStatus.Model status() {
-    return store.status().join().buckets().get("m");
+    return store.status().join().models().get("m");
   }
 
   @Test
@@ -107,7 +107,7 @@ class LocalBudgetStoreTest {
   @Test
   void requestThatIsRefused_doesNotKeepWhatHasHappenedMeanwhile() {
     request(of(300_000, P0));
-    TokenRequest late = of(8_000, P1).withDeadline(Duration.ofSeconds(1));
+    TokenRequest late = of(8_000, P1).withMaxWait(Duration.ofSeconds(1));
     CompletableFuture<Optional<TokenDecision>> waiter = store.await(queued(late).ticket());
     timer.skip(SECOND);
     assertThatThrownBy(() -> request(of(1, "P9"))).hasMessageContaining("P9");
@@ -120,12 +120,12 @@ class LocalBudgetStoreTest {
     for (int i = 0; i < 10; i++) {
       queued(of(3_000, P1));
     }
-    assertThat(status().metrics().refillCount()).isZero();
+    assertThat(status().counts().refillCount()).isZero();
     for (int i = 0; i < 8; i++) {
       timer.advance(SECOND);
       status();
     }
     assertThat(status().queueLengths()).containsEntry(P1, 0);
-    assertThat(status().metrics().refillCount()).isEqualTo(10);
+    assertThat(status().counts().refillCount()).isEqualTo(10);
   }
 }

@@ -40,7 +40,7 @@ class LyingTenantTest {
   private final Rig rig = new Rig(BUDGET);
 
   private TokenRequest of(String tenant, long tokens) {
-    return TokenRequest.of(Rig.MODEL, tokens, Rig.P1).withTenant(tenant);
+    return TokenRequest.of(Rig.MODEL, tokens).withPriorityClass(Rig.P1).withTenant(tenant);
   }
 
   private void call(TokenRequest request, long used) {
@@ -139,7 +139,7 @@ class LyingTenantTest {
     boolean lies = call.request.tenant().equals("liar") && random.nextInt(5) == 0;
     rig.governor
         .blocking()
-        .settle(call.granted.reservation(), lies ? TokenRequest.MOST_TOKENS : call.used)
+        .settle(call.granted.reservation(), lies ? TokenRequest.MAX_TOKENS : call.used)
         .ifPresent(
             settled ->
                 assertThat(settled.chargedTokens())
@@ -166,9 +166,9 @@ class LyingTenantTest {
     }
     long served = 0;
     for (TokenDecision.Granted each : held) {
-      rig.governor.blocking().settle(each.reservation(), TokenRequest.MOST_TOKENS);
+      rig.governor.blocking().settle(each.reservation(), TokenRequest.MAX_TOKENS);
       rig.timer.advance(SECOND);
-      TokenRequest other = of("other", 500).withDeadline(Duration.ofMillis(1));
+      TokenRequest other = of("other", 500).withMaxWait(Duration.ofMillis(1));
       TokenDecision outcome = rig.governor.blocking().request(other);
       if (outcome instanceof TokenDecision.Granted granted) {
         served += granted.tokens();
@@ -177,16 +177,16 @@ class LyingTenantTest {
     }
     // In ten minutes it took a burst at first, and two more of a quarter of the rate.
     assertThat(served).isGreaterThan(500 * 500L);
-    assertThat(rig.status().audit().excessTokens()).isGreaterThan(TokenRequest.MOST_TOKENS);
+    assertThat(rig.status().audit().excessTokens()).isGreaterThan(TokenRequest.MAX_TOKENS);
   }
 
   @Test
   void excess_isAnAlertThatNamesIt() {
     TokenDecision.Granted one = Rig.granted(rig.governor.blocking().request(of("liar\n", 1)));
-    rig.governor.blocking().settle(one.reservation(), TokenRequest.MOST_TOKENS);
+    rig.governor.blocking().settle(one.reservation(), TokenRequest.MAX_TOKENS);
     rig.timer.advance(Duration.ofSeconds(5).toNanos());
     assertThat(rig.governor.blocking().status().alerts())
-        .filteredOn(each -> each.kind() == Alert.Kind.SETTLED_EXCESS)
+        .filteredOn(each -> each.kind() == GovernorStatus.Alert.Kind.SETTLED_EXCESS)
         .singleElement()
         .satisfies(
             alert -> {
@@ -199,7 +199,7 @@ class LyingTenantTest {
             });
     rig.timer.advance(Duration.ofMinutes(1).toNanos());
     assertThat(rig.governor.blocking().status().alerts()).isEmpty();
-    assertThat(rig.status().audit().excessTokens()).isEqualTo(TokenRequest.MOST_TOKENS - BURST);
+    assertThat(rig.status().audit().excessTokens()).isEqualTo(TokenRequest.MAX_TOKENS - BURST);
   }
 
   @Test

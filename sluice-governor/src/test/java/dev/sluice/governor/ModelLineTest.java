@@ -42,7 +42,7 @@ class ModelLineTest {
     TokenWaiter batch = desk.ask(2, 50_000);
     assertThat(desk.isGranted(batch)).isFalse();
     assertThat(new Forecaster(desk.line, 0).alone(batch.demand).by())
-        .isEqualTo(BudgetDimension.CLASS);
+        .isEqualTo(BudgetDimension.PRIORITY_CLASS);
     assertThat(desk.isGranted(desk.ask(1, 10_000))).isTrue();
     assertThat(desk.isGranted(desk.ask(0, 90_000))).isTrue();
   }

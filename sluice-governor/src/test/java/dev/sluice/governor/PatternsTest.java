@@ -217,7 +217,7 @@ class PatternsTest {
               });
       assertThat(again).containsExactly("chunk-3", "chunk-4");
       assertThat(Files.readAllLines(batch(rig).output())).isEqualTo(ids(chunks));
-      assertThat(rig.status().metrics().tokensConsumed()).isEqualTo(5_000);
+      assertThat(rig.status().counts().tokensConsumed()).isEqualTo(5_000);
       assertThat(rig.status().running()).isZero();
     }
   }

@@ -47,13 +47,13 @@ class ProviderFeedbackTest {
   void cleanAnswers_changeNothing() {
     assertThat(answer(200)).isEqualTo(new ProviderAdjustment(1, null, Duration.ZERO));
     clean(100, SECOND);
-    assertThat(feedback.standing()).isEqualTo(ProviderStanding.UNHEARD);
+    assertThat(feedback.standing()).isEqualTo(GovernorStatus.Provider.UNKNOWN);
   }
 
   @Test
   void refusal_withoutHeaders_lowersPausesAndEmpties() {
     assertThat(answer(429)).isEqualTo(new ProviderAdjustment(0.9, 0L, Duration.ofSeconds(2)));
-    assertThat(feedback.standing()).isEqualTo(new ProviderStanding(0.9, 0, 1));
+    assertThat(feedback.standing()).isEqualTo(new GovernorStatus.Provider(0.9, 0, 1));
   }
 
   @Test
@@ -145,16 +145,15 @@ class ProviderFeedbackTest {
     assertThat(answer(status)).isEqualTo(new ProviderAdjustment(1, null, Duration.ZERO));
     assertThat(answer(status, "retry-after", "7"))
         .isEqualTo(new ProviderAdjustment(1, null, Duration.ofSeconds(7)));
-    assertThat(feedback.standing()).isEqualTo(ProviderStanding.UNHEARD);
+    assertThat(feedback.standing()).isEqualTo(GovernorStatus.Provider.UNKNOWN);
   }
 
   @Test
   void remaining_isGoneBy_andItsDriftKnown() {
-    assertThat(answer(200, "x-ratelimit-remaining-tokens", "60000").tokensAtMost())
-        .isEqualTo(60_000);
+    assertThat(answer(200, "x-ratelimit-remaining-tokens", "60000").maxTokens()).isEqualTo(60_000);
     assertThat(feedback.standing().driftTokens()).isEqualTo(40_000);
     available = -500;
-    assertThat(answer(200, "anthropic-ratelimit-tokens-remaining", "2000").tokensAtMost())
+    assertThat(answer(200, "anthropic-ratelimit-tokens-remaining", "2000").maxTokens())
         .isEqualTo(2_000);
     assertThat(feedback.standing().driftTokens()).isEqualTo(-2_500);
     answer(200);
@@ -237,7 +236,7 @@ class ProviderFeedbackTest {
       ProviderAdjustment adjustment = answer(each.status, each.headers.toArray(String[]::new));
       assertThat(adjustment.factor()).isBetween(0.05, 1.0);
       assertThat(adjustment.pause()).isBetween(Duration.ZERO, Duration.ofMinutes(5));
-      Long atMost = adjustment.tokensAtMost();
+      Long atMost = adjustment.maxTokens();
       assertThat(atMost == null || atMost >= 0).isTrue();
     }
   }

@@ -50,7 +50,7 @@ final class ProviderSimulation {
    * @param usedOfLimit tokens used, of what the provider's limit allows in that time
    * @param standing at the end
    */
-  record Result(long calls, long refused, double usedOfLimit, ProviderStanding standing) {
+  record Result(long calls, long refused, double usedOfLimit, GovernorStatus.Provider standing) {
     double refusedShare() {
       return (double) refused / calls;
     }
@@ -94,7 +94,7 @@ final class ProviderSimulation {
           simulation.calls,
           simulation.refused,
           simulation.used / (setting.realTpm() * minutesCounted),
-          governor.blocking().status().buckets().get(MODEL).provider());
+          governor.blocking().status().models().get(MODEL).provider());
     }
   }
 
@@ -103,7 +103,9 @@ final class ProviderSimulation {
     while (inLine < ALWAYS_IN_LINE) {
       long tokens = random.nextLong(setting.leastTokens(), setting.mostTokens() + 1);
       TokenDecision outcome =
-          governor.blocking().request(TokenRequest.of(MODEL, tokens, "P0_clinical"));
+          governor
+              .blocking()
+              .request(TokenRequest.of(MODEL, tokens).withPriorityClass("P0_clinical"));
       if (outcome instanceof TokenDecision.Granted granted) {
         go(granted);
       } else if (outcome instanceof TokenDecision.Queued queued) {

@@ -19,7 +19,6 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.OptionalLong;
 import java.util.Random;
 import java.util.concurrent.CompletableFuture;
 import java.util.stream.Stream;
@@ -50,11 +49,11 @@ class RestartTest {
   }
 
   private static TokenDecision ask(BudgetStore store, long tokens, String priority) {
-    return store.request(TokenRequest.of("m", tokens, priority)).join();
+    return store.request(TokenRequest.of("m", tokens).withPriorityClass(priority)).join();
   }
 
   private static GovernorStatus.Model status(BudgetStore store) {
-    return store.status().join().buckets().get("m");
+    return store.status().join().models().get("m");
   }
 
   /** What a process leaves that ends now. */
@@ -77,7 +76,8 @@ class RestartTest {
     VirtualTimer timer = new VirtualTimer(77 * SECOND);
     BudgetStore store = open(directory, timer);
     TokenDecision.Granted first = (TokenDecision.Granted) ask(store, 200_000, P0);
-    TokenRequest keyed = TokenRequest.of("m", 90_000, P1).withTenant("t").withIdempotencyKey("k");
+    TokenRequest keyed =
+        TokenRequest.of("m", 90_000).withPriorityClass(P1).withTenant("t").withIdempotencyKey("k");
     TokenDecision.Granted second = (TokenDecision.Granted) store.request(keyed).join();
     timer.advance(SECOND);
     assertThat(store.extend(second.reservation()).join()).isTrue();
@@ -90,7 +90,11 @@ class RestartTest {
       assertThat(again.explain(keyed.withIdempotencyKey("other")).join().dimensions())
           .contains(
               new TokenExplanation.DimensionStatus(
-                  BudgetDimension.TENANT, 100_000, 12_000, 90_000, OptionalLong.of(78_000)));
+                  BudgetDimension.TENANT,
+                  100_000,
+                  12_000,
+                  90_000,
+                  Optional.of(Duration.ofMillis(78_000))));
       // The place in line is gone; the grants are not.
       assertThat(again.poll(waits.ticket()).join()).isEmpty();
       assertThat(again.request(keyed).join()).isEqualTo(second);
@@ -119,10 +123,18 @@ class RestartTest {
       early.advance(SECOND);
       assertThat(status(store).available()).isEqualTo(4_000);
       assertThat(store.settle(reservation, 0).join()).isPresent();
-      assertThat(store.explain(TokenRequest.of("m", 2_000, P1).withTenant("t")).join().dimensions())
+      assertThat(
+              store
+                  .explain(TokenRequest.of("m", 2_000).withPriorityClass(P1).withTenant("t"))
+                  .join()
+                  .dimensions())
           .contains(
               new TokenExplanation.DimensionStatus(
-                  BudgetDimension.TENANT, 100_000, 1_000, 2_000, OptionalLong.of(1_000)));
+                  BudgetDimension.TENANT,
+                  100_000,
+                  1_000,
+                  2_000,
+                  Optional.of(Duration.ofMillis(1_000))));
     }
   }
 
@@ -251,7 +263,7 @@ class RestartTest {
   @Test
   void tenantOfWhomNothingIsKnown_hasNothing_afterTwoRestarts() {
     Path directory = temp.resolve("governor");
-    TokenRequest all = TokenRequest.of("m", 100_000, P1).withTenant("t");
+    TokenRequest all = TokenRequest.of("m", 100_000).withPriorityClass(P1).withTenant("t");
     BudgetConfig other = BudgetConfig.of(Map.of("m", BUDGET.withConcurrency(5)));
     VirtualTimer timer = new VirtualTimer();
     try (BudgetStore store = open(directory, timer)) {
@@ -260,22 +272,22 @@ class RestartTest {
     open(directory, timer, other).close();
     String reservation;
     try (BudgetStore again = open(directory, timer, other)) {
-      assertThat(again.explain(all).join().verdict()).isEqualTo(TokenExplanation.Outcome.QUEUED);
+      assertThat(again.explain(all).join().outcome()).isEqualTo(TokenExplanation.Outcome.QUEUED);
       timer.advance(100 * SECOND);
       TokenDecision.Granted granted = (TokenDecision.Granted) again.request(all).join();
       reservation = granted.reservation();
     }
     try (BudgetStore again = open(directory, timer, other)) {
-      assertThat(again.explain(all).join().verdict()).isEqualTo(TokenExplanation.Outcome.QUEUED);
+      assertThat(again.explain(all).join().outcome()).isEqualTo(TokenExplanation.Outcome.QUEUED);
       again.settle(reservation, 0).join();
-      assertThat(again.explain(all).join().verdict()).isEqualTo(TokenExplanation.Outcome.GRANTED);
+      assertThat(again.explain(all).join().outcome()).isEqualTo(TokenExplanation.Outcome.GRANTED);
     }
   }
 
   @Test
   void reservationOfBudgetsThatBeganAnew_isNotRefundedThere() {
     Path directory = temp.resolve("governor");
-    TokenRequest half = TokenRequest.of("m", 50_000, P1).withTenant("t");
+    TokenRequest half = TokenRequest.of("m", 50_000).withPriorityClass(P1).withTenant("t");
     BudgetConfig other = BudgetConfig.of(Map.of("m", BUDGET.withConcurrency(5)));
     VirtualTimer timer = new VirtualTimer();
     String old;
@@ -289,7 +301,7 @@ class RestartTest {
     }
     try (BudgetStore again = open(directory, timer, other)) {
       again.settle(old, 0).join();
-      assertThat(again.explain(half).join().verdict()).isEqualTo(TokenExplanation.Outcome.QUEUED);
+      assertThat(again.explain(half).join().outcome()).isEqualTo(TokenExplanation.Outcome.QUEUED);
     }
   }
 
@@ -301,8 +313,8 @@ class RestartTest {
     both.put("n", BUDGET);
     try (BudgetStore store =
         open(directory, new VirtualTimer(), BudgetConfig.of(Map.of("n", BUDGET)))) {
-      store.request(TokenRequest.of("n", 1, P0)).join();
-      store.request(TokenRequest.of("n", 1, P0)).join();
+      store.request(TokenRequest.of("n", 1).withPriorityClass(P0)).join();
+      store.request(TokenRequest.of("n", 1).withPriorityClass(P0)).join();
     }
     Path journal = journalIn(directory);
     byte[] bytes = Files.readAllBytes(journal);
@@ -358,10 +370,12 @@ class RestartTest {
     VirtualTimer timer = new VirtualTimer();
     BudgetStore store = open(directory, timer);
     ask(store, 1_000, P0);
-    store.request(TokenRequest.of("m", 100_000, P0).withTenant("t")).join();
+    store.request(TokenRequest.of("m", 100_000).withPriorityClass(P0).withTenant("t")).join();
     String ticket =
         ((TokenDecision.Queued)
-                store.request(TokenRequest.of("m", 100_000, P0).withTenant("t")).join())
+                store
+                    .request(TokenRequest.of("m", 100_000).withPriorityClass(P0).withTenant("t"))
+                    .join())
             .ticket();
     CompletableFuture<Optional<TokenDecision>> waiter = store.await(ticket);
     // Nothing can replace a file that is a directory with something in it.
@@ -380,7 +394,7 @@ class RestartTest {
         .hasCauseInstanceOf(IllegalStateException.class)
         .hasMessageContaining("model m is closed");
     assertThat(waiter).isCompletedExceptionally();
-    assertThat(store.status().join().buckets()).isEmpty();
+    assertThat(store.status().join().models()).isEmpty();
     store.reopen();
     assertThat(store.closedModels()).containsOnlyKeys("m");
     // When there is room again, it opens by itself; a reload would do so too.
@@ -425,9 +439,10 @@ class RestartTest {
 
     private void ask() {
       TokenRequest request =
-          TokenRequest.of("m", 1 + random.nextInt(99_999), random.nextBoolean() ? P0 : P1)
+          TokenRequest.of("m", 1 + random.nextInt(99_999))
+              .withPriorityClass(random.nextBoolean() ? P0 : P1)
               .withTenant(random.nextBoolean() ? "t" : "other");
-      if (store.tryNow(request).join().orElse(null) instanceof TokenDecision.Granted granted) {
+      if (store.tryAcquire(request).join().orElse(null) instanceof TokenDecision.Granted granted) {
         open.put(granted.reservation(), times.size());
         times.add(timer.now());
         nets.add(granted.tokens());

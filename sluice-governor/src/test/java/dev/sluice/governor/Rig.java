@@ -55,7 +55,7 @@ final class Rig implements AutoCloseable {
   }
 
   TokenDecision ask(long tokens, String priority) {
-    return governor.blocking().request(TokenRequest.of(MODEL, tokens, priority));
+    return governor.blocking().request(TokenRequest.of(MODEL, tokens).withPriorityClass(priority));
   }
 
   TokenDecision.Granted granted(long tokens, String priority) {
@@ -72,7 +72,7 @@ final class Rig implements AutoCloseable {
   }
 
   GovernorStatus.Model status(String model) {
-    GovernorStatus.Model status = governor.blocking().status().buckets().get(model);
+    GovernorStatus.Model status = governor.blocking().status().models().get(model);
     assertThat(status).isNotNull();
     return status;
   }

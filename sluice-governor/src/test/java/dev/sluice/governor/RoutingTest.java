@@ -3,6 +3,7 @@ package dev.sluice.governor;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import java.time.Duration;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -15,7 +16,7 @@ class RoutingTest {
   private final VirtualTimer timer = new VirtualTimer();
 
   private static TokenRequest any(long tokens) {
-    return TokenRequest.of("any", tokens, P1);
+    return TokenRequest.of("any", tokens).withPriorityClass(P1);
   }
 
   @Test
@@ -32,18 +33,20 @@ class RoutingTest {
       Governor.Blocking other = created.blocking();
       for (int i = 0; i < 30; i++) {
         TokenDecision.Granted granted =
-            (TokenDecision.Granted) other.request(TokenRequest.of("learns", 1_000, P1));
+            (TokenDecision.Granted)
+                other.request(TokenRequest.of("learns", 1_000).withPriorityClass(P1));
         other.settle(granted.reservation(), 100);
         timer.advance(200 * Desk.SECOND);
       }
-      other.request(TokenRequest.of("learns", 10_000, P1));
-      while (other.request(TokenRequest.of("learns", 1_000, P1)) instanceof TokenDecision.Granted) {
+      other.request(TokenRequest.of("learns", 10_000).withPriorityClass(P1));
+      while (other.request(TokenRequest.of("learns", 1_000).withPriorityClass(P1))
+          instanceof TokenDecision.Granted) {
         // Until nothing is left.
       }
-      other.request(TokenRequest.of("plain", 10_000, P1));
+      other.request(TokenRequest.of("plain", 10_000).withPriorityClass(P1));
       TokenDecision.Queued queued = (TokenDecision.Queued) other.request(any(1_000));
       assertThat(queued.model()).isEqualTo("plain");
-      assertThat(queued.waitMs()).hasValue(1_000);
+      assertThat(queued.retryAfter()).hasValue(Duration.ofMillis(1_000));
     }
   }
 
@@ -57,10 +60,12 @@ class RoutingTest {
             Map.of("any", List.of("one")),
             List.of());
     try (Governor governor = Governor.create(config, timer)) {
-      assertThatThrownBy(() -> governor.blocking().request(TokenRequest.of("two", 1, P1)))
+      assertThatThrownBy(
+              () -> governor.blocking().request(TokenRequest.of("two", 1).withPriorityClass(P1)))
           .isInstanceOf(IllegalArgumentException.class)
           .hasMessage("model must be one of [one, any]: two");
-      assertThatThrownBy(() -> governor.blocking().explain(TokenRequest.of("two", 1, P1)))
+      assertThatThrownBy(
+              () -> governor.blocking().explain(TokenRequest.of("two", 1).withPriorityClass(P1)))
           .isInstanceOf(IllegalArgumentException.class)
           .hasMessageContaining("[one, any]");
     }

@@ -62,7 +62,7 @@ final class StandInStoreTest {
   }
 
   private static TokenRequest request(String priority, long tokens) {
-    return TokenRequest.of("m", tokens, priority);
+    return TokenRequest.of("m", tokens).withPriorityClass(priority);
   }
 
   private StoreSnapshot.OpenTicket place(int number, String priority, long tokens) {
@@ -74,7 +74,7 @@ final class StandInStoreTest {
   private static StoreSnapshot.OpenReservation held(int number, String key) {
     TokenRequest request = request("P1_user", 10);
     return new StoreSnapshot.OpenReservation(
-        new TokenDecision.Granted("m", "P1_user", 10, 10, 0, id('r', number)),
+        new TokenDecision.Granted("m", "P1_user", 10, 0, 10, id('r', number)),
         key.isEmpty() ? request : request.withIdempotencyKey(key),
         key.isEmpty() ? null : id('t', number),
         true);
@@ -106,14 +106,14 @@ final class StandInStoreTest {
   void reservations_takeSlots_areFoundByKey_andRefundNothing() {
     OutageBudgetStore store = open(List.of(held(1, ""), held(2, "k")), List.of());
     timer.advance(Duration.ofSeconds(1));
-    assertThat(store.tryNow(request("P1_user", 1)).join()).isEmpty();
+    assertThat(store.tryAcquire(request("P1_user", 1)).join()).isEmpty();
     assertThat(store.find(request("P1_user", 10).withIdempotencyKey("k")).join())
         .get()
         .extracting(each -> ((TokenDecision.Granted) each).reservation())
         .isEqualTo(id('r', 2));
     TokenSettlement settled = store.settle(id('r', 1), 0).join().orElseThrow();
     assertThat(settled.refundedTokens()).isZero();
-    assertThat(store.tryNow(request("P1_user", 1)).join()).isPresent();
+    assertThat(store.tryAcquire(request("P1_user", 1)).join()).isPresent();
   }
 
   @Test
@@ -137,7 +137,7 @@ final class StandInStoreTest {
     assertThat(left.tickets()).extracting(StoreSnapshot.OpenTicket::id).containsExactly(id('t', 2));
     timer.advance(Duration.ofSeconds(10));
     assertThat(waiter).isNotDone();
-    assertThatThrownBy(() -> store.tryNow(request("P1_user", 1)).join())
+    assertThatThrownBy(() -> store.tryAcquire(request("P1_user", 1)).join())
         .hasMessageContaining("another store decides");
   }
 }

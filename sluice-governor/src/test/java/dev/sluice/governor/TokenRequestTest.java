@@ -7,21 +7,21 @@ import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 import org.junit.jupiter.api.Test;
 
 class TokenRequestTest {
-  private static final TokenRequest GOOD = TokenRequest.of("m", 1, "P1_user");
+  private static final TokenRequest GOOD = TokenRequest.of("m", 1).withPriorityClass("P1_user");
 
-  private static void assertHalf(String name, ThrowingCallable call) {
+  private static void assertUnpaired(String name, ThrowingCallable call) {
     assertThatThrownBy(call)
         .isInstanceOf(IllegalArgumentException.class)
-        .hasMessage(name + " must have no half of a surrogate pair");
+        .hasMessage(name + " must not contain an unpaired surrogate");
   }
 
   @Test
-  void halfOfASurrogatePair_isNoName() {
+  void unpairedSurrogate_isRejected() {
     for (String half : new String[] {"\ud83c", "a\udf88", "\udf88\ud83c", "\ud83c\ud83c\udf88"}) {
-      assertHalf("model", () -> GOOD.withModel(half));
-      assertHalf("priority", () -> TokenRequest.of("m", 1, half));
-      assertHalf("tenant", () -> GOOD.withTenant(half));
-      assertHalf("idempotency key", () -> GOOD.withIdempotencyKey(half));
+      assertUnpaired("model", () -> GOOD.withModel(half));
+      assertUnpaired("priority class", () -> TokenRequest.of("m", 1).withPriorityClass(half));
+      assertUnpaired("tenant", () -> GOOD.withTenant(half));
+      assertUnpaired("idempotency key", () -> GOOD.withIdempotencyKey(half));
     }
     String whole = "\ud83c\udf88 ?";
     assertThat(GOOD.withTenant(whole).withIdempotencyKey(whole).tenant()).isEqualTo(whole);

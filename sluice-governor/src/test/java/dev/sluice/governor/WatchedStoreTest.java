@@ -66,7 +66,7 @@ class WatchedStoreTest {
     private void ask() {
       String priority = List.of("P0_clinical", "P1_user", "P2_batch").get(random.nextInt(3));
       long tokens = 1L + random.nextInt(400);
-      keep(store.request(TokenRequest.of(MODEL, tokens, priority)).join());
+      keep(store.request(TokenRequest.of(MODEL, tokens).withPriorityClass(priority)).join());
     }
 
     private void keep(TokenDecision outcome) {
@@ -114,7 +114,7 @@ class WatchedStoreTest {
     }
 
     GovernorStatus.Model status() {
-      return watch.watched(store.status().join()).buckets().get(MODEL);
+      return watch.watched(store.status().join()).models().get(MODEL);
     }
   }
 
@@ -123,7 +123,7 @@ class WatchedStoreTest {
     for (long seed = 0; seed < DAYS; seed++) {
       try (Day day = new Day(seed)) {
         day.run();
-        AuditReport audit = day.status().audit();
+        GovernorStatus.Audit audit = day.status().audit();
         assertThat(audit.errorTokens()).as("seed %d", seed).isZero();
         assertThat(audit.worstTokens()).as("seed %d", seed).isPositive();
       }
@@ -140,11 +140,13 @@ class WatchedStoreTest {
       day.store.request(of(4_000)).join();
       TokenDecision third = day.store.request(of(2_000)).join();
       assertThat(third).isInstanceOf(TokenDecision.Queued.class);
-      assertThat(day.status().audit()).isEqualTo(new AuditReport(10_000, 70_000, 0, 10_000, 0));
+      assertThat(day.status().audit())
+          .isEqualTo(new GovernorStatus.Audit(10_000, 70_000, 0, 10_000, 0));
       day.store.settle(first, 1_000).join();
       assertThat(day.store.poll(((TokenDecision.Queued) third).ticket()).join().orElseThrow())
           .isInstanceOf(TokenDecision.Granted.class);
-      assertThat(day.status().audit()).isEqualTo(new AuditReport(7_000, 70_000, 0, 10_000, 0));
+      assertThat(day.status().audit())
+          .isEqualTo(new GovernorStatus.Audit(7_000, 70_000, 0, 10_000, 0));
     }
   }
 
@@ -161,8 +163,8 @@ class WatchedStoreTest {
       assertThat(day.status().alerts()).isEmpty();
       day.timer.advance(5 * SECOND + 1);
       assertThat(day.status().alerts())
-          .extracting(Alert::kind)
-          .containsExactly(Alert.Kind.BUCKET_EXHAUSTED);
+          .extracting(GovernorStatus.Alert::kind)
+          .containsExactly(GovernorStatus.Alert.Kind.BUCKET_EXHAUSTED);
       day.store.poll(head.ticket()).join();
       day.timer.advance(28 * SECOND);
       day.store.poll(head.ticket()).join();
@@ -197,6 +199,6 @@ class WatchedStoreTest {
   }
 
   private static TokenRequest of(long tokens) {
-    return TokenRequest.of(MODEL, tokens, "P1_user");
+    return TokenRequest.of(MODEL, tokens).withPriorityClass("P1_user");
   }
 }

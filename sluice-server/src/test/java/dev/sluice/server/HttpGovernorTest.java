@@ -218,7 +218,7 @@ final class HttpGovernorTest {
     assertThat(later.at("/dimensions/0/needed").asLong()).isEqualTo(100);
     JsonNode never =
         server.http.post("/v1/governor/explain", GovernedServer.ask("slow", 1_001)).json();
-    assertThat(never.get("outcome").asText()).isEqualTo("DENIED");
+    assertThat(never.get("outcome").asText()).isEqualTo("IMPOSSIBLE");
     assertThat(server.status("slow").at("/metrics/totalRequests").asInt()).isEqualTo(1);
     assertThat(server.status("slow").at("/queueLengths/P1_user").asInt()).isZero();
   }

@@ -7,10 +7,9 @@ import com.fasterxml.jackson.databind.PropertyNamingStrategies.SnakeCaseStrategy
 import dev.sluice.broker.DeadLetter;
 import dev.sluice.broker.Durability;
 import dev.sluice.broker.QueueTotals;
-import dev.sluice.governor.Alert;
-import dev.sluice.governor.AuditReport;
-import dev.sluice.governor.Counts;
-import dev.sluice.governor.ProviderStanding;
+import dev.sluice.governor.BudgetDimension;
+import dev.sluice.governor.GovernorStatus;
+import dev.sluice.governor.TokenExplanation;
 import dev.sluice.governor.TokenSettlement;
 import dev.sluice.server.http.HttpResponse;
 import dev.sluice.server.http.HttpRoute;
@@ -104,9 +103,9 @@ final class OpenApiTest {
           Map.entry("QueuedTicket", GovernorJson.QueuedTicketJson.class),
           Map.entry("GovernorStatus", GovernorJson.Status.class),
           Map.entry("GovernorModel", GovernorJson.Bucket.class),
-          Map.entry("GovernorCounts", Counts.class),
-          Map.entry("GovernorAudit", AuditReport.class),
-          Map.entry("GovernorProvider", ProviderStanding.class),
+          Map.entry("GovernorCounts", GovernorStatus.Counts.class),
+          Map.entry("GovernorAudit", GovernorStatus.Audit.class),
+          Map.entry("GovernorProvider", GovernorStatus.Provider.class),
           Map.entry("GovernorAlert", GovernorJson.AlertJson.class));
 
   /** Fields with values of an enum. */
@@ -115,14 +114,14 @@ final class OpenApiTest {
           Map.entry("Problem.code", ErrorKind.class),
           Map.entry("QueueConfig.durability", Durability.class),
           Map.entry("DeadLetter.reason", DeadLetter.Reason.class),
-          Map.entry("TokenQueued.binding", GovernorJson.Dimension.class),
+          Map.entry("TokenQueued.binding", BudgetDimension.class),
           Map.entry("TokenDenied.reason", GovernorJson.DenialReason.class),
-          Map.entry("TokenExplanation.outcome", GovernorJson.PredictedOutcome.class),
-          Map.entry("TokenExplanation.binding", GovernorJson.Dimension.class),
-          Map.entry("DimensionStatus.dimension", GovernorJson.Dimension.class),
-          Map.entry("WaitingList.binding/additionalProperties", GovernorJson.Dimension.class),
-          Map.entry("QueuedTicket.binding", GovernorJson.Dimension.class),
-          Map.entry("GovernorAlert.kind", Alert.Kind.class));
+          Map.entry("TokenExplanation.outcome", TokenExplanation.Outcome.class),
+          Map.entry("TokenExplanation.binding", BudgetDimension.class),
+          Map.entry("DimensionStatus.dimension", BudgetDimension.class),
+          Map.entry("WaitingList.binding/additionalProperties", BudgetDimension.class),
+          Map.entry("QueuedTicket.binding", BudgetDimension.class),
+          Map.entry("GovernorAlert.kind", GovernorStatus.Alert.Kind.class));
 
   /** Schemas of answers with one field, which are no records. */
   private static final Set<String> PLAIN =

@@ -294,7 +294,7 @@ final class QuotasTest {
 
   /** Returns the ticket of a second request to model {@code one}, which allows one at a time. */
   private static String ticket(Governor governor) {
-    TokenRequest request = TokenRequest.of("one", 1, "P1_user");
+    TokenRequest request = TokenRequest.of("one", 1).withPriorityClass("P1_user");
     assertThat(governor.blocking().request(request)).isInstanceOf(TokenDecision.Granted.class);
     return ((TokenDecision.Queued) governor.blocking().request(request)).ticket();
   }

@@ -6,7 +6,6 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import dev.sluice.governor.Allocation;
 import dev.sluice.governor.BudgetDimension;
 import dev.sluice.governor.BudgetListener;
-import dev.sluice.governor.Counts;
 import dev.sluice.governor.GovernorStatus;
 import dev.sluice.governor.ModelBudget;
 import dev.sluice.governor.TokenDecision;
@@ -18,7 +17,6 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.OptionalLong;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CopyOnWriteArrayList;
 import org.junit.jupiter.api.Test;
@@ -56,7 +54,7 @@ public abstract class BudgetContract extends BudgetSuite {
     assertThat(granted)
         .isEqualTo(
             new dev.sluice.governor.TokenDecision.Granted(
-                MODEL, P1, 1_000, 1_000, 299_000, granted.reservation()));
+                MODEL, P1, 1_000, 299_000, 1_000, granted.reservation()));
     assertThat(rig.granted(1_000, P1).reservation()).isNotEqualTo(granted.reservation());
     assertThat(rig.status().running()).isEqualTo(2);
   }
@@ -73,9 +71,9 @@ public abstract class BudgetContract extends BudgetSuite {
                 P1,
                 3_000,
                 1_000,
-                OptionalLong.of(500),
+                Optional.of(Duration.ofMillis(500)),
                 1,
-                OptionalLong.of(500),
+                Optional.of(Duration.ofMillis(500)),
                 BudgetDimension.TOKENS,
                 queued.ticket()));
     assertThat(rig.queued(3_000, P1).ticket()).isNotEqualTo(queued.ticket());
@@ -86,13 +84,11 @@ public abstract class BudgetContract extends BudgetSuite {
   void request_isRefused() {
     BudgetHarness rig = open(Allocation.OFF);
     rig.granted(1_000, P1);
-    TokenDecision.Denied refused = refused(rig.ask(300_001, P1));
+    TokenDecision.Impossible refused = impossible(rig.ask(300_001, P1));
     assertThat(refused.model()).isEqualTo(MODEL);
-    assertThat(refused.priority()).isEqualTo(P1);
+    assertThat(refused.priorityClass()).isEqualTo(P1);
     assertThat(refused.tokens()).isEqualTo(300_001);
     assertThat(refused.remaining()).isEqualTo(299_000);
-    assertThat(refused.reason())
-        .isEqualTo(dev.sluice.governor.TokenDecision.Reason.EXCEEDS_CAPACITY);
     assertThat(refused.message()).contains("300000").contains("300001");
   }
 
@@ -110,17 +106,17 @@ public abstract class BudgetContract extends BudgetSuite {
         .extracting(dev.sluice.governor.TokenDecision.Queued::queuePosition)
         .containsExactly(1, 2, 3);
     assertThat(List.of(rig.standing(urgent), rig.standing(user), rig.standing(batch)))
-        .extracting(each -> each.waitMs().orElseThrow())
+        .extracting(each -> each.retryAfter().orElseThrow().toMillis())
         .containsExactly(2_000L, 500L, 1_000L);
     assertThat(List.of(rig.standing(urgent), rig.standing(user), rig.standing(batch)))
-        .extracting(each -> each.etaMs().orElseThrow())
+        .extracting(each -> each.eta().orElseThrow().toMillis())
         .containsExactly(2_000L, 2_500L, 3_500L);
     assertThat(rig.cancel(user)).isTrue();
     assertThat(rig.standing(batch).queuePosition()).isEqualTo(2);
-    assertThat(rig.standing(batch).etaMs()).hasValue(3_000);
+    assertThat(rig.standing(batch).eta()).hasValue(Duration.ofMillis(3_000));
     advanceMillis(1_999);
-    assertThat(rig.standing(urgent).etaMs()).hasValue(1);
-    assertThat(rig.standing(batch).etaMs()).hasValue(1_001);
+    assertThat(rig.standing(urgent).eta()).hasValue(Duration.ofMillis(1));
+    assertThat(rig.standing(batch).eta()).hasValue(Duration.ofMillis(1_001));
   }
 
   @Test
@@ -144,7 +140,8 @@ public abstract class BudgetContract extends BudgetSuite {
     assertThat(rig.granted(request(20_000, P1).withExpectedTokens(1)).tokens()).isEqualTo(10_000);
     // 50 of these were admitted at once.
     rig.granted(request(60_000, P1).withExpectedTokens(1));
-    assertThat(rig.queued(request(60_000, P1).withExpectedTokens(1)).waitMs()).hasValue(10_005);
+    assertThat(rig.queued(request(60_000, P1).withExpectedTokens(1)).retryAfter())
+        .hasValue(Duration.ofMillis(10_005));
   }
 
   // ---- what the shares of classes mean
@@ -154,10 +151,10 @@ public abstract class BudgetContract extends BudgetSuite {
     BudgetHarness rig = open(Allocation.CEILING);
     rig.granted(120_000, P2);
     dev.sluice.governor.TokenDecision.Queued batch = rig.queued(4_000, P2);
-    assertThat(batch.binding()).isEqualTo(BudgetDimension.CLASS);
-    assertThat(batch.waitMs()).hasValue(1_000);
+    assertThat(batch.binding()).isEqualTo(BudgetDimension.PRIORITY_CLASS);
+    assertThat(batch.retryAfter()).hasValue(Duration.ofMillis(1_000));
     rig.granted(90_000, P1);
-    assertThat(rig.queued(4_000, P1).binding()).isEqualTo(BudgetDimension.CLASS);
+    assertThat(rig.queued(4_000, P1).binding()).isEqualTo(BudgetDimension.PRIORITY_CLASS);
     assertThat(rig.granted(90_000, P0).remaining()).isZero();
     assertThat(rig.queued(4_000, P0).binding()).isEqualTo(BudgetDimension.TOKENS);
   }
@@ -167,8 +164,8 @@ public abstract class BudgetContract extends BudgetSuite {
     BudgetHarness rig = open(Allocation.CEILING);
     rig.granted(200_000, P1);
     dev.sluice.governor.TokenDecision.Queued batch = rig.queued(50_000, P2);
-    assertThat(batch.waitMs()).hasValue(32_500);
-    assertThat(batch.etaMs()).hasValue(32_500);
+    assertThat(batch.retryAfter()).hasValue(Duration.ofMillis(32_500));
+    assertThat(batch.eta()).hasValue(Duration.ofMillis(32_500));
     advance(Duration.ofMillis(32_500).minus(TICK));
     assertThat(rig.isWaiting(batch)).isTrue();
     advance(TICK);
@@ -183,13 +180,12 @@ public abstract class BudgetContract extends BudgetSuite {
     assertThat(rig.granted(750_000, P2).tokens()).isEqualTo(300_000);
     dev.sluice.governor.TokenDecision.Queued queued = rig.queued(10_000, P1);
     assertThat(queued.tokens()).isEqualTo(10_000);
-    assertThat(queued.waitMs()).hasValue(1_750);
+    assertThat(queued.retryAfter()).hasValue(Duration.ofMillis(1_750));
     advanceMillis(1_750);
     dev.sluice.governor.TokenDecision.Granted granted = granted(rig.poll(queued).orElseThrow());
     assertThat(granted.tokens()).isEqualTo(7_000);
     assertThat(granted.requestedTokens()).isEqualTo(10_000);
-    assertThat(refused(rig.ask(750_003, P2)).reason())
-        .isEqualTo(dev.sluice.governor.TokenDecision.Reason.EXCEEDS_CAPACITY);
+    impossible(rig.ask(750_003, P2));
   }
 
   @Test
@@ -208,9 +204,9 @@ public abstract class BudgetContract extends BudgetSuite {
     dev.sluice.governor.TokenDecision.Queued third = rig.queued(1, P0);
     dev.sluice.governor.TokenDecision.Queued fourth = rig.queued(1, P0);
     assertThat(third.binding()).isEqualTo(BudgetDimension.REQUESTS);
-    assertThat(third.waitMs()).hasValue(500);
-    assertThat(fourth.waitMs()).hasValue(500);
-    assertThat(fourth.etaMs()).hasValue(1_000);
+    assertThat(third.retryAfter()).hasValue(Duration.ofMillis(500));
+    assertThat(fourth.retryAfter()).hasValue(Duration.ofMillis(500));
+    assertThat(fourth.eta()).hasValue(Duration.ofMillis(1_000));
     advance(Duration.ofMillis(500).minus(TICK));
     assertThat(rig.isWaiting(third)).isTrue();
     advance(TICK);
@@ -229,7 +225,7 @@ public abstract class BudgetContract extends BudgetSuite {
     rig.granted(1, P0);
     dev.sluice.governor.TokenDecision.Queued queued = rig.queued(1, P0);
     assertThat(queued.binding()).isEqualTo(BudgetDimension.REQUESTS);
-    assertThat(queued.waitMs()).hasValue(19_000);
+    assertThat(queued.retryAfter()).hasValue(Duration.ofMillis(19_000));
     advanceMillis(19_000);
     assertThat(rig.isGranted(queued)).isTrue();
   }
@@ -277,13 +273,13 @@ public abstract class BudgetContract extends BudgetSuite {
     rig.granted(request(10_000, P0).withTenant("t"));
     dev.sluice.governor.TokenDecision.Queued held = rig.queued(request(100, P0).withTenant("t"));
     assertThat(held.binding()).isEqualTo(BudgetDimension.TENANT);
-    assertThat(held.waitMs()).hasValue(1_000);
-    assertThat(refused(rig.ask(request(10_001, P0).withTenant("t"))).reason())
-        .isEqualTo(dev.sluice.governor.TokenDecision.Reason.EXCEEDS_CAPACITY);
+    assertThat(held.retryAfter()).hasValue(Duration.ofMillis(1_000));
+    impossible(rig.ask(request(10_001, P0).withTenant("t")));
     // Each of the others has the same, and for itself.
     rig.granted(request(1_000, P0).withTenant("one"));
     rig.granted(request(1_000, P0).withTenant("other"));
-    assertThat(rig.queued(request(1, P0).withTenant("one")).waitMs()).hasValue(100);
+    assertThat(rig.queued(request(1, P0).withTenant("one")).retryAfter())
+        .hasValue(Duration.ofMillis(100));
     advance(SECOND.minus(TICK));
     assertThat(rig.isWaiting(held)).isTrue();
     advance(TICK);
@@ -299,7 +295,7 @@ public abstract class BudgetContract extends BudgetSuite {
     rig.queued(1, P0);
     assertThat(rig.granted(request(300_000, P1).withModel("other")).model()).isEqualTo("other");
     assertThat(rig.queued(request(1, P1).withModel("other")).queuePosition()).isEqualTo(1);
-    assertThat(BudgetHarness.get(rig.store.status()).buckets().keySet())
+    assertThat(BudgetHarness.get(rig.store.status()).models().keySet())
         .containsExactly(MODEL, "other");
   }
 
@@ -311,7 +307,7 @@ public abstract class BudgetContract extends BudgetSuite {
     requireUnknown(rig, request(1, P1).withModel("gpt"), MODEL, "gpt");
     requireUnknown(rig, request(1, "P9"), P0, "P9");
     requireUnknown(rig, request(1, "p0_clinical"), P0, "p0_clinical");
-    assertThat(rig.status().metrics().totalRequests()).isZero();
+    assertThat(rig.status().counts().totalRequests()).isZero();
     assertThat(rig.available()).isEqualTo(300_000);
   }
 
@@ -319,7 +315,7 @@ public abstract class BudgetContract extends BudgetSuite {
   private static void requireUnknown(
       BudgetHarness rig, TokenRequest bad, String known, String name) {
     List<CompletableFuture<?>> answers =
-        List.of(rig.store.request(bad), rig.store.tryNow(bad), rig.store.explain(bad));
+        List.of(rig.store.request(bad), rig.store.tryAcquire(bad), rig.store.explain(bad));
     for (CompletableFuture<?> answer : answers) {
       assertThatThrownBy(() -> BudgetHarness.get(answer))
           .isInstanceOf(IllegalArgumentException.class)
@@ -331,11 +327,10 @@ public abstract class BudgetContract extends BudgetSuite {
   @Test
   void hugeRequest_isRefused_andChangesNothing() {
     BudgetHarness rig = open(Allocation.CEILING);
-    for (long huge : new long[] {210_001, TokenRequest.MOST_TOKENS}) {
-      assertThat(refused(rig.ask(huge, P1)).reason())
-          .isEqualTo(dev.sluice.governor.TokenDecision.Reason.EXCEEDS_CAPACITY);
+    for (long huge : new long[] {210_001, TokenRequest.MAX_TOKENS}) {
+      impossible(rig.ask(huge, P1));
     }
-    for (long more : new long[] {TokenRequest.MOST_TOKENS + 1, 1L << 53, Long.MAX_VALUE}) {
+    for (long more : new long[] {TokenRequest.MAX_TOKENS + 1, 1L << 53, Long.MAX_VALUE}) {
       assertThatThrownBy(() -> request(more, P1).withExpectedTokens(1))
           .isInstanceOf(IllegalArgumentException.class)
           .hasMessage("tokens must be at most 1000000000000: " + more);
@@ -350,24 +345,24 @@ public abstract class BudgetContract extends BudgetSuite {
   void explain_saysWhatWouldHappen_andChangesNothing() {
     BudgetHarness rig = open(Allocation.OFF);
     TokenExplanation free = rig.explain(request(1_000, P1));
-    assertThat(free.verdict()).isEqualTo(Outcome.GRANTED);
+    assertThat(free.outcome()).isEqualTo(Outcome.GRANTED);
     assertThat(free.binding()).isEqualTo(BudgetDimension.NONE);
     rig.granted(298_000, P0);
     rig.queued(10_000, P0);
     GovernorStatus.Model before = rig.status();
     TokenExplanation waits = rig.explain(request(4_000, P2));
-    assertThat(waits.verdict()).isEqualTo(Outcome.QUEUED);
+    assertThat(waits.outcome()).isEqualTo(Outcome.QUEUED);
     assertThat(waits.binding()).isEqualTo(BudgetDimension.TOKENS);
     assertThat(waits.queuePosition()).isEqualTo(2);
-    assertThat(waits.waitMs()).hasValue(500);
-    assertThat(waits.etaMs()).hasValue(3_000);
+    assertThat(waits.retryAfter()).hasValue(Duration.ofMillis(500));
+    assertThat(waits.eta()).hasValue(Duration.ofMillis(3_000));
     assertThat(waits.dimensions())
         .containsExactly(part(BudgetDimension.TOKENS, 300_000, 2_000, 4_000, 500));
     TokenExplanation behind = rig.explain(request(1_000, P1));
-    assertThat(behind.binding()).isEqualTo(BudgetDimension.LINE);
-    assertThat(behind.waitMs()).hasValue(0);
-    assertThat(rig.explain(request(300_001, P1)).verdict()).isEqualTo(Outcome.REFUSED);
-    assertThat(rig.status().metrics()).isEqualTo(before.metrics());
+    assertThat(behind.binding()).isEqualTo(BudgetDimension.WAITING_LIST);
+    assertThat(behind.retryAfter()).hasValue(Duration.ofMillis(0));
+    assertThat(rig.explain(request(300_001, P1)).outcome()).isEqualTo(Outcome.IMPOSSIBLE);
+    assertThat(rig.status().counts()).isEqualTo(before.counts());
     assertThat(rig.line()).isEqualTo(before.queueLengths());
   }
 
@@ -386,23 +381,23 @@ public abstract class BudgetContract extends BudgetSuite {
     assertThat(explained.dimensions())
         .containsExactly(
             part(BudgetDimension.TOKENS, 10_000, 9_600, 400, 0),
-            part(BudgetDimension.CLASS, 4_000, 3_600, 400, 0),
+            part(BudgetDimension.PRIORITY_CLASS, 4_000, 3_600, 400, 0),
             part(BudgetDimension.TENANT, 500, 100, 400, 30_000),
             part(BudgetDimension.REQUESTS, 1, 0, 1, 1_000),
             part(BudgetDimension.REQUESTS, 10, 9, 1, 0),
             new TokenExplanation.DimensionStatus(
-                BudgetDimension.CONCURRENCY, 1, 0, 1, OptionalLong.empty()));
+                BudgetDimension.CONCURRENCY, 1, 0, 1, Optional.empty()));
     assertThat(explained.binding()).isEqualTo(BudgetDimension.CONCURRENCY);
   }
 
   @Test
   void tryNow_isGranted_orNothingHappened() {
     BudgetHarness rig = open(Allocation.OFF);
-    assertThat(BudgetHarness.get(rig.store.tryNow(request(300_000, P1))))
+    assertThat(BudgetHarness.get(rig.store.tryAcquire(request(300_000, P1))))
         .containsInstanceOf(dev.sluice.governor.TokenDecision.Granted.class);
-    assertThat(BudgetHarness.get(rig.store.tryNow(request(1, P1)))).isEmpty();
-    assertThat(BudgetHarness.get(rig.store.tryNow(request(300_001, P1)))).isEmpty();
-    assertThat(rig.status().metrics().totalRequests()).isEqualTo(1);
+    assertThat(BudgetHarness.get(rig.store.tryAcquire(request(1, P1)))).isEmpty();
+    assertThat(BudgetHarness.get(rig.store.tryAcquire(request(300_001, P1)))).isEmpty();
+    assertThat(rig.status().counts().totalRequests()).isEqualTo(1);
     assertThat(rig.line()).isEqualTo(Map.of(P0, 0, P1, 0, P2, 0));
   }
 
@@ -412,12 +407,12 @@ public abstract class BudgetContract extends BudgetSuite {
     TokenRequest keyed = request(1_000, P1).withIdempotencyKey("k");
     assertThat(BudgetHarness.get(rig.store.find(keyed))).isEmpty();
     assertThat(BudgetHarness.get(rig.store.find(request(1_000, P1)))).isEmpty();
-    assertThat(rig.status().metrics().totalRequests()).isZero();
+    assertThat(rig.status().counts().totalRequests()).isZero();
     Optional<dev.sluice.governor.TokenDecision> granted = Optional.of(rig.granted(keyed));
     assertThat(BudgetHarness.get(rig.store.find(keyed))).isEqualTo(granted);
-    assertThat(BudgetHarness.get(rig.store.tryNow(keyed))).isEqualTo(granted);
+    assertThat(BudgetHarness.get(rig.store.tryAcquire(keyed))).isEqualTo(granted);
     assertThat(BudgetHarness.get(rig.store.find(keyed.withTenant("other")))).isEmpty();
-    assertThat(rig.status().metrics().totalRequests()).isEqualTo(1);
+    assertThat(rig.status().counts().totalRequests()).isEqualTo(1);
   }
 
   // ---- how it stands
@@ -447,17 +442,17 @@ public abstract class BudgetContract extends BudgetSuite {
     CompletableFuture<Optional<dev.sluice.governor.TokenDecision>> waited =
         rig.waiter(request(100_000, P1));
     advanceMillis(10_000);
-    refused(rig.ask(400_000, P1));
+    impossible(rig.ask(400_000, P1));
     advanceMillis(15_000);
     BudgetHarness.grantOf(waited);
-    Counts counts = rig.status().metrics();
+    GovernorStatus.Counts counts = rig.status().counts();
     assertThat(counts.totalRequests()).isEqualTo(3);
     assertThat(counts.acceptedRequests()).isEqualTo(1);
     assertThat(counts.rejectedRequests()).isEqualTo(2);
     assertThat(counts.tokensConsumed()).isEqualTo(400_000);
     assertThat(counts.refillCount()).isPositive();
     rig.settle(first, 250_000);
-    assertThat(rig.status().metrics().tokensConsumed()).isEqualTo(350_000);
+    assertThat(rig.status().counts().tokensConsumed()).isEqualTo(350_000);
   }
 
   @Test
@@ -485,7 +480,8 @@ public abstract class BudgetContract extends BudgetSuite {
   /** What was told, in words; not of refills, which any look may find. */
   private record Told(List<String> words) implements BudgetListener {
     @Override
-    public void asked(TokenRequest request, dev.sluice.governor.TokenDecision outcome, long nanos) {
+    public void requested(
+        TokenRequest request, dev.sluice.governor.TokenDecision outcome, long nanos) {
       words.add(
           "asked %d %s %d".formatted(request.tokens(), outcome.getClass().getSimpleName(), nanos));
     }

@@ -135,7 +135,7 @@ final class BudgetHarness {
   // ---- how it stands
 
   GovernorStatus.Model status(String model) {
-    return Objects.requireNonNull(get(store.status()).buckets().get(model), model);
+    return Objects.requireNonNull(get(store.status()).models().get(model), model);
   }
 
   GovernorStatus.Model status() {

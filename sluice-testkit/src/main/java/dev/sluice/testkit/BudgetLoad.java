@@ -173,9 +173,10 @@ public final class BudgetLoad implements AutoCloseable {
               ? random.nextLong(MEAN / 2, PER_SECOND / 5)
               : random.nextLong(MEAN / 3, PER_SECOND / 5);
       TokenRequest plain =
-          TokenRequest.of(number % 2 == 0 ? MIXED : PLAIN, tokens, CLASSES[rank])
+          TokenRequest.of(number % 2 == 0 ? MIXED : PLAIN, tokens)
+              .withPriorityClass(CLASSES[rank])
               .withTenant(TENANTS[random.nextInt(TENANTS.length)])
-              .withDeadline(Duration.ofMillis(rank == 0 ? 5_000 : random.nextLong(300, 2_000)));
+              .withMaxWait(Duration.ofMillis(rank == 0 ? 5_000 : random.nextLong(300, 2_000)));
       request = key == null ? plain : plain.withIdempotencyKey(key);
       givesUp = key != null && random.nextDouble() < 0.05;
       asksAgain = key != null && !givesUp && random.nextDouble() < 0.1;
@@ -295,6 +296,9 @@ public final class BudgetLoad implements AutoCloseable {
   private static String endOf(Caller caller, @Nullable TokenDecision outcome) {
     if (outcome instanceof TokenDecision.Denied refused) {
       return refused.reason().name();
+    }
+    if (outcome instanceof TokenDecision.Impossible) {
+      return "IMPOSSIBLE";
     }
     return caller.givesUp ? "GIVEN_BACK" : "GONE";
   }

@@ -57,7 +57,7 @@ public final class BudgetLog implements BudgetListener, AutoCloseable {
   }
 
   @Override
-  public void asked(TokenRequest request, TokenDecision outcome, long nanos) {
+  public void requested(TokenRequest request, TokenDecision outcome, long nanos) {
     write("asked", request.model(), request.tokens(), outcome.getClass().getSimpleName());
   }
 
@@ -70,7 +70,7 @@ public final class BudgetLog implements BudgetListener, AutoCloseable {
         micros(nanos),
         tokens,
         micros(waitedNanos),
-        request.priority(),
+        request.priorityClass(),
         key == null ? NO_KEY : key,
         request.tenant());
   }
@@ -96,7 +96,13 @@ public final class BudgetLog implements BudgetListener, AutoCloseable {
   void asking(TokenRequest request) {
     String key = request.idempotencyKey();
     if (key != null) {
-      write("asking", request.model(), request.tokens(), request.priority(), request.tenant(), key);
+      write(
+          "asking",
+          request.model(),
+          request.tokens(),
+          request.priorityClass(),
+          request.tenant(),
+          key);
     }
   }
 

@@ -63,6 +63,9 @@ public final class BudgetNode {
 
   /** Asks for the waiting list, because a node answers {@code status} in an outage, too. */
   private static boolean answers(BudgetStore store) {
-    return store.queue(BudgetLoad.PLAIN, 0, 1).handle((line, failure) -> failure == null).join();
+    return store
+        .waitingList(BudgetLoad.PLAIN, 0, 1)
+        .handle((line, failure) -> failure == null)
+        .join();
   }
 }

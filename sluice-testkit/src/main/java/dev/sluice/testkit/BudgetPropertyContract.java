@@ -146,15 +146,19 @@ public abstract class BudgetPropertyContract extends BudgetSuite {
 
     private void requireForetold(TokenExplanation foretold, TokenDecision outcome) {
       if (outcome instanceof TokenDecision.Queued queued) {
-        assertThat(foretold.verdict()).isEqualTo(Outcome.QUEUED);
+        assertThat(foretold.outcome()).isEqualTo(Outcome.QUEUED);
         assertThat(queued.queuePosition()).isEqualTo(foretold.queuePosition());
-        assertThat(queued.waitMs()).isEqualTo(foretold.waitMs());
-        assertThat(queued.etaMs()).isEqualTo(foretold.etaMs());
+        assertThat(queued.retryAfter()).isEqualTo(foretold.retryAfter());
+        assertThat(queued.eta()).isEqualTo(foretold.eta());
         assertThat(queued.binding()).isEqualTo(foretold.binding());
       } else {
-        assertThat(foretold.verdict())
+        assertThat(foretold.outcome())
             .isEqualTo(
-                outcome instanceof TokenDecision.Granted ? Outcome.GRANTED : Outcome.REFUSED);
+                outcome.isGranted()
+                    ? Outcome.GRANTED
+                    : outcome instanceof TokenDecision.Impossible
+                        ? Outcome.IMPOSSIBLE
+                        : Outcome.DENIED);
       }
     }
 
@@ -218,7 +222,8 @@ public abstract class BudgetPropertyContract extends BudgetSuite {
       for (String key : book.order) {
         TokenRequest request = Objects.requireNonNull(asked.get(key));
         turns
-            .computeIfAbsent(request.tenant() + request.priority(), unused -> new ArrayList<>())
+            .computeIfAbsent(
+                request.tenant() + request.priorityClass(), unused -> new ArrayList<>())
             .add(Integer.valueOf(key));
       }
       assertThat(turns.values()).allSatisfy(each -> assertThat(each).isSorted());

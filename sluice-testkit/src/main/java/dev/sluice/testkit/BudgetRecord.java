@@ -118,7 +118,8 @@ public final class BudgetRecord {
               words[5],
               new Asked(
                   file,
-                  TokenRequest.of(words[1], Long.parseLong(words[2]), words[3])
+                  TokenRequest.of(words[1], Long.parseLong(words[2]))
+                      .withPriorityClass(words[3])
                       .withTenant(words[4])
                       .withIdempotencyKey(words[5])));
       case "over" -> over.add(words[1]);
@@ -283,7 +284,7 @@ public final class BudgetRecord {
   public double utilization(
       String model, GovernorStatus.Model status, long burst, long perMinute, long endMicros) {
     double minutes = (double) (endMicros - firstMicros(model)) / MINUTE_MICROS;
-    double used = status.metrics().tokensConsumed() + Math.min(0, status.available());
+    double used = status.counts().tokensConsumed() + Math.min(0, status.available());
     return used / (burst + perMinute * minutes);
   }
 

@@ -21,7 +21,7 @@ import java.util.Deque;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.OptionalLong;
+import java.util.Optional;
 import org.junit.jupiter.api.AfterEach;
 
 /**
@@ -139,13 +139,13 @@ public abstract class BudgetSuite {
   // ---- words
 
   static TokenRequest request(long tokens, String priority) {
-    return TokenRequest.of(MODEL, tokens, priority);
+    return TokenRequest.of(MODEL, tokens).withPriorityClass(priority);
   }
 
   static TokenExplanation.DimensionStatus part(
       BudgetDimension dimension, long capacity, long available, long needed, long waitMs) {
     return new TokenExplanation.DimensionStatus(
-        dimension, capacity, available, needed, OptionalLong.of(waitMs));
+        dimension, capacity, available, needed, Optional.of(Duration.ofMillis(waitMs)));
   }
 
   static TokenDecision.Granted granted(TokenDecision outcome) {
@@ -156,6 +156,11 @@ public abstract class BudgetSuite {
   static TokenDecision.Queued queued(TokenDecision outcome) {
     assertThat(outcome).isInstanceOf(TokenDecision.Queued.class);
     return (TokenDecision.Queued) outcome;
+  }
+
+  static TokenDecision.Impossible impossible(TokenDecision outcome) {
+    assertThat(outcome).isInstanceOf(TokenDecision.Impossible.class);
+    return (TokenDecision.Impossible) outcome;
   }
 
   static Denied refused(TokenDecision outcome) {

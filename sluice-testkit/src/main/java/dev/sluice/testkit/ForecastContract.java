@@ -39,7 +39,7 @@ public abstract class ForecastContract extends BudgetSuite {
   /** Waits until just before the moment foretold, and goes then. */
   private void requireGoesAt(
       BudgetHarness rig, TokenDecision.Queued queued, long millis, BudgetDimension by) {
-    assertThat(queued.etaMs()).hasValue(millis);
+    assertThat(queued.eta()).hasValue(Duration.ofMillis(millis));
     assertThat(queued.binding()).isEqualTo(by);
     advance(Duration.ofMillis(millis).minus(TICK));
     assertThat(rig.isWaiting(queued)).isTrue();
@@ -48,12 +48,12 @@ public abstract class ForecastContract extends BudgetSuite {
   }
 
   private static void requireUnknown(TokenDecision.Queued queued, BudgetDimension by) {
-    assertThat(queued.etaMs()).isEmpty();
+    assertThat(queued.eta()).isEmpty();
     assertThat(queued.binding()).isEqualTo(by);
   }
 
   private static WaitingListStatus line(BudgetHarness rig) {
-    return BudgetHarness.get(rig.store.queue(MODEL, 0, 100));
+    return BudgetHarness.get(rig.store.waitingList(MODEL, 0, 100));
   }
 
   // ---- slots
@@ -63,22 +63,23 @@ public abstract class ForecastContract extends BudgetSuite {
     BudgetHarness rig = open(sonnet(Allocation.OFF).withConcurrency(1));
     TokenDecision.Granted running = rig.granted(1_000, P1);
     TokenExplanation foretold = rig.explain(request(1_000, P1));
-    assertThat(foretold.verdict()).isEqualTo(Outcome.QUEUED);
-    assertThat(foretold.waitMs()).isEmpty();
-    assertThat(foretold.etaMs()).isEmpty();
+    assertThat(foretold.outcome()).isEqualTo(Outcome.QUEUED);
+    assertThat(foretold.retryAfter()).isEmpty();
+    assertThat(foretold.eta()).isEmpty();
     assertThat(foretold.binding()).isEqualTo(BudgetDimension.CONCURRENCY);
     TokenDecision.Queued queued = rig.queued(1_000, P1);
-    assertThat(queued.waitMs()).isEmpty();
+    assertThat(queued.retryAfter()).isEmpty();
     requireUnknown(queued, BudgetDimension.CONCURRENCY);
     requireUnknown(rig.standing(queued), BudgetDimension.CONCURRENCY);
     WaitingListStatus line = line(rig);
-    assertThat(line.etaMs()).containsExactly(Map.entry(P0, 0L), Map.entry(P2, 0L));
+    assertThat(line.eta())
+        .containsExactly(Map.entry(P0, Duration.ZERO), Map.entry(P2, Duration.ZERO));
     assertThat(line.binding())
         .containsExactly(
             Map.entry(P0, BudgetDimension.NONE),
             Map.entry(P1, BudgetDimension.CONCURRENCY),
             Map.entry(P2, BudgetDimension.NONE));
-    assertThat(line.tickets().get(0).etaMs()).isEmpty();
+    assertThat(line.tickets().get(0).eta()).isEmpty();
     assertThat(line.tickets().get(0).binding()).isEqualTo(BudgetDimension.CONCURRENCY);
     advance(Duration.ofMillis(14_600));
     assertThat(rig.isWaiting(queued)).isTrue();
@@ -93,7 +94,7 @@ public abstract class ForecastContract extends BudgetSuite {
     TokenDecision.Queued first = rig.queued(4_000, P1);
     TokenDecision.Queued second = rig.queued(4_000, P1);
     // It is short of tokens, too, and of these it is known when they are there.
-    assertThat(second.waitMs()).hasValue(1_000);
+    assertThat(second.retryAfter()).hasValue(Duration.ofMillis(1_000));
     requireUnknown(second, BudgetDimension.CONCURRENCY);
     requireUnknown(rig.queued(4_000, P2), BudgetDimension.CONCURRENCY);
     requireGoesAt(rig, first, 1_000, BudgetDimension.TOKENS);
@@ -109,7 +110,7 @@ public abstract class ForecastContract extends BudgetSuite {
     rig.granted(300_000, P0);
     rig.adjust(1, null, Duration.ofSeconds(20));
     TokenDecision.Queued queued = rig.queued(1_000, P2);
-    assertThat(queued.waitMs()).isEmpty();
+    assertThat(queued.retryAfter()).isEmpty();
     requireUnknown(queued, BudgetDimension.CONCURRENCY);
   }
 
@@ -123,7 +124,7 @@ public abstract class ForecastContract extends BudgetSuite {
     rig.queued(4_000, P1);
     TokenDecision.Queued last = rig.queued(8_000, P1);
     rig.queued(4_000, P2);
-    assertThat(last.waitMs()).hasValue(2_000);
+    assertThat(last.retryAfter()).hasValue(Duration.ofMillis(2_000));
     requireGoesAt(rig, last, 4_000, BudgetDimension.TOKENS);
   }
 
@@ -133,9 +134,9 @@ public abstract class ForecastContract extends BudgetSuite {
     rig.granted(300_000, P0);
     // There are 12,000 tokens in 3 s, and 180,000 are kept for the classes above.
     TokenDecision.Queued batch = rig.queued(12_000, P2);
-    assertThat(batch.waitMs()).hasValue(48_000);
-    assertThat(rig.explain(request(12_000, P2)).etaMs()).hasValue(51_000);
-    requireGoesAt(rig, batch, 48_000, BudgetDimension.CLASS);
+    assertThat(batch.retryAfter()).hasValue(Duration.ofMillis(48_000));
+    assertThat(rig.explain(request(12_000, P2)).eta()).hasValue(Duration.ofMillis(51_000));
+    requireGoesAt(rig, batch, 48_000, BudgetDimension.PRIORITY_CLASS);
   }
 
   @Test
@@ -146,8 +147,8 @@ public abstract class ForecastContract extends BudgetSuite {
     rig.queued(8_000, P1);
     rig.queued(12_000, P2);
     TokenDecision.Queued last = rig.queued(12_000, P2);
-    assertThat(last.waitMs()).hasValue(48_000);
-    requireGoesAt(rig, last, 55_000, BudgetDimension.CLASS);
+    assertThat(last.retryAfter()).hasValue(Duration.ofMillis(48_000));
+    requireGoesAt(rig, last, 55_000, BudgetDimension.PRIORITY_CLASS);
   }
 
   @Test
@@ -158,9 +159,9 @@ public abstract class ForecastContract extends BudgetSuite {
     rig.granted(270_000, P0);
     // 400 a second are its own; more than 30,000 at once never are.
     TokenDecision.Queued batch = rig.queued(4_000, P2);
-    assertThat(batch.waitMs()).hasValue(10_000);
-    assertThat(rig.explain(request(30_001, P2)).waitMs()).hasValue(52_501);
-    requireGoesAt(rig, batch, 10_000, BudgetDimension.CLASS);
+    assertThat(batch.retryAfter()).hasValue(Duration.ofMillis(10_000));
+    assertThat(rig.explain(request(30_001, P2)).retryAfter()).hasValue(Duration.ofMillis(52_501));
+    requireGoesAt(rig, batch, 10_000, BudgetDimension.PRIORITY_CLASS);
   }
 
   @Test
@@ -171,7 +172,7 @@ public abstract class ForecastContract extends BudgetSuite {
     rig.granted(270_000, P0);
     rig.queued(200_000, P0);
     rig.queued(4_000, P2);
-    requireGoesAt(rig, rig.queued(4_000, P2), 20_000, BudgetDimension.CLASS);
+    requireGoesAt(rig, rig.queued(4_000, P2), 20_000, BudgetDimension.PRIORITY_CLASS);
   }
 
   @Test
@@ -181,8 +182,8 @@ public abstract class ForecastContract extends BudgetSuite {
     rig.granted(1, P1);
     rig.queued(1, P1);
     TokenDecision.Queued second = rig.queued(1, P1);
-    assertThat(line(rig).etaMs()).containsEntry(P1, 1_000L);
-    assertThat(second.waitMs()).hasValue(500);
+    assertThat(line(rig).eta()).containsEntry(P1, Duration.ofMillis(1_000));
+    assertThat(second.retryAfter()).hasValue(Duration.ofMillis(500));
     requireGoesAt(rig, second, 1_000, BudgetDimension.REQUESTS);
   }
 
@@ -193,10 +194,11 @@ public abstract class ForecastContract extends BudgetSuite {
     rig.granted(request(1_000, P1).withTenant("t"));
     rig.queued(request(500, P0).withTenant("t"));
     rig.queued(request(500, P1).withTenant("t"));
-    assertThat(rig.explain(request(500, P1).withTenant("t")).etaMs()).hasValue(15_000);
+    assertThat(rig.explain(request(500, P1).withTenant("t")).eta())
+        .hasValue(Duration.ofMillis(15_000));
     TokenDecision.Queued third = rig.queued(request(500, P1).withTenant("t"));
     rig.granted(request(1_000, P1).withTenant("other"));
-    assertThat(third.waitMs()).hasValue(5_000);
+    assertThat(third.retryAfter()).hasValue(Duration.ofMillis(5_000));
     requireGoesAt(rig, third, 15_000, BudgetDimension.TENANT);
   }
 
@@ -207,7 +209,7 @@ public abstract class ForecastContract extends BudgetSuite {
     rig.adjust(1, null, Duration.ofSeconds(5));
     TokenDecision.Queued first = rig.queued(4_000, P1);
     TokenDecision.Queued later = rig.queued(20_000, P1);
-    assertThat(first.waitMs()).hasValue(5_000);
+    assertThat(first.retryAfter()).hasValue(Duration.ofMillis(5_000));
     assertThat(rig.explain(request(24_000, P0)).binding()).isEqualTo(BudgetDimension.TOKENS);
     requireGoesAt(rig, first, 5_000, BudgetDimension.PROVIDER);
     requireGoesAt(rig, rig.standing(later), 1_000, BudgetDimension.TOKENS);
@@ -227,8 +229,8 @@ public abstract class ForecastContract extends BudgetSuite {
     rig.granted(298_000, P0);
     rig.queued(10_000, P0);
     TokenDecision.Queued behind = rig.queued(1_000, P1);
-    assertThat(behind.waitMs()).hasValue(0);
-    requireGoesAt(rig, behind, 2_250, BudgetDimension.LINE);
+    assertThat(behind.retryAfter()).hasValue(Duration.ofMillis(0));
+    requireGoesAt(rig, behind, 2_250, BudgetDimension.WAITING_LIST);
   }
 
   @Test
@@ -236,7 +238,7 @@ public abstract class ForecastContract extends BudgetSuite {
     BudgetHarness rig = open(Allocation.OFF);
     rig.adjust(0.5, 0L, Duration.ZERO);
     TokenDecision.Queued large = rig.queued(200_000, P1);
-    assertThat(large.waitMs()).hasValue(75_000);
+    assertThat(large.retryAfter()).hasValue(Duration.ofMillis(75_000));
     requireGoesAt(rig, large, 75_000, BudgetDimension.TOKENS);
   }
 
@@ -269,7 +271,7 @@ public abstract class ForecastContract extends BudgetSuite {
     all.sort(Comparator.comparingInt(TokenDecision.Queued::queuePosition));
     long passed = 0;
     for (TokenDecision.Queued each : all) {
-      long eta = each.etaMs().orElseThrow();
+      long eta = each.eta().orElseThrow().toMillis();
       if (eta > passed) {
         advanceMillis(eta - 1 - passed);
         assertThat(rig.isWaiting(each)).as("waits: %s", each).isTrue();
@@ -291,18 +293,19 @@ public abstract class ForecastContract extends BudgetSuite {
                 Map.of(MODEL, sonnet(Allocation.CEILING).withTenants(Map.of("t", small))),
                 rules(1, Duration.ofHours(1))));
     TokenExplanation tooLarge = rig.explain(request(400_000, P1).withTenant("t"));
-    assertThat(tooLarge.verdict()).isEqualTo(Outcome.REFUSED);
-    assertThat(tooLarge.waitMs()).isEmpty();
-    assertThat(tooLarge.etaMs()).isEmpty();
+    assertThat(tooLarge.outcome()).isEqualTo(Outcome.IMPOSSIBLE);
+    assertThat(tooLarge.retryAfter()).isEmpty();
+    assertThat(tooLarge.eta()).isEmpty();
     assertThat(tooLarge.dimensions())
         .extracting(TokenExplanation.DimensionStatus::dimension)
-        .containsExactly(BudgetDimension.TOKENS, BudgetDimension.CLASS, BudgetDimension.TENANT);
-    assertThat(tooLarge.dimensions()).allMatch(part -> part.waitMs().isEmpty());
+        .containsExactly(
+            BudgetDimension.TOKENS, BudgetDimension.PRIORITY_CLASS, BudgetDimension.TENANT);
+    assertThat(tooLarge.dimensions()).allMatch(part -> part.retryAfter().isEmpty());
     rig.granted(300_000, P0);
     rig.queued(1_000, P0);
     TokenExplanation lineFull = rig.explain(request(1_000, P0));
-    assertThat(lineFull.binding()).isEqualTo(BudgetDimension.LINE);
-    assertThat(lineFull.etaMs()).isEmpty();
+    assertThat(lineFull.binding()).isEqualTo(BudgetDimension.WAITING_LIST);
+    assertThat(lineFull.eta()).isEmpty();
   }
 
   // ---- any model
@@ -337,15 +340,15 @@ public abstract class ForecastContract extends BudgetSuite {
     if (!(outcome instanceof TokenDecision.Queued queued)) {
       return false;
     }
-    assertThat(queued.etaMs()).isEqualTo(queued.waitMs());
-    if (queued.etaMs().isEmpty()) {
+    assertThat(queued.eta()).isEqualTo(queued.retryAfter());
+    if (queued.eta().isEmpty()) {
       requireUnknown(queued, BudgetDimension.CONCURRENCY);
       advance(Duration.ofMinutes(5));
       assertThat(rig.isWaiting(queued)).isTrue();
       return false;
     }
     // The forecast is rounded up.
-    advance(Duration.ofMillis(queued.etaMs().getAsLong() - 1));
+    advance(Duration.ofMillis(queued.eta().orElseThrow().toMillis() - 1));
     assertThat(rig.isWaiting(queued)).as("waits: %s", queued).isTrue();
     advance(Duration.ofMillis(1));
     assertThat(rig.isGranted(queued)).as("goes: %s", queued).isTrue();
@@ -420,7 +423,7 @@ public abstract class ForecastContract extends BudgetSuite {
     rig.queued(request(1_000, P1).withTenant("t"));
     assertThat(rig.status().exhaustion()).isEmpty();
     rig.granted(119_000, P2);
-    assertThat(rig.queued(100_000, P2).binding()).isEqualTo(BudgetDimension.CLASS);
+    assertThat(rig.queued(100_000, P2).binding()).isEqualTo(BudgetDimension.PRIORITY_CLASS);
     assertThat(rig.status().exhaustion()).isEmpty();
     rig.granted(1, P0);
     rig.granted(1, P0);

@@ -47,7 +47,7 @@ public abstract class ReservationContract extends BudgetSuite {
     assertThat(rig.settle(granted, 4_000)).isEmpty();
     assertThat(rig.available()).isEqualTo(296_000);
     assertThat(rig.status().running()).isZero();
-    assertThat(rig.status().metrics().tokensConsumed()).isEqualTo(4_000);
+    assertThat(rig.status().counts().tokensConsumed()).isEqualTo(4_000);
   }
 
   @Test
@@ -57,7 +57,7 @@ public abstract class ReservationContract extends BudgetSuite {
     assertThat(rig.settle(granted, 1_500))
         .contains(TokenSettlement.of(MODEL, "", 1_000, 1_000, 1_500, -500));
     assertThat(rig.available()).isEqualTo(298_500);
-    assertThat(rig.status().metrics().tokensConsumed()).isEqualTo(1_500);
+    assertThat(rig.status().counts().tokensConsumed()).isEqualTo(1_500);
   }
 
   @Test
@@ -79,7 +79,7 @@ public abstract class ReservationContract extends BudgetSuite {
     assertThat(rig.available()).isEqualTo(-4_000);
     TokenDecision.Queued next = rig.queued(4_000, P0);
     assertThat(next.remaining()).isEqualTo(-4_000);
-    assertThat(next.waitMs()).hasValue(2_000);
+    assertThat(next.retryAfter()).hasValue(Duration.ofMillis(2_000));
     advance(Duration.ofSeconds(2).minus(TICK));
     assertThat(rig.isWaiting(next)).isTrue();
     advance(TICK);
@@ -286,8 +286,8 @@ public abstract class ReservationContract extends BudgetSuite {
     rig.adjust(1, null, Duration.ofSeconds(2));
     TokenDecision.Queued queued = rig.queued(1_000, P0);
     assertThat(queued.binding()).isEqualTo(BudgetDimension.PROVIDER);
-    assertThat(queued.waitMs()).hasValue(2_000);
-    assertThat(queued.etaMs()).hasValue(2_000);
+    assertThat(queued.retryAfter()).hasValue(Duration.ofMillis(2_000));
+    assertThat(queued.eta()).hasValue(Duration.ofMillis(2_000));
     assertThat(rig.explain(request(1, P0)).dimensions())
         .contains(part(BudgetDimension.PROVIDER, 1, 0, 1, 2_000));
     CompletableFuture<Optional<TokenDecision>> outcome = rig.store.await(queued.ticket());
@@ -307,7 +307,7 @@ public abstract class ReservationContract extends BudgetSuite {
     advanceMillis(10_000);
     // Half of the capacity is gone, and 2,000 a second come.
     assertThat(rig.available()).isEqualTo(150_000 - 280_000);
-    assertThat(rig.queued(1_000, P0).waitMs()).hasValue(65_500);
+    assertThat(rig.queued(1_000, P0).retryAfter()).hasValue(Duration.ofMillis(65_500));
     rig.adjust(1, 15_000L, Duration.ZERO);
     assertThat(rig.available()).isEqualTo(14_000);
   }
@@ -318,7 +318,7 @@ public abstract class ReservationContract extends BudgetSuite {
     rig.adjust(0.1, null, Duration.ZERO);
     rig.granted(200_000, P1);
     TokenDecision.Queued next = rig.queued(200_000, P1);
-    assertThat(next.waitMs()).hasValue(500_000);
+    assertThat(next.retryAfter()).hasValue(Duration.ofMillis(500_000));
     CompletableFuture<Optional<TokenDecision>> outcome = rig.store.await(next.ticket());
     advance(Duration.ofSeconds(500).minus(TICK));
     assertThat(outcome).isNotDone();
@@ -335,7 +335,7 @@ public abstract class ReservationContract extends BudgetSuite {
     rig.adjust(1, 10_000L, Duration.ZERO);
     assertThat(rig.available()).isEqualTo(10_000);
     rig.adjust(1, 0L, Duration.ZERO);
-    assertThat(rig.queued(4_000, P1).waitMs()).hasValue(1_000);
+    assertThat(rig.queued(4_000, P1).retryAfter()).hasValue(Duration.ofMillis(1_000));
     assertThatThrownBy(
             () ->
                 BudgetHarness.get(
@@ -460,7 +460,7 @@ public abstract class ReservationContract extends BudgetSuite {
     classes.put(P1, 1.0);
     ModelBudget smaller = ModelBudget.of(240_000, 100_000, Allocation.OFF);
     rig.reload(config(smaller.withClasses(classes, Map.of())));
-    assertThat(BudgetHarness.refusalOf(large)).isEqualTo(TokenDecision.Reason.EXCEEDS_CAPACITY);
+    impossible(BudgetHarness.get(large).orElseThrow());
     assertThat(BudgetHarness.refusalOf(batch)).isEqualTo(TokenDecision.Reason.REMOVED);
     assertThat(rig.line()).isEqualTo(Map.of(P0, 0, P1, 0));
     CompletableFuture<Optional<TokenDecision>> last = rig.waiter(request(1_000, P1));

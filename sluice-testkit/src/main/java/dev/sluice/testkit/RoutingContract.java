@@ -11,6 +11,7 @@ import dev.sluice.governor.ModelBudget;
 import dev.sluice.governor.TokenExplanation.Outcome;
 import dev.sluice.governor.TokenRequest;
 import dev.sluice.governor.WaitingListConfig;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.LinkedHashMap;
@@ -49,12 +50,12 @@ public abstract class RoutingContract extends BudgetSuite {
   }
 
   private static TokenRequest any(long tokens) {
-    return TokenRequest.of("any", tokens, P1);
+    return TokenRequest.of("any", tokens).withPriorityClass(P1);
   }
 
   private static long asked(Governor governor, String model) {
-    return Objects.requireNonNull(governor.blocking().status().buckets().get(model))
-        .metrics()
+    return Objects.requireNonNull(governor.blocking().status().models().get(model))
+        .counts()
         .totalRequests();
   }
 
@@ -69,13 +70,13 @@ public abstract class RoutingContract extends BudgetSuite {
   @Test
   void ifNobodyCan_theShortestWaitIsTaken_andNothingElseIsCounted() {
     Governor governor = governor();
-    governor.blocking().request(TokenRequest.of("slow", 10_000, P1));
-    governor.blocking().request(TokenRequest.of("fast", 10_000, P1));
+    governor.blocking().request(TokenRequest.of("slow", 10_000).withPriorityClass(P1));
+    governor.blocking().request(TokenRequest.of("fast", 10_000).withPriorityClass(P1));
     assertThat(governor.blocking().explain(any(1_000)).model()).isEqualTo("fast");
     dev.sluice.governor.TokenDecision.Queued first =
         queued(governor.blocking().request(any(1_000)));
     assertThat(first.model()).isEqualTo("fast");
-    assertThat(first.etaMs()).hasValue(100);
+    assertThat(first.eta()).hasValue(Duration.ofMillis(100));
     // The line at the fast one grows until the slow one is nearer.
     for (int i = 0; i < 8; i++) {
       assertThat(governor.blocking().request(any(1_000)).model()).isEqualTo("fast");
@@ -89,17 +90,18 @@ public abstract class RoutingContract extends BudgetSuite {
   @Test
   void modelWithoutAFreeSlot_isNotTheNearest() {
     Governor governor = governor(route(models("full", slow().withConcurrency(1), "slow", slow())));
-    governor.blocking().request(TokenRequest.of("full", 1, P1));
-    governor.blocking().request(TokenRequest.of("slow", 10_000, P1));
+    governor.blocking().request(TokenRequest.of("full", 1).withPriorityClass(P1));
+    governor.blocking().request(TokenRequest.of("slow", 10_000).withPriorityClass(P1));
     assertThat(governor.blocking().request(any(1_000)).model()).isEqualTo("slow");
   }
 
   @Test
   void whatNoneCanEverGrant_isRefused() {
     Governor governor = governor();
-    refused(governor.blocking().request(any(10_001)));
-    assertThat(governor.blocking().explain(any(10_001)).verdict()).isEqualTo(Outcome.REFUSED);
-    assertThatThrownBy(() -> governor.blocking().request(TokenRequest.of("any", 1, "P9")))
+    impossible(governor.blocking().request(any(10_001)));
+    assertThat(governor.blocking().explain(any(10_001)).outcome()).isEqualTo(Outcome.IMPOSSIBLE);
+    assertThatThrownBy(
+            () -> governor.blocking().request(TokenRequest.of("any", 1).withPriorityClass("P9")))
         .isInstanceOf(IllegalArgumentException.class)
         .hasMessageContaining("P9");
   }
@@ -107,8 +109,8 @@ public abstract class RoutingContract extends BudgetSuite {
   @Test
   void idempotencyKey_findsItsPlace_whereverItIs() {
     Governor governor = governor();
-    governor.blocking().request(TokenRequest.of("slow", 10_000, P1));
-    governor.blocking().request(TokenRequest.of("fast", 10_000, P1));
+    governor.blocking().request(TokenRequest.of("slow", 10_000).withPriorityClass(P1));
+    governor.blocking().request(TokenRequest.of("fast", 10_000).withPriorityClass(P1));
     TokenRequest request = any(1_000).withIdempotencyKey("k");
     dev.sluice.governor.TokenDecision.Queued place = queued(governor.blocking().request(request));
     advanceMillis(50);

@@ -6,7 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import dev.sluice.governor.Allocation;
 import dev.sluice.governor.BudgetConfig;
 import dev.sluice.governor.BudgetDimension;
-import dev.sluice.governor.Counts;
+import dev.sluice.governor.GovernorStatus;
 import dev.sluice.governor.ModelBudget;
 import dev.sluice.governor.TokenDecision;
 import dev.sluice.governor.TokenRequest;
@@ -68,7 +68,7 @@ public abstract class SeedFlawsContract extends BudgetSuite {
     assertThat(rig.line()).isEqualTo(Map.of(P0, 0, P1, 0, P2, 0));
     advanceMillis(75_000);
     assertThat(rig.available()).isEqualTo(300_000);
-    assertThat(rig.status().metrics().tokensConsumed()).isEqualTo(396_000);
+    assertThat(rig.status().counts().tokensConsumed()).isEqualTo(396_000);
   }
 
   /** A head that could not go went to the tail: small ones passed it for ever. */
@@ -98,7 +98,7 @@ public abstract class SeedFlawsContract extends BudgetSuite {
     TokenDecision.Queued emergency = rig.queued(20_000, P0);
     TokenDecision.Queued small = rig.queued(1, P2);
     assertThat(small.remaining()).isEqualTo(10_000);
-    assertThat(small.binding()).isEqualTo(BudgetDimension.LINE);
+    assertThat(small.binding()).isEqualTo(BudgetDimension.WAITING_LIST);
     assertThat(rig.queued(1, P0).queuePosition()).isEqualTo(2);
     advanceMillis(2_500);
     granted(rig.poll(emergency).orElseThrow());
@@ -117,7 +117,7 @@ public abstract class SeedFlawsContract extends BudgetSuite {
     advance(SECOND);
     TokenDecision.Granted granted = BudgetHarness.grantOf(told);
     assertThat(rig.ask(request)).isEqualTo(granted);
-    assertThat(rig.status().metrics().tokensConsumed()).isEqualTo(304_000);
+    assertThat(rig.status().counts().tokensConsumed()).isEqualTo(304_000);
     assertThat(rig.status().running()).isEqualTo(2);
   }
 
@@ -161,9 +161,8 @@ public abstract class SeedFlawsContract extends BudgetSuite {
     BudgetHarness rig = open(Allocation.CEILING);
     for (Map.Entry<String, Long> most :
         Map.of(P0, 300_000L, P1, 210_000L, P2, 120_000L).entrySet()) {
-      TokenDecision.Denied refused = refused(rig.ask(most.getValue() + 1, most.getKey()));
-      assertThat(refused.reason()).isEqualTo(TokenDecision.Reason.EXCEEDS_CAPACITY);
-      assertThat(refused.message()).contains(String.valueOf(most.getValue()));
+      assertThat(impossible(rig.ask(most.getValue() + 1, most.getKey())).message())
+          .contains(String.valueOf(most.getValue()));
     }
     assertThat(rig.line()).isEqualTo(Map.of(P0, 0, P1, 0, P2, 0));
     assertThat(rig.available()).isEqualTo(300_000);
@@ -183,7 +182,7 @@ public abstract class SeedFlawsContract extends BudgetSuite {
       assertThatThrownBy(() -> rig.ask(1, bad)).isInstanceOf(IllegalArgumentException.class);
     }
     assertThat(rig.available()).isEqualTo(200_000);
-    assertThat(rig.status().metrics().totalRequests()).isEqualTo(1);
+    assertThat(rig.status().counts().totalRequests()).isEqualTo(1);
   }
 
   /** A part of an ask was charged while the provider counted all of it. */
@@ -238,14 +237,14 @@ public abstract class SeedFlawsContract extends BudgetSuite {
     rig.granted(300_000, P0);
     TokenDecision.Queued cancelled = rig.queued(200_000, P1);
     TokenDecision.Queued late =
-        queued(rig.ask(request(200_000, P1).withDeadline(Duration.ofSeconds(5))));
+        queued(rig.ask(request(200_000, P1).withMaxWait(Duration.ofSeconds(5))));
     CompletableFuture<Optional<TokenDecision>> told = rig.store.await(late.ticket());
     TokenDecision.Queued abandoned = rig.queued(200_000, P1);
-    assertThat(refused(rig.ask(1, P0)).reason()).isEqualTo(TokenDecision.Reason.LINE_FULL);
+    assertThat(refused(rig.ask(1, P0)).reason()).isEqualTo(TokenDecision.Reason.TOO_MANY_WAITERS);
     assertThat(rig.cancel(cancelled)).isTrue();
     assertThat(rig.line()).isEqualTo(Map.of(P0, 0, P1, 2, P2, 0));
     advanceMillis(5_000);
-    assertThat(BudgetHarness.refusalOf(told)).isEqualTo(TokenDecision.Reason.DEADLINE);
+    assertThat(BudgetHarness.refusalOf(told)).isEqualTo(TokenDecision.Reason.TIMEOUT);
     advanceMillis(25_000);
     assertThat(rig.line()).isEqualTo(Map.of(P0, 0, P1, 0, P2, 0));
     assertThat(refused(rig.poll(abandoned).orElseThrow()).reason())
@@ -261,14 +260,14 @@ public abstract class SeedFlawsContract extends BudgetSuite {
     List<TokenDecision.Queued> all = new ArrayList<>();
     for (int i = 1; i <= 7; i++) {
       TokenDecision.Queued queued = rig.queued(100, i % 2 == 0 ? P0 : P1);
-      assertThat(queued.waitMs()).hasValue(25);
+      assertThat(queued.retryAfter()).hasValue(Duration.ofMillis(25));
       all.add(queued);
     }
     // P0 is before P1: three of them, then four.
-    assertThat(all.get(5).etaMs()).hasValue(75);
+    assertThat(all.get(5).eta()).hasValue(Duration.ofMillis(75));
     TokenDecision.Queued last = queued(rig.poll(all.get(6)).orElseThrow());
     assertThat(last.queuePosition()).isEqualTo(7);
-    assertThat(last.etaMs()).hasValue(175);
+    assertThat(last.eta()).hasValue(Duration.ofMillis(175));
     advance(Duration.ofMillis(175).minus(TICK));
     assertThat(rig.isWaiting(last)).isTrue();
     advance(TICK);
@@ -318,7 +317,7 @@ public abstract class SeedFlawsContract extends BudgetSuite {
       rig.ask(request);
     }
     advance(MINUTE);
-    Counts counts = rig.status().metrics();
+    GovernorStatus.Counts counts = rig.status().counts();
     assertThat(counts.totalRequests()).isEqualTo(52);
     assertThat(counts.acceptedRequests()).isEqualTo(51);
     assertThat(counts.rejectedRequests()).isEqualTo(1);
@@ -368,7 +367,7 @@ public abstract class SeedFlawsContract extends BudgetSuite {
       }
       assertThat(reservations).hasSize(tick);
     }
-    assertThat(other.status().metrics().tokensConsumed()).isEqualTo(330_000);
+    assertThat(other.status().counts().tokensConsumed()).isEqualTo(330_000);
     assertThat(other.status().running()).isEqualTo(31);
   }
 

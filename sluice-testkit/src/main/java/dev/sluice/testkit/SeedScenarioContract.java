@@ -4,7 +4,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.sluice.governor.Allocation;
 import dev.sluice.governor.BudgetDimension;
-import dev.sluice.governor.Counts;
 import dev.sluice.governor.GovernorStatus;
 import dev.sluice.governor.ModelBudget;
 import dev.sluice.governor.TokenDecision;
@@ -54,8 +53,8 @@ public abstract class SeedScenarioContract extends BudgetSuite {
     for (int i = 1; i <= 10; i++) {
       TokenDecision.Queued queued = rig.queued(3_000, P1);
       assertThat(queued.queuePosition()).isEqualTo(i);
-      assertThat(queued.waitMs()).hasValue(750);
-      assertThat(queued.etaMs()).hasValue(750L * i);
+      assertThat(queued.retryAfter()).hasValue(Duration.ofMillis(750));
+      assertThat(queued.eta()).hasValue(Duration.ofMillis(750L * i));
       assertThat(queued.binding()).isEqualTo(BudgetDimension.TOKENS);
       users.add(queued);
     }
@@ -76,7 +75,7 @@ public abstract class SeedScenarioContract extends BudgetSuite {
     BudgetHarness rig = open(Allocation.CEILING);
     rig.granted(200_000, P1);
     TokenDecision.Queued batch = rig.queued(100_000, P2);
-    assertThat(batch.binding()).isEqualTo(BudgetDimension.CLASS);
+    assertThat(batch.binding()).isEqualTo(BudgetDimension.PRIORITY_CLASS);
     advance(SECOND);
     assertThat(rig.granted(5_000, P0).remaining()).isEqualTo(99_000);
     assertThat(rig.isWaiting(batch)).isTrue();
@@ -92,8 +91,8 @@ public abstract class SeedScenarioContract extends BudgetSuite {
     advance(SECOND);
     TokenDecision.Queued emergency = rig.queued(5_000, P0);
     assertThat(emergency.queuePosition()).isEqualTo(1);
-    assertThat(emergency.waitMs()).hasValue(250);
-    assertThat(emergency.etaMs()).hasValue(250);
+    assertThat(emergency.retryAfter()).hasValue(Duration.ofMillis(250));
+    assertThat(emergency.eta()).hasValue(Duration.ofMillis(250));
     assertThat(queued(rig.poll(batch).orElseThrow()).queuePosition()).isEqualTo(2);
     advanceMillis(250);
     granted(rig.poll(emergency).orElseThrow());
@@ -116,7 +115,7 @@ public abstract class SeedScenarioContract extends BudgetSuite {
     assertThat(granted.requestedTokens()).isEqualTo(3_000);
     assertThat(granted.remaining()).isEqualTo(237_000);
     assertThat(granted.model()).isEqualTo(MODEL);
-    assertThat(granted.priority()).isEqualTo(P1);
+    assertThat(granted.priorityClass()).isEqualTo(P1);
   }
 
   /** Mode off, 240,000 a minute: the text shows it for a model with another rate. */
@@ -130,12 +129,12 @@ public abstract class SeedScenarioContract extends BudgetSuite {
     TokenDecision.Queued fifth = rig.queued(10_000, P2);
     assertThat(fifth.tokens()).isEqualTo(10_000);
     assertThat(fifth.remaining()).isEqualTo(2_000);
-    assertThat(fifth.waitMs()).hasValue(2_000);
+    assertThat(fifth.retryAfter()).hasValue(Duration.ofMillis(2_000));
     assertThat(fifth.queuePosition()).isEqualTo(5);
     assertThat(fifth.model()).isEqualTo(MODEL);
-    assertThat(fifth.priority()).isEqualTo(P2);
+    assertThat(fifth.priorityClass()).isEqualTo(P2);
     // What the text's formula leaves out: 50,000 are wanted before its turn is over.
-    assertThat(fifth.etaMs()).hasValue(12_000);
+    assertThat(fifth.eta()).hasValue(Duration.ofMillis(12_000));
   }
 
   /** The rejection sample's model has 200,000 a minute: 8,000 of these take longer. */
@@ -143,7 +142,7 @@ public abstract class SeedScenarioContract extends BudgetSuite {
   void rejectionSample_ofItsOwnModel() {
     BudgetHarness rig = open(ModelBudget.of(200_000, 250_000, Allocation.OFF));
     rig.granted(248_000, P0);
-    assertThat(rig.queued(10_000, P2).waitMs()).hasValue(2_400);
+    assertThat(rig.queued(10_000, P2).retryAfter()).hasValue(Duration.ofMillis(2_400));
   }
 
   /** The three examples of the classes, mode scale. */
@@ -164,8 +163,7 @@ public abstract class SeedScenarioContract extends BudgetSuite {
     for (Map.Entry<String, Long> most :
         Map.of(P0, 300_000L, P1, 210_000L, P2, 120_000L).entrySet()) {
       BudgetHarness rig = open(Allocation.CEILING);
-      TokenDecision.Denied refused = refused(rig.ask(most.getValue() + 1, most.getKey()));
-      assertThat(refused.reason()).isEqualTo(TokenDecision.Reason.EXCEEDS_CAPACITY);
+      impossible(rig.ask(most.getValue() + 1, most.getKey()));
       rig.granted(most.getValue(), most.getKey());
       rig.queued(1, most.getKey());
     }
@@ -210,8 +208,8 @@ public abstract class SeedScenarioContract extends BudgetSuite {
     BudgetHarness rig = open(Allocation.OFF);
     rig.granted(298_000, P0);
     TokenDecision.Queued queued = rig.queued(10_000, P2);
-    assertThat(queued.waitMs()).hasValue(2_000);
-    advance(Duration.ofMillis(queued.waitMs().orElseThrow()).minus(TICK));
+    assertThat(queued.retryAfter()).hasValue(Duration.ofMillis(2_000));
+    advance(Duration.ofMillis(queued.retryAfter().orElseThrow().toMillis()).minus(TICK));
     assertThat(rig.isWaiting(queued)).isTrue();
     advance(TICK);
     granted(rig.poll(queued).orElseThrow());
@@ -222,7 +220,7 @@ public abstract class SeedScenarioContract extends BudgetSuite {
   @Test
   void manager_hasABucketForEachModel_apartFromTheOthers() {
     BudgetHarness rig = open(SeedBudget.read());
-    assertThat(BudgetHarness.get(rig.store.status()).buckets().keySet())
+    assertThat(BudgetHarness.get(rig.store.status()).models().keySet())
         .containsExactly(MODEL, "OX7A3F8D", "GE6D8A4F", "deepseek-r1");
     rig.granted(5_000, P1);
     assertThat(rig.available()).isEqualTo(295_000);
@@ -264,7 +262,7 @@ public abstract class SeedScenarioContract extends BudgetSuite {
     assertThat(rig.line()).isEqualTo(Map.of(P0, 0, P1, 10, P2, 0));
     advanceMillis(8_000);
     assertThat(rig.line()).isEqualTo(Map.of(P0, 0, P1, 0, P2, 0));
-    Counts counts = rig.status().metrics();
+    GovernorStatus.Counts counts = rig.status().counts();
     assertThat(counts.totalRequests()).isEqualTo(51);
     assertThat(counts.acceptedRequests()).isEqualTo(41);
     assertThat(counts.rejectedRequests()).isEqualTo(10);

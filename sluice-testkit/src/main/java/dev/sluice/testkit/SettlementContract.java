@@ -33,20 +33,20 @@ public abstract class SettlementContract extends BudgetSuite {
   void settlement_chargesNoMoreThanTheBurst() {
     BudgetHarness rig = open(Allocation.OFF);
     TokenDecision.Granted one = rig.granted(request(1, P1).withTenant("t"));
-    TokenSettlement settled = rig.settle(one, TokenRequest.MOST_TOKENS).orElseThrow();
+    TokenSettlement settled = rig.settle(one, TokenRequest.MAX_TOKENS).orElseThrow();
     assertThat(settled)
         .isEqualTo(
             new TokenSettlement(
-                MODEL, "t", 1, 1, TokenRequest.MOST_TOKENS, 0, 299_999, 999_999_700_000L));
+                MODEL, "t", 1, 1, TokenRequest.MAX_TOKENS, 0, 299_999, 999_999_700_000L));
     assertThat(rig.available()).isZero();
-    assertThat(rig.queued(4_000, P1).waitMs()).hasValue(1_000);
-    assertThat(rig.status().metrics().tokensConsumed()).isEqualTo(300_000);
+    assertThat(rig.queued(4_000, P1).retryAfter()).hasValue(Duration.ofMillis(1_000));
+    assertThat(rig.status().counts().tokensConsumed()).isEqualTo(300_000);
   }
 
   @Test
   void settlement_chargesNoMoreThanACallCanUse() {
     BudgetHarness rig = open(sonnet(Allocation.OFF).withCallLimits(64_000, 4_000));
-    rig.settle(rig.granted(1, P1), TokenRequest.MOST_TOKENS);
+    rig.settle(rig.granted(1, P1), TokenRequest.MAX_TOKENS);
     assertThat(rig.available()).isEqualTo(232_000);
     // What was reserved was granted, and can be used.
     rig.settle(rig.granted(100_000, P1), 100_001);
@@ -69,7 +69,7 @@ public abstract class SettlementContract extends BudgetSuite {
             sonnet(Allocation.OFF)
                 .withCallLimits(1_500, 0)
                 .withTenants(Map.of("t", new ModelBudget.TenantBudget(60, 1_000, 1))));
-    rig.settle(rig.granted(request(1, P1).withTenant("t")), TokenRequest.MOST_TOKENS);
+    rig.settle(rig.granted(request(1, P1).withTenant("t")), TokenRequest.MAX_TOKENS);
     assertThat(ofTenant(rig, "t")).isEqualTo(-500);
     assertThat(rig.available()).isEqualTo(298_500);
   }
@@ -83,7 +83,7 @@ public abstract class SettlementContract extends BudgetSuite {
     }
     long charged = 0;
     for (TokenDecision.Granted each : held.subList(0, 10)) {
-      charged += rig.settle(each, TokenRequest.MOST_TOKENS).orElseThrow().chargedTokens();
+      charged += rig.settle(each, TokenRequest.MAX_TOKENS).orElseThrow().chargedTokens();
     }
     // The first takes a burst, the others twice what they have reserved.
     assertThat(charged).isEqualTo(300_000 + 9 * 2);
@@ -100,7 +100,7 @@ public abstract class SettlementContract extends BudgetSuite {
   @Test
   void usageUpToTwiceTheReservation_needsNoAllowance() {
     BudgetHarness rig = open(Allocation.OFF);
-    rig.settle(rig.granted(1, P1), TokenRequest.MOST_TOKENS);
+    rig.settle(rig.granted(1, P1), TokenRequest.MAX_TOKENS);
     advance(Duration.ofSeconds(75));
     assertThat(rig.settle(rig.granted(1_000, P1), 1_900).orElseThrow().excessTokens()).isZero();
     assertThat(rig.settle(rig.granted(1_000, P1), 2_100).orElseThrow().excessTokens())
@@ -110,7 +110,7 @@ public abstract class SettlementContract extends BudgetSuite {
   @Test
   void reload_isNoRefillOfTheAllowance() {
     BudgetHarness rig = open(Allocation.OFF);
-    rig.settle(rig.granted(1, P1), TokenRequest.MOST_TOKENS);
+    rig.settle(rig.granted(1, P1), TokenRequest.MAX_TOKENS);
     rig.reload(config(ModelBudget.of(240_000, 400_000, Allocation.OFF)));
     rig.reload(config(sonnet(Allocation.OFF)));
     advance(Duration.ofSeconds(75));
@@ -123,9 +123,9 @@ public abstract class SettlementContract extends BudgetSuite {
     TokenDecision.Granted settled = rig.granted(1, P1);
     TokenDecision.Granted ended = rig.granted(1, P1);
     rig.settle(settled, 1);
-    assertThat(rig.settle(settled, TokenRequest.MOST_TOKENS)).isEmpty();
+    assertThat(rig.settle(settled, TokenRequest.MAX_TOKENS)).isEmpty();
     advance(LIFE);
-    assertThat(rig.settle(ended, TokenRequest.MOST_TOKENS)).isEmpty();
+    assertThat(rig.settle(ended, TokenRequest.MAX_TOKENS)).isEmpty();
     assertThat(rig.available()).isEqualTo(300_000);
   }
 

@@ -62,7 +62,7 @@ public abstract class TicketContract extends BudgetSuite {
     rig.queued(4_000, P1);
     TokenDecision.Queued polled = rig.queued(4_000, P1);
     advance(SECOND.minus(TICK));
-    assertThat(rig.standing(polled).etaMs()).hasValue(1_001);
+    assertThat(rig.standing(polled).eta()).hasValue(Duration.ofMillis(1_001));
     assertThat(rig.standing(polled).ticket()).isEqualTo(polled.ticket());
     advance(SECOND.plus(TICK));
     TokenDecision.Granted granted = granted(rig.poll(polled).orElseThrow());
@@ -130,11 +130,11 @@ public abstract class TicketContract extends BudgetSuite {
   void deadline_endsTheWait() {
     BudgetHarness rig = openEmpty();
     CompletableFuture<Optional<TokenDecision>> waiter =
-        rig.waiter(request(8_000, P1).withDeadline(SECOND));
+        rig.waiter(request(8_000, P1).withMaxWait(SECOND));
     advance(SECOND.minus(TICK));
     assertThat(waiter).isNotDone();
     advance(TICK);
-    assertThat(BudgetHarness.refusalOf(waiter)).isEqualTo(TokenDecision.Reason.DEADLINE);
+    assertThat(BudgetHarness.refusalOf(waiter)).isEqualTo(TokenDecision.Reason.TIMEOUT);
     assertThat(rig.available()).isEqualTo(4_000);
     assertThat(rig.line()).isEqualTo(Map.of(P0, 0, P1, 0, P2, 0));
   }
@@ -142,18 +142,17 @@ public abstract class TicketContract extends BudgetSuite {
   @Test
   void deadlineOfTheHead_letsTheNextGo() {
     BudgetHarness rig = openEmpty();
-    TokenDecision.Queued late = rig.queued(request(100_000, P1).withDeadline(SECOND));
+    TokenDecision.Queued late = rig.queued(request(100_000, P1).withMaxWait(SECOND));
     TokenDecision.Queued next = rig.queued(4_000, P1);
     advance(SECOND);
-    assertThat(reason(rig.poll(late))).isEqualTo(TokenDecision.Reason.DEADLINE);
+    assertThat(reason(rig.poll(late))).isEqualTo(TokenDecision.Reason.TIMEOUT);
     assertThat(rig.isGranted(next)).isTrue();
   }
 
   @Test
   void deadline_isOfTheWait_notOfTheGrant() {
     BudgetHarness rig = openEmpty();
-    TokenDecision.Queued queued =
-        rig.queued(request(4_000, P1).withDeadline(Duration.ofSeconds(2)));
+    TokenDecision.Queued queued = rig.queued(request(4_000, P1).withMaxWait(Duration.ofSeconds(2)));
     advance(SECOND);
     assertThat(rig.isGranted(queued)).isTrue();
     advanceMillis(5_000);
@@ -249,15 +248,15 @@ public abstract class TicketContract extends BudgetSuite {
   void refusedTickets_areRememberedUpToANumber() {
     BudgetHarness rig = open(sonnet(Allocation.OFF));
     rig.granted(300_000, P0);
-    TokenRequest hasty = request(300_000, P1).withDeadline(Duration.ofMillis(1));
+    TokenRequest hasty = request(300_000, P1).withMaxWait(Duration.ofMillis(1));
     TokenDecision.Queued oldest = rig.queued(hasty.withIdempotencyKey("oldest"));
     advanceMillis(1);
     refuse(rig, hasty, 5_000);
     refuse(rig, hasty, MOST_REFUSED - 5_000 - 1);
-    assertThat(reason(rig.poll(oldest))).isEqualTo(TokenDecision.Reason.DEADLINE);
+    assertThat(reason(rig.poll(oldest))).isEqualTo(TokenDecision.Reason.TIMEOUT);
     TokenDecision.Queued last = rig.queued(hasty);
     advanceMillis(1);
-    assertThat(reason(rig.poll(last))).isEqualTo(TokenDecision.Reason.DEADLINE);
+    assertThat(reason(rig.poll(last))).isEqualTo(TokenDecision.Reason.TIMEOUT);
     assertThat(rig.poll(oldest)).isEmpty();
     assertThat(rig.queued(hasty.withIdempotencyKey("oldest")).ticket())
         .isNotEqualTo(oldest.ticket());
@@ -336,7 +335,7 @@ public abstract class TicketContract extends BudgetSuite {
       rig.queued(request(1_000, P1).withTenant("t" + i));
     }
     TokenDecision.Denied refused = refused(rig.ask(1_000, P0));
-    assertThat(refused.reason()).isEqualTo(TokenDecision.Reason.LINE_FULL);
+    assertThat(refused.reason()).isEqualTo(TokenDecision.Reason.TOO_MANY_WAITERS);
     assertThat(refused.message()).contains("20").contains(MODEL);
     assertThat(rig.line()).isEqualTo(Map.of(P0, 0, P1, 20, P2, 0));
     advanceMillis(250);
@@ -348,7 +347,7 @@ public abstract class TicketContract extends BudgetSuite {
     BudgetHarness rig =
         open(config(Map.of(MODEL, sonnet(Allocation.OFF)), rules(0, Duration.ofSeconds(30))));
     rig.granted(300_000, P0);
-    assertThat(refused(rig.ask(1, P0)).reason()).isEqualTo(TokenDecision.Reason.LINE_FULL);
+    assertThat(refused(rig.ask(1, P0)).reason()).isEqualTo(TokenDecision.Reason.TOO_MANY_WAITERS);
   }
 
   @Test

@@ -18,7 +18,7 @@ import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.OptionalLong;
+import java.util.Optional;
 import java.util.Random;
 import java.util.concurrent.CopyOnWriteArrayList;
 import org.junit.jupiter.api.Test;
@@ -59,12 +59,13 @@ public abstract class WaitingListContract extends BudgetSuite {
       places.add(rig.queued(flood));
     }
     Denied refused = refused(rig.ask(flood));
-    assertThat(refused.reason()).isEqualTo(dev.sluice.governor.TokenDecision.Reason.LINE_FULL);
+    assertThat(refused.reason())
+        .isEqualTo(dev.sluice.governor.TokenDecision.Reason.TOO_MANY_WAITERS);
     assertThat(refused.message()).contains("at most 30 may be in line", "one tenant");
     assertThat(refused(rig.ask(request(1, P0).withTenant("flood"))).reason())
-        .isEqualTo(dev.sluice.governor.TokenDecision.Reason.LINE_FULL);
-    assertThat(rig.explain(flood).binding()).isEqualTo(BudgetDimension.LINE);
-    assertThat(rig.explain(request(1, P2)).verdict()).isEqualTo(Outcome.QUEUED);
+        .isEqualTo(dev.sluice.governor.TokenDecision.Reason.TOO_MANY_WAITERS);
+    assertThat(rig.explain(flood).binding()).isEqualTo(BudgetDimension.WAITING_LIST);
+    assertThat(rig.explain(request(1, P2)).outcome()).isEqualTo(Outcome.QUEUED);
     rig.queued(1, P2);
     // A place that it leaves may be its own again, but not the tenth that is free.
     rig.cancel(places.get(0));
@@ -85,8 +86,8 @@ public abstract class WaitingListContract extends BudgetSuite {
     dev.sluice.governor.TokenDecision.Queued large = rig.queued(200_000, P0);
     dev.sluice.governor.TokenDecision.Queued small = rig.queued(4, P0);
     dev.sluice.governor.TokenDecision.Queued lower = rig.queued(4, P2);
-    assertThat(small.binding()).isEqualTo(BudgetDimension.LINE);
-    assertThat(lower.binding()).isEqualTo(BudgetDimension.LINE);
+    assertThat(small.binding()).isEqualTo(BudgetDimension.WAITING_LIST);
+    assertThat(lower.binding()).isEqualTo(BudgetDimension.WAITING_LIST);
     advanceMillis(49_749);
     assertThat(List.of(large, small, lower)).allMatch(rig::isWaiting);
     advanceMillis(1);
@@ -117,16 +118,19 @@ public abstract class WaitingListContract extends BudgetSuite {
   @Test
   void line_isTold_inOrder_andInParts() {
     BudgetHarness rig = open(Allocation.OFF);
-    WaitingListStatus empty = BudgetHarness.get(rig.store.queue(MODEL, 0, 10));
+    WaitingListStatus empty = BudgetHarness.get(rig.store.waitingList(MODEL, 0, 10));
     assertThat(empty.tickets()).isEmpty();
-    assertThat(empty.etaMs())
-        .containsExactly(Map.entry(P0, 0L), Map.entry(P1, 0L), Map.entry(P2, 0L));
+    assertThat(empty.eta())
+        .containsExactly(
+            Map.entry(P0, Duration.ZERO),
+            Map.entry(P1, Duration.ZERO),
+            Map.entry(P2, Duration.ZERO));
     rig.granted(300_000, P0);
     dev.sluice.governor.TokenDecision.Queued batch = rig.queued(4_000, P2);
     dev.sluice.governor.TokenDecision.Queued user =
         rig.queued(request(8_000, P1).withTenant("acme"));
     advance(SECOND);
-    WaitingListStatus line = BudgetHarness.get(rig.store.queue(MODEL, 0, 10));
+    WaitingListStatus line = BudgetHarness.get(rig.store.waitingList(MODEL, 0, 10));
     assertThat(line.model()).isEqualTo(MODEL);
     assertThat(line.total()).isEqualTo(2);
     assertThat(line.tickets())
@@ -137,38 +141,43 @@ public abstract class WaitingListContract extends BudgetSuite {
                 P1,
                 8_000,
                 1,
-                OptionalLong.of(1_000),
+                Optional.of(Duration.ofMillis(1_000)),
                 BudgetDimension.TOKENS,
-                1_000),
+                Duration.ofMillis(1_000)),
             new WaitingListStatus.QueuedTicket(
                 batch.ticket(),
                 "",
                 P2,
                 4_000,
                 2,
-                OptionalLong.of(2_000),
-                BudgetDimension.LINE,
-                1_000));
-    assertThat(line.etaMs())
-        .containsExactly(Map.entry(P0, 0L), Map.entry(P1, 1_000L), Map.entry(P2, 2_000L));
+                Optional.of(Duration.ofMillis(2_000)),
+                BudgetDimension.WAITING_LIST,
+                Duration.ofMillis(1_000)));
+    assertThat(line.eta())
+        .containsExactly(
+            Map.entry(P0, Duration.ZERO),
+            Map.entry(P1, Duration.ofMillis(1_000)),
+            Map.entry(P2, Duration.ofMillis(2_000)));
     assertThat(line.binding())
         .containsExactly(
             Map.entry(P0, BudgetDimension.NONE),
             Map.entry(P1, BudgetDimension.TOKENS),
-            Map.entry(P2, BudgetDimension.LINE));
-    assertThat(BudgetHarness.get(rig.store.queue(MODEL, 1, 10)).tickets())
+            Map.entry(P2, BudgetDimension.WAITING_LIST));
+    assertThat(BudgetHarness.get(rig.store.waitingList(MODEL, 1, 10)).tickets())
         .isEqualTo(line.tickets().subList(1, 2));
-    assertThat(BudgetHarness.get(rig.store.queue(MODEL, 0, 1)).tickets())
+    assertThat(BudgetHarness.get(rig.store.waitingList(MODEL, 0, 1)).tickets())
         .isEqualTo(line.tickets().subList(0, 1));
-    assertThat(BudgetHarness.get(rig.store.queue(MODEL, 7, 1)).tickets()).isEmpty();
+    assertThat(BudgetHarness.get(rig.store.waitingList(MODEL, 7, 1)).tickets()).isEmpty();
     assertThatIllegalArgumentException()
-        .isThrownBy(() -> BudgetHarness.get(rig.store.queue("none", 0, 1)));
+        .isThrownBy(() -> BudgetHarness.get(rig.store.waitingList("none", 0, 1)));
     assertThatIllegalArgumentException()
         .isThrownBy(
-            () -> BudgetHarness.get(rig.store.queue(MODEL, 0, WaitingListStatus.MAX_TICKETS + 1)))
+            () ->
+                BudgetHarness.get(
+                    rig.store.waitingList(MODEL, 0, WaitingListStatus.MAX_TICKETS + 1)))
         .withMessageContaining("limit");
     assertThatIllegalArgumentException()
-        .isThrownBy(() -> BudgetHarness.get(rig.store.queue(MODEL, -1, 1)))
+        .isThrownBy(() -> BudgetHarness.get(rig.store.waitingList(MODEL, -1, 1)))
         .withMessageContaining("offset");
   }
 
@@ -188,7 +197,7 @@ public abstract class WaitingListContract extends BudgetSuite {
     BudgetHarness rig = open(Allocation.CEILING);
     rig.granted(200_000, P1);
     dev.sluice.governor.TokenDecision.Queued user = rig.queued(20_000, P1);
-    assertThat(user.binding()).isEqualTo(BudgetDimension.CLASS);
+    assertThat(user.binding()).isEqualTo(BudgetDimension.PRIORITY_CLASS);
     assertThat(rig.granted(90_000, P0).remaining()).isEqualTo(10_000);
   }
 
@@ -199,7 +208,7 @@ public abstract class WaitingListContract extends BudgetSuite {
     shares.put("last", 1.0);
     BudgetHarness rig = open(sonnet(Allocation.CEILING).withClasses(shares, Map.of()));
     rig.granted(120_000, "first");
-    assertThat(rig.queued(1_000, "first").binding()).isEqualTo(BudgetDimension.CLASS);
+    assertThat(rig.queued(1_000, "first").binding()).isEqualTo(BudgetDimension.PRIORITY_CLASS);
     assertThat(rig.granted(180_000, "last").remaining()).isZero();
     // Also in line: a second later there are tokens, which are not for the first.
     dev.sluice.governor.TokenDecision.Queued last = rig.queued(4_000, "last");
@@ -356,7 +365,7 @@ public abstract class WaitingListContract extends BudgetSuite {
     rig.granted(30_000, P2);
     rig.granted(270_000, P0);
     dev.sluice.governor.TokenDecision.Queued batch = rig.queued(4_000, P2);
-    assertThat(batch.binding()).isEqualTo(BudgetDimension.CLASS);
+    assertThat(batch.binding()).isEqualTo(BudgetDimension.PRIORITY_CLASS);
     advanceMillis(10_000);
     assertThat(rig.isGranted(batch)).isTrue();
   }
@@ -388,7 +397,8 @@ public abstract class WaitingListContract extends BudgetSuite {
     for (int i = 1; i <= 150; i++) {
       dev.sluice.governor.TokenDecision.Queued queued =
           rig.queued(request(200_000, P1).withTenant("t"));
-      assertThat(queued.etaMs()).hasValue(Duration.ofMinutes(200_000L * i).toMillis());
+      assertThat(queued.eta())
+          .hasValue(Duration.ofMillis(Duration.ofMinutes(200_000L * i).toMillis()));
     }
   }
 }

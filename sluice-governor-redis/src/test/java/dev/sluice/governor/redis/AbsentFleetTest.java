@@ -93,14 +93,14 @@ final class AbsentFleetTest {
     rig.grantedSoon(burst / 2);
     ledger.granted(from, System.nanoTime(), burst / 2);
     assertThat(ledger.excess(burst, perSecond)).isLessThanOrEqualTo(0);
-    assertThat(get(rig.store.status()).buckets().get("sonnet").audit().errorTokens()).isZero();
+    assertThat(get(rig.store.status()).models().get("sonnet").audit().errorTokens()).isZero();
   }
 
   // ---- slots
 
   private static int grantAll(OutageRig rig) {
     int granted = 0;
-    while (get(rig.store.tryNow(request(1))).orElse(null) instanceof TokenDecision.Granted) {
+    while (get(rig.store.tryAcquire(request(1))).orElse(null) instanceof TokenDecision.Granted) {
       granted++;
     }
     return granted;
@@ -139,7 +139,7 @@ final class AbsentFleetTest {
       }
       if (!resting
           && held.size() < MOST_OF_A_NODE
-          && get(rig.store.tryNow(request(1))).orElse(null)
+          && get(rig.store.tryAcquire(request(1))).orElse(null)
               instanceof TokenDecision.Granted grant) {
         count(1);
         held.add(new Held(grant, System.nanoTime() + 50_000_000 + random.nextInt(200_000_000)));

@@ -34,7 +34,8 @@ final class AdjustmentsTest {
     adjustments.hear(new ProviderAdjustment(factor, level, Duration.ofSeconds(pauseSeconds)));
   }
 
-  private static @Nullable ProviderAdjustment in(AdjustmentState.@Nullable NumberedAdjustment heard) {
+  private static @Nullable ProviderAdjustment in(
+      AdjustmentState.@Nullable NumberedAdjustment heard) {
     return heard == null ? null : heard.adjustment();
   }
 

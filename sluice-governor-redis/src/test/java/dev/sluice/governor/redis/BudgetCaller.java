@@ -99,7 +99,10 @@ final class BudgetCaller {
 
   private static void ask(BudgetStore store, long tokens, Duration deadline) {
     TokenDecision outcome =
-        store.request(TokenRequest.of(MODEL, tokens, PRIORITY).withDeadline(deadline)).join();
+        store
+            .request(
+                TokenRequest.of(MODEL, tokens).withPriorityClass(PRIORITY).withMaxWait(deadline))
+            .join();
     if (outcome instanceof TokenDecision.Queued queued) {
       var unused = store.await(queued.ticket()).thenAccept(BudgetCaller::tell);
       // Answered after the other call: from here on it is waited for.
@@ -118,7 +121,7 @@ final class BudgetCaller {
                     outcome ->
                         outcome instanceof TokenDecision.Denied refused
                             ? refused.reason().name()
-                            : GRANTED)
+                            : outcome.isGranted() ? GRANTED : "IMPOSSIBLE")
                 .orElse("gone"));
   }
 }

@@ -91,8 +91,8 @@ final class BudgetFaultsTest {
   private static long consumed(BudgetStore store, String model) {
     return store
         .status()
-        .handle((status, failure) -> failure == null ? status.buckets().get(model) : null)
-        .thenApply(status -> status == null ? -1 : status.metrics().tokensConsumed())
+        .handle((status, failure) -> failure == null ? status.models().get(model) : null)
+        .thenApply(status -> status == null ? -1 : status.counts().tokensConsumed())
         .join();
   }
 
@@ -177,7 +177,7 @@ final class BudgetFaultsTest {
         .atMost(PATIENCE.multipliedBy(3))
         .untilAsserted(
             () ->
-                assertThat(store.status().join().buckets().values())
+                assertThat(store.status().join().models().values())
                     .allSatisfy(BudgetFaultsTest::assertQuiet));
   }
 

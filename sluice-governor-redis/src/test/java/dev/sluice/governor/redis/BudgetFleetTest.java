@@ -78,13 +78,13 @@ final class BudgetFleetTest {
           record.waitMillis(BudgetLoad.PLAIN, priority, 0.5),
           record.waitMillis(BudgetLoad.PLAIN, priority, 0.99));
     }
-    atTheEnd.buckets().forEach((model, status) -> check(record, model, status, end));
+    atTheEnd.models().forEach((model, status) -> check(record, model, status, end));
     assertThat(record.wrongs()).isEmpty();
     // On a busy machine a call in a hundred may find no answer within its time-out.
     assertThat(record.failures().keySet()).allMatch(each -> each.endsWith("UnavailableException"));
     assertThat(record.failures().values()).allMatch(count -> count * 100 < record.grants());
     assertThat(record.ends())
-        .containsKeys("DEADLINE", "CANCELLED")
+        .containsKeys("TIMEOUT", "CANCELLED")
         .doesNotContainKeys("GONE", "ABANDONED");
     assertThat(record.waitMillis(BudgetLoad.PLAIN, "P0_clinical", 0.5))
         .isLessThan(record.waitMillis(BudgetLoad.PLAIN, "P1_user", 0.5));
@@ -107,7 +107,7 @@ final class BudgetFleetTest {
         .atMost(BudgetNode.LIFE.plus(BudgetNode.PATIENCE).plusSeconds(5))
         .untilAsserted(
             () ->
-                assertThat(store.status().join().buckets().values())
+                assertThat(store.status().join().models().values())
                     .allSatisfy(
                         status -> {
                           assertThat(status.running()).isZero();

@@ -63,7 +63,7 @@ final class BudgetOutageTest {
     until(
         "the loss",
         () -> {
-          var unused = rig.store.tryNow(request(1_000_000));
+          var unused = rig.store.tryAcquire(request(1_000_000));
           return rig.isLast("lost");
         });
   }
@@ -92,8 +92,8 @@ final class BudgetOutageTest {
     assertThat(refused.reason()).isEqualTo(TokenDecision.Reason.UNAVAILABLE);
     assertThat(refused.message()).contains("Redis");
     rig.awaitShare();
-    assertThat(get(rig.store.tryNow(request(1_000)))).isEmpty();
-    assertThat(rig.refused(1_001)).isEqualTo(TokenDecision.Reason.EXCEEDS_CAPACITY);
+    assertThat(get(rig.store.tryAcquire(request(1_000)))).isEmpty();
+    assertThat(rig.ask(1_001)).isInstanceOf(TokenDecision.Impossible.class);
     TokenDecision.Granted first = rig.grantedSoon(100);
     TokenDecision.Granted second = rig.grantedSoon(300);
     assertThat(get(rig.store.settle(first.reservation(), 40)))
@@ -155,7 +155,7 @@ final class BudgetOutageTest {
     during(Duration.ofMillis(20));
     assertThat(rig.share).isBetween(0.33, 0.34);
     assertThat(rig.refused(1)).isEqualTo(TokenDecision.Reason.UNAVAILABLE);
-    assertThat(get(rig.store.status()).buckets()).containsKey("sonnet");
+    assertThat(get(rig.store.status()).models()).containsKey("sonnet");
   }
 
   @Test
@@ -183,12 +183,12 @@ final class BudgetOutageTest {
     lose();
     TokenDecision.Granted here = rig.grantedSoon(1);
     during(Duration.ofMillis(20));
-    assertThat(get(rig.store.tryNow(request(1)))).isEmpty();
+    assertThat(get(rig.store.tryAcquire(request(1)))).isEmpty();
     TokenDecision.Queued waits = (TokenDecision.Queued) rig.ask(1);
     assertThat(waits.binding()).isEqualTo(BudgetDimension.CONCURRENCY);
     assertThat(get(rig.store.settle(before.reservation(), 10))).isPresent();
     assertThat(get(rig.store.poll(waits.ticket()))).containsInstanceOf(TokenDecision.Granted.class);
-    assertThat(get(rig.store.tryNow(request(1)))).isEmpty();
+    assertThat(get(rig.store.tryAcquire(request(1)))).isEmpty();
     assertThat(get(rig.store.settle(here.reservation(), 1))).isPresent();
     rig.granted(1);
     comeBack();
@@ -292,10 +292,12 @@ final class BudgetOutageTest {
     lose();
     rig.awaitShare();
     get(rig.store.adjust("sonnet", new ProviderAdjustment(0.5, 0L, Duration.ofMinutes(1))));
-    assertThat(((TokenDecision.Queued) rig.ask(1)).waitMs().orElseThrow()).isGreaterThan(30_000);
-    assertThat(get(rig.store.status()).buckets().get("sonnet").targetTpm()).isEqualTo(60_000);
+    assertThat(((TokenDecision.Queued) rig.ask(1)).retryAfter().orElseThrow().toMillis())
+        .isGreaterThan(30_000);
+    assertThat(get(rig.store.status()).models().get("sonnet").targetTpm()).isEqualTo(60_000);
     comeBack();
-    assertThat(((TokenDecision.Queued) rig.ask(1)).waitMs().orElseThrow()).isGreaterThan(30_000);
+    assertThat(((TokenDecision.Queued) rig.ask(1)).retryAfter().orElseThrow().toMillis())
+        .isGreaterThan(30_000);
   }
 
   // ---- who waits
@@ -346,12 +348,12 @@ final class BudgetOutageTest {
   @Test
   void deadline_isKept_withoutRedis() {
     open(config(SLOW));
-    TokenDecision.Queued queued = queued(request(900).withDeadline(Duration.ofMillis(700)));
+    TokenDecision.Queued queued = queued(request(900).withMaxWait(Duration.ofMillis(700)));
     CompletableFuture<Optional<TokenDecision>> waiter = rig.store.await(queued.ticket());
     assertThat(get(rig.store.poll(queued.ticket()))).isPresent();
     lose();
     TokenDecision.Denied refused = (TokenDecision.Denied) get(waiter).orElseThrow();
-    assertThat(refused.reason()).isEqualTo(TokenDecision.Reason.DEADLINE);
+    assertThat(refused.reason()).isEqualTo(TokenDecision.Reason.TIMEOUT);
     assertThat(refused.tokens()).isEqualTo(900);
   }
 

@@ -42,7 +42,10 @@ final class BudgetProcessesTest {
   }
 
   private static TokenDecision request(BudgetStore store, long tokens) {
-    return store.request(TokenRequest.of(BudgetCaller.MODEL, tokens, BudgetCaller.PRIORITY)).join();
+    return store
+        .request(
+            TokenRequest.of(BudgetCaller.MODEL, tokens).withPriorityClass(BudgetCaller.PRIORITY))
+        .join();
   }
 
   private static CompletableFuture<Optional<TokenDecision>> queue(BudgetStore store, long tokens) {
@@ -55,7 +58,7 @@ final class BudgetProcessesTest {
   }
 
   private static GovernorStatus.Model status(BudgetStore store) {
-    return Objects.requireNonNull(store.status().join().buckets().get(BudgetCaller.MODEL));
+    return Objects.requireNonNull(store.status().join().models().get(BudgetCaller.MODEL));
   }
 
   private static int inLine(BudgetStore store) {
@@ -108,10 +111,10 @@ final class BudgetProcessesTest {
       // Whatever they may have spent is gone; what they were never told of came back.
       Awaitility.await()
           .atMost(Duration.ofSeconds(10))
-          .until(() -> status(store).metrics().tokensConsumed() == 4L * SPENT + 30);
+          .until(() -> status(store).counts().tokensConsumed() == 4L * SPENT + 30);
       assertThat(status(store).available()).isLessThan(1_000_000 - 4 * SPENT);
       Awaitility.await().atMost(life.plusSeconds(5)).until(() -> status(store).running() == 0);
-      assertThat(status(store).metrics().tokensConsumed()).isEqualTo(4L * SPENT + 30);
+      assertThat(status(store).counts().tokensConsumed()).isEqualTo(4L * SPENT + 30);
     }
   }
 
@@ -140,7 +143,7 @@ final class BudgetProcessesTest {
       // A deadline is counted from when Redis was asked, by whatever clock.
       off.send("10 500");
       off.await(BudgetCaller.QUEUED);
-      assertThat(off.await(BudgetCaller.DECIDED)).isEqualTo(TokenDecision.Reason.DEADLINE.name());
+      assertThat(off.await(BudgetCaller.DECIDED)).isEqualTo(TokenDecision.Reason.TIMEOUT.name());
       assertThat(inLine(store)).isEqualTo(3);
       store.settle(running.reservation(), 10).join();
       TokenDecision.Granted next = granted(before);

@@ -65,7 +65,7 @@ final class BusyHostTest {
         record.grants(), SECONDS, record.outages(), record.failures());
     assertThat(record.outages().values()).allMatch(outages -> outages <= 1);
     atTheEnd
-        .buckets()
+        .models()
         .forEach(
             (model, status) -> {
               double utilization =

@@ -55,7 +55,7 @@ final class ClusterBudgetsTest {
     await()
         .atMost(Duration.ofSeconds(20))
         .ignoreExceptions()
-        .until(() -> get(store.status()).buckets().size() == MODELS);
+        .until(() -> get(store.status()).models().size() == MODELS);
     return store;
   }
 
@@ -87,9 +87,11 @@ final class ClusterBudgetsTest {
       for (String model : config().models().keySet()) {
         awaitListeners(cluster, ModelKeys.of("token-governor:", model).channel());
         TokenDecision.Granted running =
-            (TokenDecision.Granted) get(one.request(TokenRequest.of(model, 5, "P1_user")));
+            (TokenDecision.Granted)
+                get(one.request(TokenRequest.of(model, 5).withPriorityClass("P1_user")));
         TokenDecision.Queued queued =
-            (TokenDecision.Queued) get(other.request(TokenRequest.of(model, 5, "P1_user")));
+            (TokenDecision.Queued)
+                get(other.request(TokenRequest.of(model, 5).withPriorityClass("P1_user")));
         CompletableFuture<Optional<TokenDecision>> waiter = other.await(queued.ticket());
         get(other.poll(queued.ticket()));
         get(one.settle(running.reservation(), 5));

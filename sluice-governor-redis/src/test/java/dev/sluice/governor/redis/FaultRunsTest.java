@@ -172,7 +172,7 @@ final class FaultRunsTest {
   }
 
   private static long consumed(BudgetStore watcher, String model) {
-    return watcher.status().join().buckets().get(model).metrics().tokensConsumed();
+    return watcher.status().join().models().get(model).counts().tokensConsumed();
   }
 
   private static void check(long seed, BudgetRecord record, BudgetStore watcher) {
@@ -181,7 +181,7 @@ final class FaultRunsTest {
         seed, record.grants(), record.failures(), record.ends(), record.wrongs());
     for (String model : List.of(BudgetLoad.MIXED, BudgetLoad.PLAIN)) {
       long excess = record.excess(model, BudgetLoad.PER_SECOND, BudgetLoad.PER_MINUTE);
-      long audited = watcher.status().join().buckets().get(model).audit().errorTokens();
+      long audited = watcher.status().join().models().get(model).audit().errorTokens();
       System.out.printf(
           "faults, seed %d: %s excess %d, audited %d%n", seed, model, excess, audited);
       assertThat(excess).as("seed %d, %s", seed, model).isLessThanOrEqualTo(0);
@@ -210,7 +210,7 @@ final class FaultRunsTest {
         .atMost(SOON)
         .untilAsserted(
             () ->
-                assertThat(watcher.status().join().buckets().values())
+                assertThat(watcher.status().join().models().values())
                     .allSatisfy(FaultRunsTest::assertQuiet));
   }
 

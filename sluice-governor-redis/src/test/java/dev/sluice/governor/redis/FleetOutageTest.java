@@ -61,7 +61,7 @@ final class FleetOutageTest {
     private void askAndSettle(OutageRig rig, Deque<TokenDecision.Granted> held, long actual) {
       long from = System.nanoTime();
       Optional<TokenDecision> outcome =
-          threads.timed(() -> get(rig.store.tryNow(OutageRig.request(2))));
+          threads.timed(() -> get(rig.store.tryAcquire(OutageRig.request(2))));
       if (outcome.orElse(null) instanceof TokenDecision.Granted granted) {
         grants.granted(from, System.nanoTime(), granted.tokens());
         held.add(granted);

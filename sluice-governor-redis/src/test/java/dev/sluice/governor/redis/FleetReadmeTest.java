@@ -47,7 +47,9 @@ class FleetReadmeTest {
       try (Governor governor =
           Governor.over(BudgetConfigReader.read(file), fleet)) { // alike at every node
         TokenRequest request =
-            TokenRequest.of("AX9F7E2B-sonnet-4-5", 5_000, "P1_user").withIdempotencyKey("job-7");
+            TokenRequest.of("AX9F7E2B-sonnet-4-5", 5_000)
+                .withPriorityClass("P1_user")
+                .withIdempotencyKey("job-7");
         TokenDecision outcome = governor.blocking().request(request);
         if (outcome instanceof TokenDecision.Queued queued) { // one line for all nodes
           outcome =
@@ -91,7 +93,8 @@ class FleetReadmeTest {
           RedisBudgets.builder().url(url).timeout(Duration.ofSeconds(20)).build();
       try (Governor here = Governor.over(BudgetConfigReader.read(file), fleet);
           Governor there = Governor.over(BudgetConfigReader.read(file), fleet)) {
-        TokenRequest most = TokenRequest.of(MODEL, 200_000, "P1_user").withTenant("a");
+        TokenRequest most =
+            TokenRequest.of(MODEL, 200_000).withPriorityClass("P1_user").withTenant("a");
         TokenDecision.Granted first = (TokenDecision.Granted) here.blocking().request(most);
         TokenDecision.Queued queued =
             (TokenDecision.Queued)
@@ -103,7 +106,7 @@ class FleetReadmeTest {
         here.blocking().settle(first.reservation(), 0);
         assertThat(waiting.join().toString()).contains("Granted");
         here.blocking().reload(BudgetConfigReader.read(file));
-        assertThat(here.blocking().status().buckets()).containsKey(MODEL);
+        assertThat(here.blocking().status().models()).containsKey(MODEL);
       }
       assertThat(denied(redis)).isEmpty();
     }

@@ -49,7 +49,9 @@ final class FleetRulesTest {
   }
 
   private static long capacity(BudgetStore store) {
-    return get(store.explain(TokenRequest.of("sonnet", 1, "P1_user"))).dimensions().stream()
+    return get(store.explain(TokenRequest.of("sonnet", 1).withPriorityClass("P1_user")))
+        .dimensions()
+        .stream()
         .filter(part -> part.dimension() == BudgetDimension.TOKENS)
         .mapToLong(TokenExplanation.DimensionStatus::capacity)
         .findFirst()

@@ -40,7 +40,7 @@ final class GovernorOutageTest {
           List.of());
 
   private static final TokenRequest ONE =
-      TokenRequest.of("sonnet", 1, "P1_user").withIdempotencyKey("one");
+      TokenRequest.of("sonnet", 1).withPriorityClass("P1_user").withIdempotencyKey("one");
 
   private final ListAppender<ILoggingEvent> logged = new ListAppender<>();
   private final Logger logger = (Logger) LoggerFactory.getLogger("dev.sluice.governor");
@@ -62,26 +62,29 @@ final class GovernorOutageTest {
   void watchFeedbackAndRoutes_goOn_andTheLogStaysQuiet() {
     try (RedisServer redis = RedisServer.builder().data().start();
         Governor governor = Governor.over(CONFIG, RedisBudgets.connect(redis.uri()))) {
-      assertThat(governor.blocking().request(TokenRequest.of("any", 1_000, "P1_user")))
+      assertThat(
+              governor
+                  .blocking()
+                  .request(TokenRequest.of("any", 1_000).withPriorityClass("P1_user")))
           .isInstanceOf(TokenDecision.Granted.class);
       redis.kill();
       OutageRig.until("the loss", () -> said("is lost"));
-      TokenDecision refused = governor.blocking().request(TokenRequest.of("any", 1_000, "P1_user"));
+      TokenDecision refused =
+          governor.blocking().request(TokenRequest.of("any", 1_000).withPriorityClass("P1_user"));
       assertThat(((TokenDecision.Denied) refused).reason())
           .isEqualTo(TokenDecision.Reason.UNAVAILABLE);
       governor
           .blocking()
           .feedback("sonnet", new ProviderResponse(429, Map.of("retry-after", "60")));
-      assertThat(governor.blocking().status().buckets().get("sonnet").targetTpm())
-          .isEqualTo(60_000);
-      assertThat(governor.blocking().status().buckets().get("sonnet").provider().factor())
+      assertThat(governor.blocking().status().models().get("sonnet").targetTpm()).isEqualTo(60_000);
+      assertThat(governor.blocking().status().models().get("sonnet").provider().factor())
           .isEqualTo(0.9);
       // Until then this node counts as present in Redis, and grants nothing by itself.
       OutageRig.during(Duration.ofMillis(2_500));
       // The other model of the route is not paused.
       TokenDecision.Granted granted =
           (TokenDecision.Granted)
-              governor.blocking().request(TokenRequest.of("any", 100, "P1_user"));
+              governor.blocking().request(TokenRequest.of("any", 100).withPriorityClass("P1_user"));
       assertThat(granted.model()).isEqualTo("haiku");
       redis.restart();
       OutageRig.until("the return", () -> said("is back"));
@@ -91,7 +94,7 @@ final class GovernorOutageTest {
           "a place in line",
           () -> governor.blocking().request(ONE) instanceof TokenDecision.Queued);
       TokenDecision.Queued queued = (TokenDecision.Queued) governor.blocking().request(ONE);
-      assertThat(queued.waitMs().orElseThrow()).isGreaterThan(30_000);
+      assertThat(queued.retryAfter().orElseThrow().toMillis()).isGreaterThan(30_000);
     }
     assertThat(logged.list).allMatch(event -> event.getThrowableProxy() == null);
     assertThat(logged.list.stream().map(ILoggingEvent::getFormattedMessage))

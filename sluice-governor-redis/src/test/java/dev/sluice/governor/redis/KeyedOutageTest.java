@@ -61,7 +61,7 @@ final class KeyedOutageTest {
     until(
         "the loss",
         () -> {
-          var unused = rig.store.tryNow(request(1_000_000));
+          var unused = rig.store.tryAcquire(request(1_000_000));
           return rig.isLast("lost");
         });
   }

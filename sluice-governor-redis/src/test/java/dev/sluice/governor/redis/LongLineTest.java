@@ -122,9 +122,9 @@ class LongLineTest {
   void reload_keepsTheLine_andRefusesWhoIsTooLargeNow() throws Exception {
     try (RedisServer redis = RedisServer.start();
         BudgetStore store = open(redis, config(60, 1_000))) {
-      get(store.request(TokenRequest.of(MODEL, 1_000, P1)));
+      get(store.request(TokenRequest.of(MODEL, 1_000).withPriorityClass(P1)));
       List<TokenDecision> waiting =
-          ask(store, MANY, i -> TokenRequest.of(MODEL, i == 1 ? 900 : 100, P1));
+          ask(store, MANY, i -> TokenRequest.of(MODEL, i == 1 ? 900 : 100).withPriorityClass(P1));
       CompletableFuture<Optional<TokenDecision>> first = store.await(ticket(waiting.get(0)));
       CompletableFuture<Optional<TokenDecision>> large = store.await(ticket(waiting.get(1)));
       CompletableFuture<Optional<TokenDecision>> third = store.await(ticket(waiting.get(2)));
@@ -132,12 +132,7 @@ class LongLineTest {
       get(store.reload(config(60_000, 500)));
 
       assertThat(get(first)).get().isInstanceOf(TokenDecision.Granted.class);
-      assertThat(get(large))
-          .get()
-          .isInstanceOfSatisfying(
-              Denied.class,
-              refused ->
-                  assertThat(refused.reason()).isEqualTo(TokenDecision.Reason.EXCEEDS_CAPACITY));
+      assertThat(get(large)).get().isInstanceOf(TokenDecision.Impossible.class);
       assertThat(get(third)).get().isInstanceOf(TokenDecision.Granted.class);
       Optional<TokenDecision> last = get(store.poll(ticket(waiting.get(MANY - 1))));
       assertThat(last).get().isInstanceOf(TokenDecision.Queued.class);
@@ -187,19 +182,17 @@ class LongLineTest {
     String line = ModelKeys.of("token-governor:", MODEL).all()[2];
     try (RedisServer redis = RedisServer.start();
         BudgetStore store = open(redis, config(60, 1_000))) {
-      get(store.request(TokenRequest.of(MODEL, 1_000, P1)));
+      get(store.request(TokenRequest.of(MODEL, 1_000).withPriorityClass(P1)));
       List<TokenDecision> waiting =
-          ask(store, MANY, i -> TokenRequest.of(MODEL, i % 2 == 0 ? 900 : 800, P1));
+          ask(
+              store,
+              MANY,
+              i -> TokenRequest.of(MODEL, i % 2 == 0 ? 900 : 800).withPriorityClass(P1));
       CompletableFuture<Optional<TokenDecision>> last = store.await(ticket(waiting.get(MANY - 1)));
 
       get(store.reload(config(60, 500)));
 
-      assertThat(get(last))
-          .get()
-          .isInstanceOfSatisfying(
-              Denied.class,
-              refused ->
-                  assertThat(refused.reason()).isEqualTo(TokenDecision.Reason.EXCEEDS_CAPACITY));
+      assertThat(get(last)).get().isInstanceOf(TokenDecision.Impossible.class);
       assertThat(redis.command("ZCARD", line)).isEqualTo(0L);
     }
   }
@@ -214,8 +207,9 @@ class LongLineTest {
                 MODEL, ModelBudget.of(60, 1_000, Allocation.OFF).withClasses(classes, Map.of())));
     try (RedisServer redis = RedisServer.start();
         BudgetStore store = still(redis, config(60, 1_000))) {
-      get(store.request(TokenRequest.of(MODEL, 1_000, P1)));
-      List<TokenDecision> waiting = ask(store, MANY, i -> TokenRequest.of(MODEL, 900, P1));
+      get(store.request(TokenRequest.of(MODEL, 1_000).withPriorityClass(P1)));
+      List<TokenDecision> waiting =
+          ask(store, MANY, i -> TokenRequest.of(MODEL, 900).withPriorityClass(P1));
       redis.command("CONFIG", "RESETSTAT");
       get(store.reload(more));
       assertThat(redis.info("commandstats", "cmdstat_del")).isEmpty();
@@ -224,7 +218,7 @@ class LongLineTest {
           .isInstanceOfSatisfying(
               TokenDecision.Queued.class,
               queued -> assertThat(queued.queuePosition()).isEqualTo(MANY));
-      assertThat(get(store.request(TokenRequest.of(MODEL, 1, "P4_new"))))
+      assertThat(get(store.request(TokenRequest.of(MODEL, 1).withPriorityClass("P4_new"))))
           .isInstanceOf(TokenDecision.Queued.class);
     }
   }
@@ -269,8 +263,9 @@ class LongLineTest {
   void removedModel_refusesEverybody() throws Exception {
     try (RedisServer redis = RedisServer.start();
         BudgetStore store = open(redis, config(60, 1_000))) {
-      get(store.request(TokenRequest.of(MODEL, 1_000, P1)));
-      List<TokenDecision> waiting = ask(store, MANY, i -> TokenRequest.of(MODEL, 100, P1));
+      get(store.request(TokenRequest.of(MODEL, 1_000).withPriorityClass(P1)));
+      List<TokenDecision> waiting =
+          ask(store, MANY, i -> TokenRequest.of(MODEL, 100).withPriorityClass(P1));
 
       get(store.reload(config(Map.of("other", ModelBudget.of(60, 1, Allocation.OFF)))));
 
@@ -295,7 +290,8 @@ class LongLineTest {
               store,
               names.size() * keys.size(),
               i ->
-                  TokenRequest.of(MODEL, 10, P1)
+                  TokenRequest.of(MODEL, 10)
+                      .withPriorityClass(P1)
                       .withTenant(names.get(i / keys.size()))
                       .withIdempotencyKey(keys.get(i % keys.size())));
       assertThat(outcomes.stream().map(each -> ((TokenDecision.Granted) each).reservation()))

@@ -179,7 +179,7 @@ final class LostBooksTest {
     other.awaitReturned();
     during(Duration.ofMillis(1_700));
     assertThat(one.running()).isEqualTo(2);
-    assertThat(get(one.store.tryNow(request(1)))).isEmpty();
+    assertThat(get(one.store.tryAcquire(request(1)))).isEmpty();
     assertThat(((TokenDecision.Granted) one.ask(keyed)).reservation())
         .isEqualTo(second.reservation());
     assertThat(get(other.store.settle(first.reservation(), 10))).isPresent();
@@ -311,7 +311,7 @@ final class LostBooksTest {
     get(rig.store.adjust("sonnet", new ProviderAdjustment(0.5, null, Duration.ofMinutes(1))));
     redis.command("FLUSHALL");
     TokenExplanation explained = get(rig.store.explain(request(1)));
-    assertThat(explained.waitMs().orElseThrow()).isGreaterThan(30_000);
+    assertThat(explained.retryAfter().orElseThrow().toMillis()).isGreaterThan(30_000);
     assertThat(explained.dimensions())
         .filteredOn(each -> each.dimension() == BudgetDimension.TOKENS)
         .extracting(TokenExplanation.DimensionStatus::capacity)
@@ -365,7 +365,7 @@ final class LostBooksTest {
     until(
         "the loss",
         () -> {
-          var unused = rig.store.tryNow(request(1_000_000));
+          var unused = rig.store.tryAcquire(request(1_000_000));
           return rig.isLast("lost");
         });
   }
@@ -389,7 +389,7 @@ final class LostBooksTest {
     redis.resume();
     rig.awaitReturned();
     assertThat(rig.running()).isEqualTo(1);
-    assertThat(get(rig.store.tryNow(request(10)))).isEmpty();
+    assertThat(get(rig.store.tryAcquire(request(10)))).isEmpty();
     assertThat(get(rig.store.settle(granted.reservation(), 10))).isPresent();
     assertThat(rig.running()).isZero();
   }

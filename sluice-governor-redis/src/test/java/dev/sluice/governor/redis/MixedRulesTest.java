@@ -43,7 +43,7 @@ final class MixedRulesTest {
   }
 
   private static TokenRequest request(long tokens, String priority) {
-    return TokenRequest.of(MODEL, tokens, priority);
+    return TokenRequest.of(MODEL, tokens).withPriorityClass(priority);
   }
 
   private static TokenDecision ask(BudgetStore store, TokenRequest request) {
@@ -58,7 +58,7 @@ final class MixedRulesTest {
         assertThat(ask(old, request(1, each))).isInstanceOf(TokenDecision.Granted.class);
         assertThat(ask(old, request(1, each).withIdempotencyKey(each)))
             .isInstanceOf(TokenDecision.Granted.class);
-        assertThat(get(old.explain(request(1, each))).verdict()).isEqualTo(Outcome.GRANTED);
+        assertThat(get(old.explain(request(1, each))).outcome()).isEqualTo(Outcome.GRANTED);
       }
       ask(recent, request(9_000, "x"));
       // In the order of the rules that are in force.
@@ -114,12 +114,13 @@ final class MixedRulesTest {
     ModelBudget large = ModelBudget.of(600, 100_000, Allocation.OFF);
     try (Governor old = Governor.over(config(small), opener)) {
       try (BudgetStore recent = redis.join(stores[0], config(large))) {
-        assertThat(get(recent.status()).buckets()).containsKey(MODEL);
+        assertThat(get(recent.status()).models()).containsKey(MODEL);
         // What was there is there still, and more accrues.
         redis.advance(Duration.ofHours(3));
-        assertThat(old.blocking().request(TokenRequest.of(MODEL, 50_000, "P1_user")))
+        assertThat(
+                old.blocking().request(TokenRequest.of(MODEL, 50_000).withPriorityClass("P1_user")))
             .isInstanceOf(TokenDecision.Granted.class);
-        GovernorStatus.Model status = old.blocking().status().buckets().get(MODEL);
+        GovernorStatus.Model status = old.blocking().status().models().get(MODEL);
         assertThat(status.capacity()).isEqualTo(100_000);
         assertThat(status.targetTpm()).isEqualTo(600);
         assertThat(status.audit().admittedTokens()).isEqualTo(50_000);

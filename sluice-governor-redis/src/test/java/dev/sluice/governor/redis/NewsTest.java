@@ -46,7 +46,7 @@ final class NewsTest {
   }
 
   private static TokenDecision ask(BudgetStore store, long tokens) {
-    return get(store.request(TokenRequest.of("sonnet", tokens, "P1_user")));
+    return get(store.request(TokenRequest.of("sonnet", tokens).withPriorityClass("P1_user")));
   }
 
   @Test
@@ -60,7 +60,7 @@ final class NewsTest {
           }
 
           @Override
-          public void asked(TokenRequest request, TokenDecision outcome, long nanos) {
+          public void requested(TokenRequest request, TokenDecision outcome, long nanos) {
             fail();
           }
 

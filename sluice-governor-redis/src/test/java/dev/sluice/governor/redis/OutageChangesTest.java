@@ -76,7 +76,11 @@ final class OutageChangesTest {
       rig.awaitLost();
       until(
           "the share",
-          () -> rig.store.queue("other", 0, 1).handle((said, failure) -> failure == null).join());
+          () ->
+              rig.store
+                  .waitingList("other", 0, 1)
+                  .handle((said, failure) -> failure == null)
+                  .join());
       assertThat(get(rig.store.settle(before.reservation(), 10))).isPresent();
       redis.restart();
       rig.awaitReturned();
@@ -140,14 +144,14 @@ final class OutageChangesTest {
       assertThat(governor.blocking().request(request(1))).isInstanceOf(TokenDecision.Granted.class);
       redis.kill();
       governor.blocking().reload(small);
-      assertThat(governor.blocking().status().buckets().get("sonnet").capacity()).isEqualTo(500);
-      assertThat(((Denied) governor.blocking().request(request(501))).reason())
-          .isEqualTo(TokenDecision.Reason.EXCEEDS_CAPACITY);
+      assertThat(governor.blocking().status().models().get("sonnet").capacity()).isEqualTo(500);
+      assertThat(governor.blocking().request(request(501)))
+          .isInstanceOf(TokenDecision.Impossible.class);
       until("the loss", () -> losses.get() == 1);
       redis.restart();
       until("the return", () -> returns.get() == 1);
-      assertThat(((Denied) governor.blocking().request(request(501))).reason())
-          .isEqualTo(TokenDecision.Reason.EXCEEDS_CAPACITY);
+      assertThat(governor.blocking().request(request(501)))
+          .isInstanceOf(TokenDecision.Impossible.class);
     }
   }
 
@@ -210,7 +214,7 @@ final class OutageChangesTest {
       // It was sent again meanwhile, in vain: that is told once a second.
       until("refusals", () -> refusals.get() >= 3);
       redis.command("ACL", "SETUSER", "default", "+hset");
-      until("it is settled", () -> get(store.status()).buckets().get("sonnet").running() == 0);
+      until("it is settled", () -> get(store.status()).models().get("sonnet").running() == 0);
     }
   }
 }

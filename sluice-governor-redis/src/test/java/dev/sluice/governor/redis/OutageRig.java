@@ -111,7 +111,7 @@ final class OutageRig implements OutageListener, AutoCloseable {
   }
 
   static TokenRequest request(long tokens) {
-    return TokenRequest.of("sonnet", tokens, P1);
+    return TokenRequest.of("sonnet", tokens).withPriorityClass(P1);
   }
 
   TokenDecision ask(TokenRequest request) {
@@ -132,7 +132,7 @@ final class OutageRig implements OutageListener, AutoCloseable {
     until(
         "a grant",
         () -> {
-          outcome[0] = get(store.tryNow(request)).orElse(null);
+          outcome[0] = get(store.tryAcquire(request)).orElse(null);
           return outcome[0] instanceof TokenDecision.Granted;
         });
     return (TokenDecision.Granted) outcome[0];
@@ -147,15 +147,15 @@ final class OutageRig implements OutageListener, AutoCloseable {
   }
 
   long available() {
-    return get(store.status()).buckets().get("sonnet").available();
+    return get(store.status()).models().get("sonnet").available();
   }
 
   int running() {
-    return get(store.status()).buckets().get("sonnet").running();
+    return get(store.status()).models().get("sonnet").running();
   }
 
   long consumed() {
-    return get(store.status()).buckets().get("sonnet").metrics().tokensConsumed();
+    return get(store.status()).models().get("sonnet").counts().tokensConsumed();
   }
 
   @Override

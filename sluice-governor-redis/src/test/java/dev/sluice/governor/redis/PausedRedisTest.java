@@ -50,7 +50,7 @@ final class PausedRedisTest {
   }
 
   private static TokenRequest request(String priority, long tokens) {
-    return TokenRequest.of("sonnet", tokens, priority);
+    return TokenRequest.of("sonnet", tokens).withPriorityClass(priority);
   }
 
   private CompletableFuture<Optional<TokenDecision>> await(
@@ -71,7 +71,7 @@ final class PausedRedisTest {
 
   private void askForP2() {
     long from = System.nanoTime();
-    Optional<TokenDecision> outcome = get(rig.store.tryNow(request(P2, 100)));
+    Optional<TokenDecision> outcome = get(rig.store.tryAcquire(request(P2, 100)));
     if (outcome.orElse(null) instanceof TokenDecision.Granted granted) {
       ledger.granted(from, System.nanoTime(), granted.tokens());
     }
@@ -88,7 +88,7 @@ final class PausedRedisTest {
     for (int i = 0; i < 60; i++) {
       waiters.add(await(rig.ask(request(OutageRig.P1, 300)), () -> {}));
     }
-    assertThat(get(rig.store.status()).buckets().get("sonnet").queueLengths())
+    assertThat(get(rig.store.status()).models().get("sonnet").queueLengths())
         .hasEntrySatisfying(OutageRig.P1, waiting -> assertThat(waiting).isGreaterThan(40));
     try (LoadThreads threads = new LoadThreads()) {
       threads.start(1_000_000, this::askForP2);
@@ -107,7 +107,7 @@ final class PausedRedisTest {
     assertThat(excess).isLessThanOrEqualTo(0);
     // From 1.5 s after the last heartbeat until Redis is back, by the rate.
     assertThat(rig.granted.get()).isBetween(600L, 6_000L);
-    assertThat(get(rig.store.status()).buckets().get("sonnet").audit().errorTokens()).isZero();
+    assertThat(get(rig.store.status()).models().get("sonnet").audit().errorTokens()).isZero();
   }
 
   @Test

@@ -118,7 +118,7 @@ final class RedisBudgetStoreTest {
   }
 
   private static TokenRequest request(long tokens) {
-    return TokenRequest.of(MODEL, tokens, P1);
+    return TokenRequest.of(MODEL, tokens).withPriorityClass(P1);
   }
 
   private static TokenDecision.Granted granted(BudgetStore store, long tokens) {
@@ -138,7 +138,7 @@ final class RedisBudgetStoreTest {
   }
 
   private static GovernorStatus.Model status(BudgetStore store) {
-    GovernorStatus.Model status = get(store.status()).buckets().get(MODEL);
+    GovernorStatus.Model status = get(store.status()).models().get(MODEL);
     assertThat(status).isNotNull();
     return status;
   }
@@ -178,7 +178,7 @@ final class RedisBudgetStoreTest {
     TokenDecision.Queued queued = queued(store, 20);
     assertThat(queued.binding()).isEqualTo(BudgetDimension.TOKENS);
     assertThat(queued.queuePosition()).isEqualTo(1);
-    assertThat(queued.waitMs().orElseThrow()).isBetween(1L, 200L);
+    assertThat(queued.retryAfter().orElseThrow().toMillis()).isBetween(1L, 200L);
     List<String> threads = Collections.synchronizedList(new ArrayList<>());
     CompletableFuture<Optional<TokenDecision>> waiter = store.await(queued.ticket());
     CompletableFuture<Void> told =
@@ -249,8 +249,8 @@ final class RedisBudgetStoreTest {
     granted(store, 1_000);
     TokenDecision.Queued queued =
         (TokenDecision.Queued)
-            get(store.request(request(1_000).withDeadline(Duration.ofMillis(50))));
-    assertThat(refusalOf(store.await(queued.ticket()))).isEqualTo(TokenDecision.Reason.DEADLINE);
+            get(store.request(request(1_000).withMaxWait(Duration.ofMillis(50))));
+    assertThat(refusalOf(store.await(queued.ticket()))).isEqualTo(TokenDecision.Reason.TIMEOUT);
   }
 
   @Test
@@ -270,15 +270,17 @@ final class RedisBudgetStoreTest {
     ModelBudget other = ModelBudget.of(60, 10, Allocation.OFF);
     RedisBudgetStore store = open(BudgetConfig.of(Map.of(MODEL, BUDGET, "other", other)));
     TokenDecision.Granted granted =
-        (TokenDecision.Granted) get(store.request(TokenRequest.of("other", 10, P1)));
+        (TokenDecision.Granted)
+            get(store.request(TokenRequest.of("other", 10).withPriorityClass(P1)));
     TokenDecision.Queued queued =
-        (TokenDecision.Queued) get(store.request(TokenRequest.of("other", 10, P1)));
+        (TokenDecision.Queued)
+            get(store.request(TokenRequest.of("other", 10).withPriorityClass(P1)));
     CompletableFuture<Optional<TokenDecision>> waiter = store.await(queued.ticket());
     granted(store, 1_000);
     get(store.reload(config(ModelBudget.of(6_000, 2_000, Allocation.OFF))));
     assertThat(refusalOf(waiter)).isEqualTo(TokenDecision.Reason.REMOVED);
     assertThat(status(store).available()).isBetween(1_000L, 1_900L);
-    assertThatThrownBy(() -> get(store.request(TokenRequest.of("other", 1, P1))))
+    assertThatThrownBy(() -> get(store.request(TokenRequest.of("other", 1).withPriorityClass(P1))))
         .isInstanceOf(IllegalArgumentException.class)
         .hasMessageContaining("other");
     assertThat(get(store.settle(granted.reservation(), 10))).isPresent();
@@ -339,7 +341,7 @@ final class RedisBudgetStoreTest {
             config(BUDGET),
             new BudgetListener() {
               @Override
-              public void asked(TokenRequest request, TokenDecision outcome, long nanos) {
+              public void requested(TokenRequest request, TokenDecision outcome, long nanos) {
                 told.add("asked " + request.tokens() + outcome.getClass().getSimpleName());
               }
 
@@ -401,8 +403,9 @@ final class RedisBudgetStoreTest {
                 .timeout(Duration.ofSeconds(20))
                 .build())) {
       TokenDecision.Granted granted =
-          (TokenDecision.Granted) governor.blocking().request(TokenRequest.of(MODEL, 1_000, P1));
-      assertThat(governor.blocking().request(TokenRequest.of(MODEL, 10, P1)))
+          (TokenDecision.Granted)
+              governor.blocking().request(TokenRequest.of(MODEL, 1_000).withPriorityClass(P1));
+      assertThat(governor.blocking().request(TokenRequest.of(MODEL, 10).withPriorityClass(P1)))
           .isInstanceOf(TokenDecision.Queued.class);
       assertThat(governor.blocking().settle(granted.reservation(), 1_000)).isPresent();
     }
@@ -495,7 +498,7 @@ final class RedisBudgetStoreTest {
     CompletableFuture<Optional<TokenDecision>> waiter = store.await(queued(store, 1_000).ticket());
     redis.command("FLUSHALL");
     TokenDecision.Queued queued = queued(store, 500);
-    assertThat(queued.etaMs().orElseThrow()).isBetween(4_000L, 5_000L);
+    assertThat(queued.eta().orElseThrow().toMillis()).isBetween(4_000L, 5_000L);
     assertThat(get(store.settle(granted.reservation(), 0)))
         .hasValueSatisfying(settled -> assertThat(settled.refundedTokens()).isZero());
     // Its ticket is gone.

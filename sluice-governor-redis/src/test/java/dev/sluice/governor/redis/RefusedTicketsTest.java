@@ -43,9 +43,9 @@ final class RefusedTicketsTest {
   }
 
   private String refusedTicket() {
-    TokenRequest all = TokenRequest.of(MODEL, 1_000, "P1_user");
+    TokenRequest all = TokenRequest.of(MODEL, 1_000).withPriorityClass("P1_user");
     get(store.request(all));
-    TokenRequest hasty = all.withDeadline(Duration.ofMillis(1));
+    TokenRequest hasty = all.withMaxWait(Duration.ofMillis(1));
     String ticket = ((TokenDecision.Queued) get(store.request(hasty))).ticket();
     assertThat(get(store.await(ticket)).orElseThrow()).isInstanceOf(Denied.class);
     return ticket;

@@ -296,11 +296,11 @@ final class ReturnTest {
     Node other = open(2, BUDGET.withConcurrency(1));
     TokenDecision.Granted running = one.rig().granted(10);
     CompletableFuture<Optional<TokenDecision>> waiter =
-        awaited(one, request(10).withDeadline(Duration.ofSeconds(1)));
+        awaited(one, request(10).withMaxWait(Duration.ofSeconds(1)));
     loseAnswers(one);
     assertThat(get(other.rig().store.settle(running.reservation(), 10))).isPresent();
     assertThat(((Denied) get(waiter).orElseThrow()).reason())
-        .isEqualTo(TokenDecision.Reason.DEADLINE);
+        .isEqualTo(TokenDecision.Reason.TIMEOUT);
     one.rig().awaitLost();
     one.proxy().cut();
     one.comeBack();

@@ -53,7 +53,7 @@ final class SharedTicketTest {
   }
 
   private TokenDecision ask() {
-    return get(one.request(TokenRequest.of(MODEL, 1, "P1_user")));
+    return get(one.request(TokenRequest.of(MODEL, 1).withPriorityClass("P1_user")));
   }
 
   /** The only slot. */
@@ -88,7 +88,7 @@ final class SharedTicketTest {
     CompletableFuture<Optional<TokenDecision>> here = awaited(one, ticket);
     get(one.settle(running.reservation(), 1));
     assertThat(soon(there)).isInstanceOf(TokenDecision.Granted.class).isEqualTo(soon(here));
-    assertThat(get(third.status()).buckets().get(MODEL).running()).isEqualTo(1);
+    assertThat(get(third.status()).models().get(MODEL).running()).isEqualTo(1);
   }
 
   @Test

@@ -78,11 +78,13 @@ final class TicketDeadlineTest {
   }
 
   private static TokenDecision.Granted takeTheOne(BudgetStore store) {
-    return (TokenDecision.Granted) get(store.request(TokenRequest.of("sonnet", 1, "P1_user")));
+    return (TokenDecision.Granted)
+        get(store.request(TokenRequest.of("sonnet", 1).withPriorityClass("P1_user")));
   }
 
   private static String ticket(BudgetStore store, Duration deadline) {
-    TokenRequest request = TokenRequest.of("sonnet", 1, "P1_user").withDeadline(deadline);
+    TokenRequest request =
+        TokenRequest.of("sonnet", 1).withPriorityClass("P1_user").withMaxWait(deadline);
     return ((TokenDecision.Queued) get(store.request(request))).ticket();
   }
 
@@ -122,7 +124,7 @@ final class TicketDeadlineTest {
       timer.told.forEach(Runnable::run);
       until(
           "the slot is free again",
-          () -> get(there.status()).buckets().get("sonnet").running() == 0);
+          () -> get(there.status()).models().get("sonnet").running() == 0);
       assertThat(get(there.poll(ticket))).isEmpty();
     }
   }

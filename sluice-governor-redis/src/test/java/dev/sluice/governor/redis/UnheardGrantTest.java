@@ -32,11 +32,11 @@ final class UnheardGrantTest {
   @AutoClose private static final StandingBudgets redis = new StandingBudgets();
 
   private static TokenDecision ask(BudgetStore store, long tokens) {
-    return get(store.request(TokenRequest.of(MODEL, tokens, "P1_user")));
+    return get(store.request(TokenRequest.of(MODEL, tokens).withPriorityClass("P1_user")));
   }
 
   private static int running(BudgetStore store) {
-    GovernorStatus.Model status = get(store.status()).buckets().get(MODEL);
+    GovernorStatus.Model status = get(store.status()).models().get(MODEL);
     assertThat(status).isNotNull();
     return status.running();
   }

@@ -93,7 +93,7 @@ final class UnheardHereTest {
   }
 
   private boolean isGrantedNow() {
-    return get(store.tryNow(request(1))).orElse(null) instanceof TokenDecision.Granted;
+    return get(store.tryAcquire(request(1))).orElse(null) instanceof TokenDecision.Granted;
   }
 
   @Test
@@ -103,7 +103,8 @@ final class UnheardHereTest {
     until(
         "the share grants",
         () -> {
-          if (get(store.tryNow(request(1))).orElse(null) instanceof TokenDecision.Granted granted) {
+          if (get(store.tryAcquire(request(1))).orElse(null)
+              instanceof TokenDecision.Granted granted) {
             running[0] = granted;
           }
           return running[0] != null;

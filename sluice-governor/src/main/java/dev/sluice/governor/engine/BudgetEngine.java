@@ -126,7 +126,7 @@ public final class BudgetEngine {
       ended = true;
     }
     for (Ticket late = tickets.late(now); late != null; late = tickets.late(now)) {
-      giveUp(late, TokenDecision.Reason.DEADLINE);
+      giveUp(late, TokenDecision.Reason.TIMEOUT);
       ended = true;
     }
     long patience = rules.ticketPatience().toNanos();
@@ -168,7 +168,7 @@ public final class BudgetEngine {
   }
 
   /** Granted at once, or nothing happened. */
-  public Optional<TokenDecision> tryNow(TokenRequest request) {
+  public Optional<TokenDecision> tryAcquire(TokenRequest request) {
     TokenDemand demand = demand(request);
     TokenDecision before = again(request);
     if (before != null) {
@@ -187,9 +187,9 @@ public final class BudgetEngine {
   }
 
   private TokenDemand demand(TokenRequest request) {
-    Integer rank = ranks.get(request.priority());
+    Integer rank = ranks.get(request.priorityClass());
     if (rank == null) {
-      throw BudgetStoreSupport.unknownClass(ranks.keySet(), request.priority());
+      throw BudgetStoreSupport.unknownClass(ranks.keySet(), request.priorityClass());
     }
     return new TokenDemand(
         request.tenant(), budget.weight(request.tenant()), rank, budget.reserved(request));
@@ -208,13 +208,11 @@ public final class BudgetEngine {
   private TokenDecision refuseOrQueue(TokenRequest request, TokenDemand demand) {
     long largest = line.largest(demand);
     if (demand.tokens() > largest) {
-      return refused(
-          request,
-          TokenDecision.Reason.EXCEEDS_CAPACITY,
-          BudgetStoreSupport.tooMany(largest, request.priority(), demand.tokens()));
+      return impossible(
+          request, BudgetStoreSupport.tooMany(largest, request.priorityClass(), demand.tokens()));
     }
     if (tickets.isFullFor(request.tenant(), rules.maxLine())) {
-      return refused(request, TokenDecision.Reason.LINE_FULL, lineFull);
+      return refused(request, TokenDecision.Reason.TOO_MANY_WAITERS, lineFull);
     }
     return queue(request, demand);
   }
@@ -246,7 +244,7 @@ public final class BudgetEngine {
   }
 
   private Ticket ticket(TokenRequest request) {
-    Duration deadline = request.deadline();
+    Duration deadline = request.maxWait();
     return new Ticket(
         ids.next('t'),
         request,
@@ -262,7 +260,13 @@ public final class BudgetEngine {
   private TokenDecision.Denied refused(
       TokenRequest asked, TokenDecision.Reason reason, String message) {
     long left = line.available();
-    return new TokenDecision.Denied(model, asked.priority(), asked.tokens(), left, reason, message);
+    return new TokenDecision.Denied(
+        model, asked.priorityClass(), asked.tokens(), left, reason, message);
+  }
+
+  private TokenDecision.Impossible impossible(TokenRequest request, String message) {
+    return new TokenDecision.Impossible(
+        model, request.priorityClass(), request.tokens(), line.available(), message);
   }
 
   private TokenDecision queue(TokenRequest request, TokenDemand demand) {
@@ -279,7 +283,7 @@ public final class BudgetEngine {
     String id = ticket == null ? ids.next('r') : ids.reservationOf(ticket.id);
     TokenDecision.Granted answer =
         new TokenDecision.Granted(
-            model, request.priority(), tokens, request.tokens(), line.available(), id);
+            model, request.priorityClass(), tokens, line.available(), request.tokens(), id);
     OpenGrant grant =
         new OpenGrant(answer, reservation, ticket, now + rules.reservationLife().toNanos());
     grants.add(grant);
@@ -327,7 +331,7 @@ public final class BudgetEngine {
     TokenDecision decided = ticket.decided;
     ticket.claimed |= decided != null;
     ticket.onlyWaited = false;
-    if (!(decided instanceof TokenDecision.Denied)) {
+    if (decided == null || decided.isGranted()) {
       tickets.seen(ticket, now);
     }
     return decided == null ? Explanations.standing(ticket, line, now) : decided;
@@ -444,7 +448,7 @@ public final class BudgetEngine {
 
   public void adjust(ProviderAdjustment adjustment) {
     line.slow(adjustment.factor(), now);
-    Long most = adjustment.tokensAtMost();
+    Long most = adjustment.maxTokens();
     if (most != null) {
       line.lowerTo(most);
     }
@@ -474,11 +478,11 @@ public final class BudgetEngine {
 
   private void comeAgain(Ticket ticket, long since) {
     TokenRequest request = ticket.request;
-    TokenDemand demand = ranks.containsKey(request.priority()) ? demand(request) : null;
+    TokenDemand demand = ranks.containsKey(request.priorityClass()) ? demand(request) : null;
     if (demand == null) {
       decide(ticket, refused(request, TokenDecision.Reason.REMOVED));
     } else if (demand.tokens() > line.largest(demand)) {
-      decide(ticket, refused(request, TokenDecision.Reason.EXCEEDS_CAPACITY));
+      decide(ticket, impossible(request, BudgetStoreSupport.IMPOSSIBLE));
     } else {
       tickets.place(ticket, line.enter(demand, since));
     }
@@ -519,7 +523,7 @@ public final class BudgetEngine {
     return WaitingListView.status(model, budget, ranks, line, tally, now);
   }
 
-  public WaitingListStatus queue(int offset, int limit) {
+  public WaitingListStatus waitingList(int offset, int limit) {
     drain();
     List<WaitingListStatus.QueuedTicket> places =
         WaitingListView.places(tickets, line, offset, limit, now);

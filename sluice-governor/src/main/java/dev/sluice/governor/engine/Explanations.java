@@ -5,9 +5,10 @@ import dev.sluice.governor.TokenDecision;
 import dev.sluice.governor.TokenExplanation;
 import dev.sluice.governor.TokenRequest;
 import dev.sluice.governor.spi.BudgetStoreSupport;
+import java.time.Duration;
 import java.util.List;
 import java.util.Objects;
-import java.util.OptionalLong;
+import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /** Says what would become of a request, by a model's line. */
@@ -27,9 +28,9 @@ final class Explanations {
       return explanation(
           request,
           demand,
-          TokenExplanation.Outcome.REFUSED,
-          BudgetDimension.CLASS,
-          BudgetStoreSupport.tooMany(largest, request.priority(), demand.tokens()),
+          TokenExplanation.Outcome.IMPOSSIBLE,
+          BudgetDimension.PRIORITY_CLASS,
+          BudgetStoreSupport.tooMany(largest, request.priorityClass(), demand.tokens()),
           parts);
     }
     WaitReason held = line.wouldHold(demand, now);
@@ -44,7 +45,12 @@ final class Explanations {
     }
     if (lineFull != null) {
       return explanation(
-          request, demand, TokenExplanation.Outcome.REFUSED, BudgetDimension.LINE, lineFull, parts);
+          request,
+          demand,
+          TokenExplanation.Outcome.DENIED,
+          BudgetDimension.WAITING_LIST,
+          lineFull,
+          parts);
     }
     return queued(request, demand, forecaster.imagine(demand), parts);
   }
@@ -56,13 +62,13 @@ final class Explanations {
       List<TokenExplanation.DimensionStatus> parts) {
     return new TokenExplanation(
         request.model(),
-        request.priority(),
+        request.priorityClass(),
         demand.tokens(),
         TokenExplanation.Outcome.QUEUED,
         forecast.binding(),
         forecast.position(),
-        forecast.waitMs(),
-        forecast.etaMs(),
+        forecast.retryAfter(),
+        forecast.eta(),
         BudgetStoreSupport.inWords(forecast.binding()),
         parts);
   }
@@ -70,17 +76,17 @@ final class Explanations {
   private static TokenExplanation explanation(
       TokenRequest request,
       TokenDemand demand,
-      TokenExplanation.Outcome verdict,
+      TokenExplanation.Outcome outcome,
       BudgetDimension binding,
       String message,
       List<TokenExplanation.DimensionStatus> parts) {
-    boolean goes = verdict == TokenExplanation.Outcome.GRANTED;
-    OptionalLong wait = goes ? OptionalLong.of(0) : OptionalLong.empty();
+    boolean goes = outcome == TokenExplanation.Outcome.GRANTED;
+    Optional<Duration> wait = goes ? Optional.of(Duration.ZERO) : Optional.empty();
     return new TokenExplanation(
         request.model(),
-        request.priority(),
+        request.priorityClass(),
         demand.tokens(),
-        verdict,
+        outcome,
         binding,
         0,
         wait,
@@ -95,12 +101,12 @@ final class Explanations {
     Forecast forecast = new Forecaster(line, now).of(waiting);
     return new TokenDecision.Queued(
         ticket.request.model(),
-        ticket.request.priority(),
+        ticket.request.priorityClass(),
         ticket.request.tokens(),
         line.available(),
-        forecast.waitMs(),
+        forecast.retryAfter(),
         forecast.position(),
-        forecast.etaMs(),
+        forecast.eta(),
         forecast.binding(),
         ticket.id);
   }

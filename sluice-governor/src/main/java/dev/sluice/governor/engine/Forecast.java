@@ -1,7 +1,8 @@
 package dev.sluice.governor.engine;
 
 import dev.sluice.governor.BudgetDimension;
-import java.util.OptionalLong;
+import java.time.Duration;
+import java.util.Optional;
 
 /**
  * When a request can go if nothing arrives, leaves or is settled.
@@ -14,17 +15,17 @@ public record Forecast(int position, WaitReason alone, WaitReason turn) {
   /** Nothing is short, and nothing is in line. */
   static final Forecast NOW = new Forecast(0, WaitReason.NOTHING, WaitReason.NOTHING);
 
-  OptionalLong waitMs() {
-    return alone.millis();
+  Optional<Duration> retryAfter() {
+    return alone.duration();
   }
 
-  OptionalLong etaMs() {
-    return turn.millis();
+  Optional<Duration> eta() {
+    return turn.duration();
   }
 
-  /** Returns what etaMs is by, or why it is empty; LINE if it only waits for those before it. */
+  /** Returns what the eta is by, or why it is empty; LINE if it only waits for those before it. */
   BudgetDimension binding() {
     boolean free = alone.by() == BudgetDimension.NONE && !turn.isUnknown();
-    return free && position > 0 ? BudgetDimension.LINE : turn.by();
+    return free && position > 0 ? BudgetDimension.WAITING_LIST : turn.by();
   }
 }

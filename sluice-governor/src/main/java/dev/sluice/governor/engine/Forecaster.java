@@ -3,9 +3,10 @@ package dev.sluice.governor.engine;
 import dev.sluice.governor.BudgetDimension;
 import dev.sluice.governor.TokenExplanation;
 import dev.sluice.governor.spi.ModelLimits;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.OptionalLong;
+import java.util.Optional;
 
 /**
  * Says when requests of a model's line can go, and what they wait for. Nothing changes by this. Not
@@ -111,7 +112,7 @@ public final class Forecaster {
     }
     return WaitReason.NOTHING
         .orLater(BudgetDimension.TOKENS, forTokens)
-        .orLater(BudgetDimension.CLASS, forShare);
+        .orLater(BudgetDimension.PRIORITY_CLASS, forShare);
   }
 
   /** What is more than a slowed model ever has goes when that is full. */
@@ -153,7 +154,7 @@ public final class Forecaster {
     if (own.floor > 0) {
       parts.add(
           new TokenExplanation.DimensionStatus(
-              BudgetDimension.CLASS,
+              BudgetDimension.PRIORITY_CLASS,
               tokens.capacity() - own.floor,
               tokens.available() - own.floor,
               needed,
@@ -188,7 +189,7 @@ public final class Forecaster {
   private void addSlots(List<TokenExplanation.DimensionStatus> parts) {
     long free = limits.slots() - (long) line.running();
     if (limits.concurrency() > 0 || free <= 0) {
-      OptionalLong wait = known(free > 0 ? 0 : WaitReason.UNKNOWN);
+      Optional<Duration> wait = known(free > 0 ? 0 : WaitReason.UNKNOWN);
       parts.add(
           new TokenExplanation.DimensionStatus(
               BudgetDimension.CONCURRENCY, limits.slots(), free, 1, wait));
@@ -201,7 +202,7 @@ public final class Forecaster {
         which, meter.capacity(), meter.available(), needed, known(nanos));
   }
 
-  private static OptionalLong known(long nanos) {
-    return new WaitReason(BudgetDimension.NONE, nanos).millis();
+  private static Optional<Duration> known(long nanos) {
+    return new WaitReason(BudgetDimension.NONE, nanos).duration();
   }
 }

@@ -1,7 +1,7 @@
 package dev.sluice.governor.engine;
 
 import dev.sluice.governor.BudgetListener;
-import dev.sluice.governor.Counts;
+import dev.sluice.governor.GovernorStatus;
 import dev.sluice.governor.TokenDecision;
 import dev.sluice.governor.TokenRequest;
 import dev.sluice.governor.TokenSettlement;
@@ -29,7 +29,7 @@ final class ModelCounters {
   void asked(TokenRequest request, TokenDecision outcome, boolean atOnce, long now) {
     total++;
     accepted += atOnce ? 1 : 0;
-    listener.asked(request, outcome, now);
+    listener.requested(request, outcome, now);
   }
 
   void granted(TokenRequest request, long tokens, long waitedNanos, long now) {
@@ -62,7 +62,7 @@ final class ModelCounters {
     return refilledAt;
   }
 
-  Counts counts() {
-    return new Counts(total, accepted, total - accepted, consumed, refills);
+  GovernorStatus.Counts counts() {
+    return new GovernorStatus.Counts(total, accepted, total - accepted, consumed, refills);
   }
 }

@@ -168,7 +168,7 @@ public final class ModelWaitingList {
       if (head != null && held == null) {
         return true;
       }
-      if (held != null && held.by() != BudgetDimension.CLASS) {
+      if (held != null && held.by() != BudgetDimension.PRIORITY_CLASS) {
         break;
       }
     }
@@ -240,7 +240,7 @@ public final class ModelWaitingList {
           : new WaitReason(BudgetDimension.REQUESTS, forRequests);
     }
     long forClass = nanosFor(wanted, floor);
-    return forClass > 0 ? new WaitReason(BudgetDimension.CLASS, forClass) : null;
+    return forClass > 0 ? new WaitReason(BudgetDimension.PRIORITY_CLASS, forClass) : null;
   }
 
   /** What is more than a slowed model ever has goes when that is full. */
@@ -316,7 +316,7 @@ public final class ModelWaitingList {
       }
       TokenWaiter head = firstOf(rank, now);
       WaitReason held = head == null ? null : heldBy(head.demand.tokens(), rank.floor, now);
-      if (head != null && (held == null || held.by() != BudgetDimension.CLASS)) {
+      if (head != null && (held == null || held.by() != BudgetDimension.PRIORITY_CLASS)) {
         return true;
       }
     }

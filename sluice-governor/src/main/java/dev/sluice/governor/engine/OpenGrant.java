@@ -27,7 +27,7 @@ public final class OpenGrant {
   }
 
   TokenOwner owner(String model) {
-    return new TokenOwner(model, tenant(), answer.priority());
+    return new TokenOwner(model, tenant(), answer.priorityClass());
   }
 
   public String tenant() {

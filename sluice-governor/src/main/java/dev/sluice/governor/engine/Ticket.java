@@ -48,13 +48,14 @@ public final class Ticket {
   }
 
   TokenOwner owner(String model) {
-    return new TokenOwner(model, request.tenant(), request.priority());
+    return new TokenOwner(model, request.tenant(), request.priorityClass());
   }
 
   /** A key is of one request. */
   void requireSame(TokenRequest other) {
-    if (request.tokens() != other.tokens() || !request.priority().equals(other.priority())) {
-      throw BudgetStoreSupport.otherRequest(other, request.tokens(), request.priority());
+    if (request.tokens() != other.tokens()
+        || !request.priorityClass().equals(other.priorityClass())) {
+      throw BudgetStoreSupport.otherRequest(other, request.tokens(), request.priorityClass());
     }
   }
 

@@ -90,7 +90,8 @@ public final class Tickets {
 
   /** Remembers a refused ticket, so that a late poll learns the reason. */
   void decided(Ticket ticket) {
-    if (ticket.decided instanceof TokenDecision.Denied) {
+    TokenDecision decided = ticket.decided;
+    if (decided != null && !decided.isGranted()) {
       refused.add(ticket);
     }
     if (refused.size() > MOST_REFUSED) {

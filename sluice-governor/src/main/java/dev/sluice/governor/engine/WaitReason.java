@@ -1,7 +1,8 @@
 package dev.sluice.governor.engine;
 
 import dev.sluice.governor.BudgetDimension;
-import java.util.OptionalLong;
+import java.time.Duration;
+import java.util.Optional;
 
 /**
  * Why a request cannot go now.
@@ -16,7 +17,7 @@ public record WaitReason(BudgetDimension by, long nanos) {
   static final WaitReason NOTHING = new WaitReason(BudgetDimension.NONE, 0);
 
   /** Nothing is short, but others go first. */
-  static final WaitReason BEHIND_OTHERS = new WaitReason(BudgetDimension.LINE, UNKNOWN);
+  static final WaitReason BEHIND_OTHERS = new WaitReason(BudgetDimension.WAITING_LIST, UNKNOWN);
 
   private static final long MILLI = 1_000_000L;
 
@@ -25,8 +26,8 @@ public record WaitReason(BudgetDimension by, long nanos) {
   }
 
   /** Returns whole milliseconds, rounded up; empty if unknown. */
-  OptionalLong millis() {
-    return isUnknown() ? OptionalLong.empty() : OptionalLong.of(millis(nanos));
+  Optional<Duration> duration() {
+    return isUnknown() ? Optional.empty() : Optional.of(Duration.ofMillis(millis(nanos)));
   }
 
   /** Rounds up. */

@@ -1,10 +1,8 @@
 package dev.sluice.governor.engine;
 
-import dev.sluice.governor.AuditReport;
 import dev.sluice.governor.BudgetDimension;
 import dev.sluice.governor.GovernorStatus;
 import dev.sluice.governor.ModelBudget;
-import dev.sluice.governor.ProviderStanding;
 import dev.sluice.governor.TokenOwner;
 import dev.sluice.governor.WaitingListStatus;
 import java.time.Duration;
@@ -45,8 +43,8 @@ final class WaitingListView {
         lengths(ranks, line),
         line.running(),
         tally.counts(),
-        AuditReport.NONE,
-        ProviderStanding.UNHEARD,
+        GovernorStatus.Audit.NONE,
+        GovernorStatus.Provider.UNKNOWN,
         exhaustion(line.shortage(), now),
         List.of());
   }
@@ -75,13 +73,13 @@ final class WaitingListView {
       ModelWaitingList line,
       long now) {
     Forecaster forecaster = new Forecaster(line, now);
-    Map<String, Long> etas = new LinkedHashMap<>();
+    Map<String, Duration> etas = new LinkedHashMap<>();
     Map<String, BudgetDimension> bindings = new LinkedHashMap<>();
     ranks.forEach(
         (name, rank) -> {
           TokenWaiter last = line.rank(rank).line.last();
           Forecast forecast = last == null ? Forecast.NOW : forecaster.of(last);
-          forecast.etaMs().ifPresent(eta -> etas.put(name, eta));
+          forecast.eta().ifPresent(eta -> etas.put(name, eta));
           bindings.put(name, forecast.binding());
         });
     return new WaitingListStatus(model, line.waiting(), etas, bindings, places);
@@ -101,12 +99,12 @@ final class WaitingListView {
           new WaitingListStatus.QueuedTicket(
               ticket.id,
               ticket.request.tenant(),
-              ticket.request.priority(),
+              ticket.request.priorityClass(),
               ticket.request.tokens(),
               forecast.position(),
-              forecast.etaMs(),
+              forecast.eta(),
               forecast.binding(),
-              WaitReason.millis(Math.max(0, now - waiting.since))));
+              Duration.ofMillis(WaitReason.millis(Math.max(0, now - waiting.since)))));
     }
     return places;
   }

@@ -266,8 +266,8 @@ public final class LocalBudgetStore implements OutageBudgetStore {
   }
 
   @Override
-  public CompletableFuture<Optional<TokenDecision>> tryNow(TokenRequest request) {
-    return now(() -> desk(request.model()).tryNow(request));
+  public CompletableFuture<Optional<TokenDecision>> tryAcquire(TokenRequest request) {
+    return now(() -> desk(request.model()).tryAcquire(request));
   }
 
   @Override
@@ -391,11 +391,11 @@ public final class LocalBudgetStore implements OutageBudgetStore {
   }
 
   @Override
-  public CompletableFuture<WaitingListStatus> queue(String model, int offset, int limit) {
+  public CompletableFuture<WaitingListStatus> waitingList(String model, int offset, int limit) {
     return now(
         () -> {
           BudgetStoreSupport.requirePage(offset, limit);
-          return desk(model).queue(offset, limit);
+          return desk(model).waitingList(offset, limit);
         });
   }
 

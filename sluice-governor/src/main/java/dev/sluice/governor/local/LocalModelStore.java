@@ -219,8 +219,8 @@ final class LocalModelStore {
     return atDesk(() -> clerk.request(request));
   }
 
-  Optional<TokenDecision> tryNow(TokenRequest request) {
-    return atDesk(() -> clerk.tryNow(request));
+  Optional<TokenDecision> tryAcquire(TokenRequest request) {
+    return atDesk(() -> clerk.tryAcquire(request));
   }
 
   Optional<TokenDecision> find(TokenRequest request) {
@@ -280,8 +280,8 @@ final class LocalModelStore {
     return atDesk(() -> clerk.explain(request));
   }
 
-  WaitingListStatus queue(int offset, int limit) {
-    return atDesk(() -> clerk.queue(offset, limit));
+  WaitingListStatus waitingList(int offset, int limit) {
+    return atDesk(() -> clerk.waitingList(offset, limit));
   }
 
   /** Empty if it is closed. */

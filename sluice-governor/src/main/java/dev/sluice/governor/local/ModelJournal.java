@@ -116,7 +116,7 @@ public final class ModelJournal implements GrantLog {
     String key = grant.ticket == null ? null : grant.ticket.request.idempotencyKey();
     data.writeUTF(key == null ? "" : key);
     data.writeUTF(grant.tenant());
-    data.writeUTF(grant.answer.priority());
+    data.writeUTF(grant.answer.priorityClass());
     data.writeLong(grant.answer.tokens());
     data.writeLong(grant.answer.requestedTokens());
     data.writeLong(grant.answer.remaining());
@@ -211,7 +211,7 @@ public final class ModelJournal implements GrantLog {
     Reservation reservation = grant.reservation;
     writeCharge(data, reservation.model, true);
     writeCharge(data, reservation.tenant, levels.isOf(grant.tenant(), reservation.tenant.meter()));
-    DebtBucket guarantee = levels.guarantee(grant.answer.priority());
+    DebtBucket guarantee = levels.guarantee(grant.answer.priorityClass());
     writeCharge(data, reservation.guarantee, guarantee == reservation.guarantee.meter());
   }
 
@@ -424,12 +424,13 @@ public final class ModelJournal implements GrantLog {
     }
 
     TokenRequest request(String model) {
-      TokenRequest request = TokenRequest.of(model, requested, priority).withTenant(tenant);
+      TokenRequest request =
+          TokenRequest.of(model, requested).withPriorityClass(priority).withTenant(tenant);
       return key.isEmpty() ? request : request.withIdempotencyKey(key);
     }
 
     TokenDecision.Granted answer(String model) {
-      return new TokenDecision.Granted(model, priority, tokens, requested, remaining, id);
+      return new TokenDecision.Granted(model, priority, tokens, remaining, requested, id);
     }
   }
 }

@@ -1,6 +1,5 @@
 package dev.sluice.governor.monitor;
 
-import dev.sluice.governor.Alert;
 import dev.sluice.governor.AlertConfig;
 import dev.sluice.governor.BudgetDimension;
 import dev.sluice.governor.GovernorStatus;
@@ -23,7 +22,8 @@ public final class AlertMonitor {
   private static final double NOTHING_LEFT = 0;
 
   private final String model;
-  private final Map<Alert.Kind, Alert> alerts = new EnumMap<>(Alert.Kind.class);
+  private final Map<GovernorStatus.Alert.Kind, GovernorStatus.Alert> alerts =
+      new EnumMap<>(GovernorStatus.Alert.Kind.class);
   private AlertConfig rules;
   private RejectionWindow rejections;
 
@@ -39,7 +39,7 @@ public final class AlertMonitor {
    * @param raised whether it has come
    * @param line for the log
    */
-  public record Change(Alert alert, boolean raised, String line) {}
+  public record Change(GovernorStatus.Alert alert, boolean raised, String line) {}
 
   public AlertMonitor(String model, AlertConfig rules, long now) {
     this.model = model;
@@ -67,7 +67,7 @@ public final class AlertMonitor {
   }
 
   /** How it stands at this moment; those that last keep when they came. */
-  public List<Alert> alerts() {
+  public List<GovernorStatus.Alert> alerts() {
     return List.copyOf(alerts.values());
   }
 
@@ -87,7 +87,7 @@ public final class AlertMonitor {
     change(
         changes,
         isTooHigh(sum),
-        alert(Alert.Kind.HIGH_REJECTION_RATE, rate, rules.rejectionThreshold(), at),
+        alert(GovernorStatus.Alert.Kind.HIGH_REJECTION_RATE, rate, rules.rejectionThreshold(), at),
         "%s of %d requests in %d ms, threshold %s"
             .formatted(
                 percent(rate),
@@ -97,7 +97,7 @@ public final class AlertMonitor {
     change(
         changes,
         waiting > rules.maxWaiting(),
-        alert(Alert.Kind.QUEUE_BUILDUP, (double) waiting, rules.maxWaiting(), at),
+        alert(GovernorStatus.Alert.Kind.QUEUE_BUILDUP, (double) waiting, rules.maxWaiting(), at),
         "%d jobs, threshold %d".formatted(waiting, rules.maxWaiting()));
     checkExhaustion(changes, status, at);
     checkExcess(changes, now, at);
@@ -114,12 +114,12 @@ public final class AlertMonitor {
     if (head != null) {
       figures +=
           ", the first in line needs %d: too few for %d ms"
-              .formatted(needed, head.lasts().toMillis());
+              .formatted(needed, head.duration().toMillis());
     }
     change(
         changes,
-        head != null && head.lasts().compareTo(rules.interval()) >= 0,
-        alert(Alert.Kind.BUCKET_EXHAUSTED, (double) left, (double) needed, at),
+        head != null && head.duration().compareTo(rules.interval()) >= 0,
+        alert(GovernorStatus.Alert.Kind.BUCKET_EXHAUSTED, (double) left, (double) needed, at),
         figures);
   }
 
@@ -133,7 +133,7 @@ public final class AlertMonitor {
     String advice =
         "%s: %s reported %d tokens for a reservation of %d, and %d were charged"
             .formatted(
-                Alert.Kind.SETTLED_EXCESS.advice(),
+                GovernorStatus.Alert.Kind.SETTLED_EXCESS.advice(),
                 tenantOf(last),
                 last.actualTokens(),
                 last.reservedTokens(),
@@ -141,7 +141,7 @@ public final class AlertMonitor {
     change(
         changes,
         isSo,
-        alert(Alert.Kind.SETTLED_EXCESS, (double) excess, NOTHING_LEFT, advice, at),
+        alert(GovernorStatus.Alert.Kind.SETTLED_EXCESS, (double) excess, NOTHING_LEFT, advice, at),
         "%d tokens were reported and not charged".formatted(excess));
     if (!isSo) {
       exceeded = null;
@@ -162,18 +162,22 @@ public final class AlertMonitor {
         && BigDecimal.valueOf(sum.rejected()).compareTo(most) > 0;
   }
 
-  private Alert alert(Alert.Kind kind, double value, double threshold, Instant at) {
+  private GovernorStatus.Alert alert(
+      GovernorStatus.Alert.Kind kind, double value, double threshold, Instant at) {
     return alert(kind, value, threshold, kind.advice(), at);
   }
 
-  private Alert alert(Alert.Kind kind, double value, double threshold, String advice, Instant at) {
-    Alert before = alerts.get(kind);
+  private GovernorStatus.Alert alert(
+      GovernorStatus.Alert.Kind kind, double value, double threshold, String advice, Instant at) {
+    GovernorStatus.Alert before = alerts.get(kind);
     Instant since = before == null ? at : before.since();
-    return new Alert(model, kind, value, threshold, advice, since);
+    return new GovernorStatus.Alert(model, kind, value, threshold, advice, since);
   }
 
-  private void change(List<Change> changes, boolean isSo, Alert alert, String figures) {
-    @Nullable Alert before = isSo ? alerts.put(alert.kind(), alert) : alerts.remove(alert.kind());
+  private void change(
+      List<Change> changes, boolean isSo, GovernorStatus.Alert alert, String figures) {
+    GovernorStatus.@Nullable Alert before =
+        isSo ? alerts.put(alert.kind(), alert) : alerts.remove(alert.kind());
     String name = inWords(alert.kind());
     if (isSo && before == null) {
       changes.add(
@@ -189,7 +193,7 @@ public final class AlertMonitor {
     }
   }
 
-  private static String inWords(Alert.Kind kind) {
+  private static String inWords(GovernorStatus.Alert.Kind kind) {
     return switch (kind) {
       case HIGH_REJECTION_RATE -> "High rejection rate";
       case QUEUE_BUILDUP -> "Queue buildup";

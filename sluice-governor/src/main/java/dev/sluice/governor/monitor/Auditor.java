@@ -1,6 +1,6 @@
 package dev.sluice.governor.monitor;
 
-import dev.sluice.governor.AuditReport;
+import dev.sluice.governor.GovernorStatus;
 import dev.sluice.governor.ModelBudget;
 import java.util.stream.LongStream;
 
@@ -121,10 +121,10 @@ public final class Auditor {
     excess += tokens;
   }
 
-  public AuditReport report(long now) {
+  public GovernorStatus.Audit report(long now) {
     advance(now);
     check();
-    return new AuditReport(
+    return new GovernorStatus.Audit(
         admitted(), limit.in(WINDOW_NANOS), Math.max(error, suspected), worst, excess);
   }
 

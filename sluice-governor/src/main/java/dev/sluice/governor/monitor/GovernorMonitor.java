@@ -45,7 +45,7 @@ public final class GovernorMonitor implements BudgetListener, AutoCloseable {
   }
 
   @Override
-  public void asked(TokenRequest request, TokenDecision outcome, long nanos) {
+  public void requested(TokenRequest request, TokenDecision outcome, long nanos) {
     ModelMonitor watch = watches.get(request.model());
     if (watch != null) {
       watch.asked(!(outcome instanceof TokenDecision.Granted), time.present(nanos));
@@ -56,7 +56,7 @@ public final class GovernorMonitor implements BudgetListener, AutoCloseable {
   public void granted(TokenRequest request, long tokens, long waitedNanos, long nanos) {
     ModelMonitor watch = watches.get(request.model());
     if (watch != null) {
-      watch.granted(request.priority(), tokens, waitedNanos > 0, time.present(nanos));
+      watch.granted(request.priorityClass(), tokens, waitedNanos > 0, time.present(nanos));
     }
   }
 
@@ -104,7 +104,7 @@ public final class GovernorMonitor implements BudgetListener, AutoCloseable {
     long now = timer.now();
     Map<String, GovernorStatus.Model> buckets = new LinkedHashMap<>();
     status
-        .buckets()
+        .models()
         .forEach(
             (name, model) -> {
               ModelMonitor watch = watches.get(name);
@@ -150,7 +150,7 @@ public final class GovernorMonitor implements BudgetListener, AutoCloseable {
   /** Raises and clears alerts by how the models stand. */
   public void check(GovernorStatus status) {
     long now = timer.now();
-    for (GovernorStatus.Model model : status.buckets().values()) {
+    for (GovernorStatus.Model model : status.models().values()) {
       ModelMonitor watch = watches.get(model.model());
       if (watch != null) {
         watch.check(model, now, status.timestamp()).forEach(this::log);

@@ -1,7 +1,6 @@
 package dev.sluice.governor.monitor;
 
 import dev.sluice.governor.AlertConfig;
-import dev.sluice.governor.AuditReport;
 import dev.sluice.governor.GovernorStatus;
 import dev.sluice.governor.ModelBudget;
 import dev.sluice.governor.TokenSettlement;
@@ -14,7 +13,7 @@ final class ModelMonitor {
   private final Auditor auditor;
 
   /** With the largest excess that the store ever told: a fleet's store may lose its data. */
-  private AuditReport ofStore = AuditReport.NONE;
+  private GovernorStatus.Audit ofStore = GovernorStatus.Audit.NONE;
 
   private final AlertMonitor health;
   private final RefillLog log;

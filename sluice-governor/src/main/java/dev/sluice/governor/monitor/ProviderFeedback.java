@@ -1,8 +1,8 @@
 package dev.sluice.governor.monitor;
 
+import dev.sluice.governor.GovernorStatus;
 import dev.sluice.governor.ProviderAdjustment;
 import dev.sluice.governor.ProviderResponse;
-import dev.sluice.governor.ProviderStanding;
 import java.time.Duration;
 import java.time.Instant;
 import org.jspecify.annotations.Nullable;
@@ -180,7 +180,7 @@ public final class ProviderFeedback {
   }
 
   /** What was made of the budget so far. */
-  public synchronized ProviderStanding standing() {
-    return new ProviderStanding(factor(), drift, throttled);
+  public synchronized GovernorStatus.Provider standing() {
+    return new GovernorStatus.Provider(factor(), drift, throttled);
   }
 }

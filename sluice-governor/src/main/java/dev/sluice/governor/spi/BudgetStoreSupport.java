@@ -90,7 +90,7 @@ public final class BudgetStoreSupport {
    * @throws IllegalArgumentException if nobody can have used that
    */
   public static void requireActual(long actualTokens) {
-    Checks.between("actual tokens", actualTokens, 0, TokenRequest.MOST_TOKENS);
+    Checks.between("actual tokens", actualTokens, 0, TokenRequest.MAX_TOKENS);
   }
 
   /**
@@ -145,10 +145,14 @@ public final class BudgetStoreSupport {
       TokenRequest again, long tokens, String priority) {
     return new IllegalArgumentException(
         "idempotency key %s must be of one request: it was of %d tokens as %s, not of %d as %s"
-            .formatted(again.idempotencyKey(), tokens, priority, again.tokens(), again.priority()));
+            .formatted(
+                again.idempotencyKey(), tokens, priority, again.tokens(), again.priorityClass()));
   }
 
   // ---- words
+
+  /** The message for a waiting request that a new configuration can never grant. */
+  public static final String IMPOSSIBLE = "more than can ever be granted";
 
   /**
    * More than can ever be granted.

@@ -60,7 +60,8 @@ public record StoreSnapshot(
       return new StoreSnapshot.OpenReservation(
           answer,
           ticket == null
-              ? TokenRequest.of(answer.model(), answer.requestedTokens(), answer.priority())
+              ? TokenRequest.of(answer.model(), answer.requestedTokens())
+                  .withPriorityClass(answer.priorityClass())
                   .withTenant(grant.tenant())
               : ticket.request,
           ticket == null ? null : ticket.id,
@@ -115,7 +116,7 @@ public record StoreSnapshot(
     List<String> classes = List.copyOf(books.budget().classes().keySet());
     for (StoreSnapshot.OpenReservation each : reservations) {
       if (each.request().model().equals(books.model())) {
-        int rank = classes.indexOf(each.request().priority());
+        int rank = classes.indexOf(each.request().priorityClass());
         int known = rank < 0 ? classes.size() - 1 : rank;
         each.into(books, demand(books, each.request(), known, each.answer().tokens()), now);
       }
@@ -123,7 +124,7 @@ public record StoreSnapshot(
     // Before those of the desk itself, which begin with 0.
     long number = -tickets.size();
     for (StoreSnapshot.OpenTicket each : tickets) {
-      int rank = classes.indexOf(each.request().priority());
+      int rank = classes.indexOf(each.request().priorityClass());
       if (rank >= 0 && each.request().model().equals(books.model())) {
         place(books, each, demand(books, each.request(), rank, each.tokens()), number++, now);
       }

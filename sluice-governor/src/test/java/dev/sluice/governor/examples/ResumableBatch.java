@@ -126,14 +126,16 @@ public final class ResumableBatch {
 
   private TokenDecision.Granted acquire(Chunk chunk) throws InterruptedException {
     TokenRequest request =
-        TokenRequest.of(model, chunk.tokens(), "P2_batch").withIdempotencyKey(chunk.id());
+        TokenRequest.of(model, chunk.tokens())
+            .withPriorityClass("P2_batch")
+            .withIdempotencyKey(chunk.id());
     TokenDecision outcome = governor.blocking().request(request);
     while (true) {
       if (outcome instanceof TokenDecision.Granted granted) {
         return granted;
       } else if (outcome instanceof TokenDecision.Queued queued) {
         // Often enough that nobody takes the ticket for abandoned.
-        long eta = queued.etaMs().orElse(LONGEST_PAUSE_MS);
+        long eta = queued.eta().map(Duration::toMillis).orElse(LONGEST_PAUSE_MS);
         long millis = Math.max(1, Math.min(eta, LONGEST_PAUSE_MS));
         pause.pause(Duration.ofMillis(millis));
         outcome =
@@ -141,10 +143,9 @@ public final class ResumableBatch {
                 .blocking()
                 .poll(queued.ticket())
                 .orElseGet(() -> governor.blocking().request(request));
-      } else if (outcome instanceof TokenDecision.Denied refused) {
-        if (refused.reason() == TokenDecision.Reason.EXCEEDS_CAPACITY) {
-          throw new IllegalArgumentException(chunk.id() + ": " + refused.message());
-        }
+      } else if (outcome instanceof TokenDecision.Impossible impossible) {
+        throw new IllegalArgumentException(chunk.id() + ": " + impossible.message());
+      } else {
         pause.pause(AFTER_REFUSAL);
         outcome = governor.blocking().request(request);
       }

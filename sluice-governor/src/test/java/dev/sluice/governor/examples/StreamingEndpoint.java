@@ -51,7 +51,8 @@ public final class StreamingEndpoint implements HttpHandler {
     try (exchange) {
       String prompt = new String(exchange.getRequestBody().readAllBytes(), StandardCharsets.UTF_8);
       long most = Long.parseLong(exchange.getRequestHeaders().getFirst("X-Max-Tokens"));
-      TokenRequest request = TokenRequest.of(model, tokens(prompt) + most, "P1_user");
+      TokenRequest request =
+          TokenRequest.of(model, tokens(prompt) + most).withPriorityClass("P1_user");
       String key = exchange.getRequestHeaders().getFirst("Idempotency-Key");
       TokenDecision outcome =
           governor.blocking().request(key == null ? request : request.withIdempotencyKey(key));
@@ -59,9 +60,10 @@ public final class StreamingEndpoint implements HttpHandler {
         stream(exchange, prompt, granted);
       } else if (outcome instanceof TokenDecision.Queued queued) {
         refuse(exchange, queued);
-      } else if (outcome instanceof TokenDecision.Denied refused) {
-        boolean never = refused.reason() == TokenDecision.Reason.EXCEEDS_CAPACITY;
-        answer(exchange, never ? TOO_LARGE : TOO_MANY, Map.of("error", refused.message()));
+      } else if (outcome instanceof TokenDecision.Denied denied) {
+        answer(exchange, TOO_MANY, Map.of("error", denied.message()));
+      } else if (outcome instanceof TokenDecision.Impossible impossible) {
+        answer(exchange, TOO_LARGE, Map.of("error", impossible.message()));
       }
     }
   }
@@ -99,13 +101,13 @@ public final class StreamingEndpoint implements HttpHandler {
     fields.put("binding", queued.binding());
     fields.put("ticket", queued.ticket());
     // Left out if unknown, as while all slots of the model are taken.
-    queued.waitMs().ifPresent(wait -> fields.put("waitMs", wait));
-    queued.etaMs().ifPresent(eta -> fields.put("etaMs", eta));
+    queued.retryAfter().ifPresent(wait -> fields.put("waitMs", wait.toMillis()));
+    queued.eta().ifPresent(eta -> fields.put("etaMs", eta.toMillis()));
     queued
-        .etaMs()
+        .eta()
         .ifPresent(
             eta -> {
-              long seconds = (eta + MILLIS - 1) / MILLIS;
+              long seconds = (eta.toMillis() + MILLIS - 1) / MILLIS;
               exchange.getResponseHeaders().set("Retry-After", String.valueOf(seconds));
             });
     answer(exchange, TOO_MANY, fields);

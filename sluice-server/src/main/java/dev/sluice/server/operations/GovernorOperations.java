@@ -37,6 +37,9 @@ import org.jspecify.annotations.Nullable;
  * <p>What is not allowed is refused at once; the rest is answered when the governor has answered.
  */
 public final class GovernorOperations {
+  /** The class of a request that names none. */
+  private static final String USUAL_CLASS = "P1_user";
+
   private static final int MAX_NAME_BYTES = 256;
   private static final int MAX_HEADER_CHARS = 4_096;
   private static final Duration MAX_DEADLINE = Duration.ofDays(1);
@@ -79,14 +82,17 @@ public final class GovernorOperations {
       requireName("tenant", tenant, 0);
       requireName("idempotencyKey", idempotencyKey, 0);
       QueueOperations.requireBetween("maxWaitMs", maxWaitMs, 0, MAX_DEADLINE.toMillis());
-      return new TokenRequest(
-          model,
-          tokens,
-          priority.isEmpty() ? TokenRequest.USUAL_PRIORITY : priority,
-          tenant,
-          maxWaitMs == 0 ? null : Duration.ofMillis(maxWaitMs),
-          idempotencyKey.isEmpty() ? null : idempotencyKey,
-          expectedTokens == 0 ? null : expectedTokens);
+      TokenRequest request =
+          TokenRequest.of(model, tokens)
+              .withPriorityClass(priority.isEmpty() ? USUAL_CLASS : priority)
+              .withTenant(tenant);
+      if (maxWaitMs != 0) {
+        request = request.withMaxWait(Duration.ofMillis(maxWaitMs));
+      }
+      if (!idempotencyKey.isEmpty()) {
+        request = request.withIdempotencyKey(idempotencyKey);
+      }
+      return expectedTokens == 0 ? request : request.withExpectedTokens(expectedTokens);
     }
   }
 
@@ -105,7 +111,7 @@ public final class GovernorOperations {
   private static void requireUse(Caller caller, TokenRequest request) {
     caller.require(Kind.GOVERNOR, "model:" + request.model());
     caller.require(Kind.GOVERNOR, "tenant:" + request.tenant());
-    caller.require(Kind.GOVERNOR, "class:" + request.priority());
+    caller.require(Kind.GOVERNOR, "class:" + request.priorityClass());
   }
 
   public CompletableFuture<TokenDecision> request(
@@ -128,7 +134,7 @@ public final class GovernorOperations {
   private boolean mayUse(Caller caller, TokenOwner owner) {
     return mayUseModel(caller, owner.model())
         && caller.may(Kind.GOVERNOR, "tenant:" + owner.tenant())
-        && caller.may(Kind.GOVERNOR, "class:" + owner.priority());
+        && caller.may(Kind.GOVERNOR, "class:" + owner.priorityClass());
   }
 
   /** By its own name, or by that of a route that leads there. */
@@ -226,7 +232,7 @@ public final class GovernorOperations {
   public CompletableFuture<TokenSettlement> settle(
       Caller caller, String reservation, long actualTokens) {
     caller.requireSome(Kind.GOVERNOR);
-    QueueOperations.requireBetween("actualTokens", actualTokens, 0, TokenRequest.MOST_TOKENS);
+    QueueOperations.requireBetween("actualTokens", actualTokens, 0, TokenRequest.MAX_TOKENS);
     Supplier<ApiException> unknown = () -> unknownReservation(reservation);
     return callHolder(
             caller, reservation, unknown, () -> governor.settle(reservation, actualTokens))
@@ -266,7 +272,7 @@ public final class GovernorOperations {
 
   private static GovernorStatus shown(Caller caller, GovernorStatus all) {
     return new GovernorStatus(
-        shown(caller, all.buckets()), shown(caller, all.closed()), all.timestamp());
+        shown(caller, all.models()), shown(caller, all.closed()), all.timestamp());
   }
 
   private static <T> Map<String, T> shown(Caller caller, Map<String, T> byModel) {
@@ -295,7 +301,7 @@ public final class GovernorOperations {
     return new WaitingListStatus(
         line.model(),
         line.total(),
-        line.etaMs(),
+        line.eta(),
         line.binding(),
         line.tickets().stream()
             .map(
@@ -303,12 +309,12 @@ public final class GovernorOperations {
                     new WaitingListStatus.QueuedTicket(
                         "",
                         each.tenant(),
-                        each.priority(),
+                        each.priorityClass(),
                         each.tokens(),
                         each.queuePosition(),
-                        each.etaMs(),
+                        each.eta(),
                         each.binding(),
-                        each.waitedMs()))
+                        each.waited()))
             .toList());
   }
 

@@ -162,7 +162,7 @@ public final class TicketWatch {
     TokenDecision.Queued before = last;
     return before == null
         || before.queuePosition() != standing.queuePosition()
-        || !before.etaMs().equals(standing.etaMs())
+        || !before.eta().equals(standing.eta())
         || before.binding() != standing.binding();
   }
 

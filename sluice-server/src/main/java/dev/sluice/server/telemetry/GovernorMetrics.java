@@ -1,6 +1,5 @@
 package dev.sluice.server.telemetry;
 
-import dev.sluice.governor.Alert;
 import dev.sluice.governor.GovernorStatus;
 import dev.sluice.redis.RedisUnavailableException;
 import io.micrometer.core.instrument.FunctionCounter;
@@ -67,10 +66,10 @@ final class GovernorMetrics {
 
     ModelCounters(MeterRegistry registry, GovernorStatus.Model first) {
       this.now = first;
-      this.consumed = first.metrics().tokensConsumed();
-      count(registry, "token.bucket.accepted.requests", at -> at.metrics().acceptedRequests());
-      count(registry, "token.bucket.rejected.requests", at -> at.metrics().rejectedRequests());
-      count(registry, "token.bucket.refills", at -> at.metrics().refillCount());
+      this.consumed = first.counts().tokensConsumed();
+      count(registry, "token.bucket.accepted.requests", at -> at.counts().acceptedRequests());
+      count(registry, "token.bucket.rejected.requests", at -> at.counts().rejectedRequests());
+      count(registry, "token.bucket.refills", at -> at.counts().refillCount());
       count(registry, "token.bucket.provider.throttled", at -> at.provider().throttled());
       count(registry, "token.bucket.settled.excess.tokens", at -> at.audit().excessTokens());
       count(registry, "token.bucket.tokens.consumed", at -> consumed);
@@ -86,7 +85,7 @@ final class GovernorMetrics {
 
     void update(GovernorStatus.Model next) {
       now = next;
-      consumed = Math.max(consumed, next.metrics().tokensConsumed());
+      consumed = Math.max(consumed, next.counts().tokensConsumed());
     }
   }
 
@@ -99,7 +98,7 @@ final class GovernorMetrics {
       LOG.debug("how models stand is unknown", away);
       return;
     }
-    show(now.buckets());
+    show(now.models());
   }
 
   private void show(Map<String, GovernorStatus.Model> models) {
@@ -111,7 +110,7 @@ final class GovernorMetrics {
       each.queueLengths()
           .forEach(
               (name, length) -> waiting.add(MultiGauge.Row.of(tags.and("class", name), length)));
-      for (Alert.Kind kind : Alert.Kind.values()) {
+      for (GovernorStatus.Alert.Kind kind : GovernorStatus.Alert.Kind.values()) {
         boolean on = each.alerts().stream().anyMatch(alert -> alert.kind() == kind);
         String word = kind.name().toLowerCase(Locale.ROOT);
         warnings.add(MultiGauge.Row.of(tags.and("kind", word), on ? 1 : 0));

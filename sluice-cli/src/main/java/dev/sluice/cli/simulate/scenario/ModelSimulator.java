@@ -94,9 +94,10 @@ final class ModelSimulator {
   }
 
   private static TokenRequest inOneLine(TokenRequest request) {
-    TokenRequest plain = TokenRequest.of(request.model(), request.tokens(), EVERYBODY);
-    Duration deadline = request.deadline();
-    return deadline == null ? plain : plain.withDeadline(deadline);
+    TokenRequest plain =
+        TokenRequest.of(request.model(), request.tokens()).withPriorityClass(EVERYBODY);
+    Duration deadline = request.maxWait();
+    return deadline == null ? plain : plain.withMaxWait(deadline);
   }
 
   private void decided(Call call, @Nullable TokenDecision outcome) {
@@ -110,7 +111,7 @@ final class ModelSimulator {
       String reason =
           outcome instanceof TokenDecision.Denied refused
               ? refused.reason().name().toLowerCase(Locale.ROOT)
-              : "lost";
+              : outcome instanceof TokenDecision.Impossible ? "impossible" : "lost";
       call.meters().forEach(each -> each.passage(byFifo).refused(reason));
     }
   }
@@ -157,7 +158,7 @@ final class ModelSimulator {
       governor
           .blocking()
           .status()
-          .buckets()
+          .models()
           .values()
           .forEach(
               each -> {

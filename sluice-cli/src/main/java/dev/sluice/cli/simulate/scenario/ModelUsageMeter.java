@@ -1,7 +1,7 @@
 package dev.sluice.cli.simulate.scenario;
 
 import dev.sluice.cli.text.Durations;
-import dev.sluice.governor.AuditReport;
+import dev.sluice.governor.GovernorStatus;
 import dev.sluice.governor.ModelBudget;
 
 /** The tokens of a model, of what was charged in the end. */
@@ -9,7 +9,7 @@ public final class ModelUsageMeter {
   final String name;
   final ModelBudget budget;
   private final double[] tokensByStep;
-  private AuditReport audit = AuditReport.NONE;
+  private GovernorStatus.Audit audit = GovernorStatus.Audit.NONE;
 
   ModelUsageMeter(String name, ModelBudget budget, int steps) {
     this.name = name;
@@ -22,7 +22,7 @@ public final class ModelUsageMeter {
     tokensByStep[Math.min(step, tokensByStep.length - 1)] += tokens;
   }
 
-  void audited(AuditReport report) {
+  void audited(GovernorStatus.Audit report) {
     audit = report;
   }
 
@@ -44,7 +44,7 @@ public final class ModelUsageMeter {
   }
 
   /** What the governor's own independent count says. */
-  public AuditReport audit() {
+  public GovernorStatus.Audit audit() {
     return audit;
   }
 }

@@ -166,8 +166,8 @@ final class ScenarioParser {
   private Scenario.Caller caller(TomlTable table, @Nullable BudgetConfig budget) {
     table.only(ScenarioKeys.CALLER);
     String model = table.text("model");
-    String priority = table.text("priority", TokenRequest.USUAL_PRIORITY);
     ModelBudget own = model(table, model, budget);
+    String priority = table.text("priority", own.leastUrgentClass());
     if (!own.classes().containsKey(priority)) {
       throw table.about(
           "priority", "must be one of %s: %s".formatted(own.classes().keySet(), priority));
@@ -196,9 +196,9 @@ final class ScenarioParser {
       return null;
     }
     Duration deadline = Duration.ofNanos(table.nanos("deadline"));
-    TokenRequest any = TokenRequest.of("any", 1, TokenRequest.USUAL_PRIORITY);
+    TokenRequest any = TokenRequest.of("any", 1);
     // The governor knows how long one may be.
-    return table.at("deadline", () -> any.withDeadline(deadline)).deadline();
+    return table.at("deadline", () -> any.withMaxWait(deadline)).maxWait();
   }
 
   private static ModelBudget model(TomlTable table, String model, @Nullable BudgetConfig budget) {

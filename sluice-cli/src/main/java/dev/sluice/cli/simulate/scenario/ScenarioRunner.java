@@ -228,9 +228,11 @@ public final class ScenarioRunner {
       Scenario.Caller caller, String tenant, List<TrafficMeter> meters, SplittableRandom random) {
     long tokens = Math.max(1, Math.round(caller.tokens().draw(random)));
     TokenRequest request =
-        TokenRequest.of(caller.model(), tokens, caller.priority()).withTenant(tenant);
+        TokenRequest.of(caller.model(), tokens)
+            .withPriorityClass(caller.priority())
+            .withTenant(tenant);
     if (caller.deadline() != null) {
-      request = request.withDeadline(caller.deadline());
+      request = request.withMaxWait(caller.deadline());
     }
     double used = caller.used().draw(random);
     long nanos = (long) caller.callTime().draw(random);

@@ -2,7 +2,7 @@ package dev.sluice.cli.simulate.scenario;
 
 import dev.sluice.cli.text.Durations;
 import dev.sluice.cli.text.FigureFormat;
-import dev.sluice.governor.AuditReport;
+import dev.sluice.governor.GovernorStatus;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
@@ -53,7 +53,7 @@ final class ScenarioTables {
       sentences.add(held(throttle));
     }
     for (ModelUsageMeter model : result.models()) {
-      AuditReport audit = model.audit();
+      GovernorStatus.Audit audit = model.audit();
       sentences.add(
           "%s: at most %s of %s tokens in any minute; %s of its rate was used"
               .formatted(

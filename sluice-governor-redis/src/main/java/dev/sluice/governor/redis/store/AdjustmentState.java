@@ -23,7 +23,7 @@ public final class AdjustmentState {
   public record NumberedAdjustment(long number, ProviderAdjustment adjustment) {
     /** As the script has them. */
     public String[] words() {
-      Long most = adjustment.tokensAtMost();
+      Long most = adjustment.maxTokens();
       return new String[] {
         "adjust",
         Double.toString(adjustment.factor()),

@@ -261,8 +261,7 @@ final class LocalShareStore {
 
   /** Returns whether it exceeds this node's share after a change of the rules. */
   private static boolean isOnlyForTheShare(TokenDecision outcome) {
-    return outcome instanceof TokenDecision.Denied refused
-        && refused.reason() == TokenDecision.Reason.EXCEEDS_CAPACITY;
+    return outcome instanceof TokenDecision.Impossible;
   }
 
   /** Nobody waits any longer: the ticket has to be asked for again. */
@@ -288,7 +287,7 @@ final class LocalShareStore {
 
   void adjust(ProviderAdjustment adjustment) {
     LocalShareStore.OutageRun now = begun;
-    Long most = adjustment.tokensAtMost();
+    Long most = adjustment.maxTokens();
     ProviderAdjustment part =
         new ProviderAdjustment(
             adjustment.factor(),

@@ -47,7 +47,8 @@ public final class NodeGrants {
     /** As a store in this process has it. */
     StoreSnapshot.OpenReservation held(ReplyMapper replies) {
       TokenRequest request =
-          TokenRequest.of(answer.model(), answer.requestedTokens(), answer.priority())
+          TokenRequest.of(answer.model(), answer.requestedTokens())
+              .withPriorityClass(answer.priorityClass())
               .withTenant(tenant);
       return new StoreSnapshot.OpenReservation(
           answer,
@@ -66,7 +67,7 @@ public final class NodeGrants {
           id(),
           Long.toString(answer.tokens()),
           Long.toString(answer.requestedTokens()),
-          answer.priority(),
+          answer.priorityClass(),
           tenant,
           key == null ? "" : key);
     }
@@ -82,7 +83,7 @@ public final class NodeGrants {
     }
 
     TokenOwner owner() {
-      return new TokenOwner(answer.model(), tenant, answer.priority());
+      return new TokenOwner(answer.model(), tenant, answer.priorityClass());
     }
   }
 
@@ -176,8 +177,9 @@ public final class NodeGrants {
 
   private static TokenDecision same(TokenDecision.Granted answer, TokenRequest request) {
     if (answer.requestedTokens() != request.tokens()
-        || !answer.priority().equals(request.priority())) {
-      throw BudgetStoreSupport.otherRequest(request, answer.requestedTokens(), answer.priority());
+        || !answer.priorityClass().equals(request.priorityClass())) {
+      throw BudgetStoreSupport.otherRequest(
+          request, answer.requestedTokens(), answer.priorityClass());
     }
     return answer;
   }

@@ -65,8 +65,8 @@ public final class OutageGrantCounter implements BudgetListener {
   }
 
   @Override
-  public void asked(TokenRequest request, TokenDecision outcome, long nanos) {
-    told.asked(request, outcome, inTimeOfRedis(nanos));
+  public void requested(TokenRequest request, TokenDecision outcome, long nanos) {
+    told.requested(request, outcome, inTimeOfRedis(nanos));
   }
 
   @Override

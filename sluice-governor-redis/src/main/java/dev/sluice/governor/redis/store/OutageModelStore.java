@@ -187,10 +187,10 @@ final class OutageModelStore {
       Optional<Optional<TokenDecision>> here =
           local.decide(
               store ->
-                  now ? store.tryNow(request) : store.request(request).thenApply(Optional::of));
+                  now ? store.tryAcquire(request) : store.request(request).thenApply(Optional::of));
       if (here.isPresent() && !here.get().filter(OutageModelStore::exceedsTheShare).isPresent()) {
         here.get()
-            .filter(outcome -> !(outcome instanceof TokenDecision.Denied))
+            .filter(outcome -> outcome.isGranted() || outcome instanceof TokenDecision.Queued)
             .ifPresent(decided -> unansweredKeys.decidedHere(request));
         return here.get();
       }
@@ -200,13 +200,12 @@ final class OutageModelStore {
           replies.unavailable(
               request, 0, "Redis does not answer, and this node cannot grant it by itself");
     }
-    listener.asked(request, refused, fleet.serverNanos());
+    listener.requested(request, refused, fleet.serverNanos());
     return Optional.of(refused);
   }
 
   private static boolean exceedsTheShare(TokenDecision outcome) {
-    return outcome instanceof TokenDecision.Denied refused
-        && refused.reason() == TokenDecision.Reason.EXCEEDS_CAPACITY;
+    return outcome instanceof TokenDecision.Impossible;
   }
 
   /** Returns the refusal of what the whole budget can never grant; null if it can. */
@@ -214,7 +213,7 @@ final class OutageModelStore {
     ModelLimits limits = BudgetStoreSupport.limits(books.terms().budget());
     long most =
         limits.classes().stream()
-            .filter(each -> each.name().equals(request.priority()))
+            .filter(each -> each.name().equals(request.priorityClass()))
             .mapToLong(ModelLimits.ClassLimit::ceiling)
             .findFirst()
             .orElse(0);
@@ -224,26 +223,25 @@ final class OutageModelStore {
     long tokens = BudgetStoreSupport.reserved(books.terms().budget(), request);
     return tokens <= largest
         ? null
-        : new TokenDecision.Denied(
+        : new TokenDecision.Impossible(
             model,
-            request.priority(),
+            request.priorityClass(),
             request.tokens(),
             0,
-            TokenDecision.Reason.EXCEEDS_CAPACITY,
-            BudgetStoreSupport.tooMany(largest, request.priority(), tokens));
+            BudgetStoreSupport.tooMany(largest, request.priorityClass(), tokens));
   }
 
   private TokenDecision grantedFreely(TokenRequest request) {
     TokenDecision.Granted answer =
         new TokenDecision.Granted(
             model,
-            request.priority(),
+            request.priorityClass(),
             BudgetStoreSupport.reserved(books.terms().budget(), request),
-            request.tokens(),
             0,
+            request.tokens(),
             replies.reservation(RedisModelStore.newId()));
     own.add(new NodeGrants.Grant(answer, request.tenant(), request.idempotencyKey(), true));
-    listener.asked(request, answer, fleet.serverNanos());
+    listener.requested(request, answer, fleet.serverNanos());
     return answer;
   }
 
@@ -439,7 +437,7 @@ final class OutageModelStore {
   GovernorStatus.Model status() {
     return local
         .decide(store -> store.status())
-        .flatMap(status -> Optional.ofNullable(status.buckets().get(model)))
+        .flatMap(status -> Optional.ofNullable(status.models().get(model)))
         .map(status -> replies.ofShare(status, books.terms()))
         .or(() -> Optional.ofNullable(lastStatus))
         .orElseGet(() -> replies.nothingLeft(books.terms()));

@@ -158,8 +158,8 @@ public final class RedisBudgetStore implements BudgetStore {
   }
 
   @Override
-  public CompletableFuture<Optional<TokenDecision>> tryNow(TokenRequest request) {
-    return open(() -> desk(request.model()).tryNow(request));
+  public CompletableFuture<Optional<TokenDecision>> tryAcquire(TokenRequest request) {
+    return open(() -> desk(request.model()).tryAcquire(request));
   }
 
   @Override
@@ -247,11 +247,11 @@ public final class RedisBudgetStore implements BudgetStore {
   }
 
   @Override
-  public CompletableFuture<WaitingListStatus> queue(String model, int offset, int limit) {
+  public CompletableFuture<WaitingListStatus> waitingList(String model, int offset, int limit) {
     return open(
         () -> {
           BudgetStoreSupport.requirePage(offset, limit);
-          return desk(model).queue(offset, limit);
+          return desk(model).waitingList(offset, limit);
         });
   }
 

@@ -237,7 +237,7 @@ final class RedisModelStore {
     return askAnyone("queue", request).thenApply(Optional::orElseThrow);
   }
 
-  CompletableFuture<Optional<TokenDecision>> tryNow(TokenRequest request) {
+  CompletableFuture<Optional<TokenDecision>> tryAcquire(TokenRequest request) {
     return askAnyone("now", request);
   }
 
@@ -275,11 +275,11 @@ final class RedisModelStore {
   private CompletableFuture<Optional<TokenDecision>> ask(
       String what, String id, TokenRequest request) {
     ModelScriptConfig terms = books.terms();
-    boolean known = terms.classes().contains(request.priority());
+    boolean known = terms.classes().contains(request.priorityClass());
     if (!known && !what.equals("find")) {
-      throw BudgetStoreSupport.unknownClass(terms.classes(), request.priority());
+      throw BudgetStoreSupport.unknownClass(terms.classes(), request.priorityClass());
     }
-    Duration deadline = request.deadline();
+    Duration deadline = request.maxWait();
     String key = request.idempotencyKey();
     return books
         .call(
@@ -287,7 +287,7 @@ final class RedisModelStore {
             id,
             what,
             request.tenant(),
-            request.priority(),
+            request.priorityClass(),
             known ? Long.toString(BudgetStoreSupport.reserved(terms.budget(), request)) : "0",
             Long.toString(request.tokens()),
             deadline == null ? NO_DEADLINE : Long.toString(ModelScriptConfig.micros(deadline)),
@@ -307,7 +307,7 @@ final class RedisModelStore {
   private static IllegalArgumentException otherClasses(ScriptReply said, TokenRequest request) {
     return new IllegalArgumentException(
         "priority must be one of %s, by the rules that another node has loaded: %s"
-            .formatted(said.parts().subList(1, said.size()), request.priority()));
+            .formatted(said.parts().subList(1, said.size()), request.priorityClass()));
   }
 
   private Optional<TokenDecision> asked(
@@ -338,13 +338,13 @@ final class RedisModelStore {
     if (outcome instanceof TokenDecision.Granted granted && !told) {
       listener.granted(request, granted.tokens(), 0, answer.nanos());
     }
-    listener.asked(request, outcome, answer.nanos());
+    listener.requested(request, outcome, answer.nanos());
   }
 
   CompletableFuture<TokenExplanation> explain(TokenRequest request) {
     ModelScriptConfig terms = books.terms();
-    if (!terms.classes().contains(request.priority())) {
-      throw BudgetStoreSupport.unknownClass(terms.classes(), request.priority());
+    if (!terms.classes().contains(request.priorityClass())) {
+      throw BudgetStoreSupport.unknownClass(terms.classes(), request.priorityClass());
     }
     Optional<TokenExplanation> here = outage.local().decide(store -> store.explain(request));
     if (here.isPresent()) {
@@ -355,7 +355,7 @@ final class RedisModelStore {
             GovernorScript.POLL,
             "explain",
             request.tenant(),
-            request.priority(),
+            request.priorityClass(),
             Long.toString(BudgetStoreSupport.reserved(terms.budget(), request)))
         .thenApply(
             answer -> {
@@ -475,15 +475,15 @@ final class RedisModelStore {
         failure -> CompletableFuture.completedFuture(outage.status()));
   }
 
-  CompletableFuture<WaitingListStatus> queue(int offset, int limit) {
+  CompletableFuture<WaitingListStatus> waitingList(int offset, int limit) {
     Optional<WaitingListStatus> here =
-        outage.local().decide(store -> store.queue(model, offset, limit));
+        outage.local().decide(store -> store.waitingList(model, offset, limit));
     if (here.isPresent()) {
       return CompletableFuture.completedFuture(here.get());
     }
     return books
         .call(GovernorScript.POLL, "line", Integer.toString(offset), Integer.toString(limit))
-        .thenApply(answer -> replies.queue(answer.result()));
+        .thenApply(answer -> replies.waitingList(answer.result()));
   }
 
   /** Who waits here is told that it is over; tickets stay in line, and are missed in time. */

@@ -1,10 +1,7 @@
 package dev.sluice.governor.redis.store;
 
-import dev.sluice.governor.AuditReport;
 import dev.sluice.governor.BudgetDimension;
-import dev.sluice.governor.Counts;
 import dev.sluice.governor.GovernorStatus;
-import dev.sluice.governor.ProviderStanding;
 import dev.sluice.governor.TokenDecision;
 import dev.sluice.governor.TokenExplanation;
 import dev.sluice.governor.TokenExplanation.Outcome;
@@ -21,7 +18,6 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.OptionalLong;
 import org.jspecify.annotations.Nullable;
 
 /** What the scripts say about one model, in the words of the governor. */
@@ -50,8 +46,34 @@ public final class ReplyMapper {
   }
 
   /** Less than zero is unknown. */
-  private static OptionalLong known(long micros) {
-    return micros < 0 ? OptionalLong.empty() : OptionalLong.of(millis(micros));
+  private static Optional<Duration> known(long micros) {
+    return micros < 0 ? Optional.empty() : Optional.of(Duration.ofMillis(millis(micros)));
+  }
+
+  // ---- names
+
+  /** What the scripts call the denial of a request that can never be granted. */
+  private static final String EXCEEDS_CAPACITY = "EXCEEDS_CAPACITY";
+
+  /**
+   * Returns the reason that the scripts call {@code word}. Their names are also in tickets that are
+   * stored in Redis, and stay when names in Java change.
+   */
+  public static TokenDecision.Reason reason(String word) {
+    return switch (word) {
+      case "LINE_FULL" -> TokenDecision.Reason.TOO_MANY_WAITERS;
+      case "DEADLINE" -> TokenDecision.Reason.TIMEOUT;
+      default -> TokenDecision.Reason.valueOf(word);
+    };
+  }
+
+  /** Returns the dimension that the scripts call {@code word}. */
+  public static BudgetDimension dimension(String word) {
+    return switch (word) {
+      case "CLASS" -> BudgetDimension.PRIORITY_CLASS;
+      case "LINE" -> BudgetDimension.WAITING_LIST;
+      default -> BudgetDimension.valueOf(word);
+    };
   }
 
   String ticket(String id) {
@@ -75,35 +97,41 @@ public final class ReplyMapper {
   // ---- outcomes
 
   /** Of a request. */
-  dev.sluice.governor.TokenDecision outcome(
-      TokenRequest request, ScriptReply said, ModelScriptConfig terms) {
+  TokenDecision outcome(TokenRequest request, ScriptReply said, ModelScriptConfig terms) {
     if (said.kind() != 'r' || said.size() < WITH_FIGURE) {
       return outcome(said, terms);
     }
-    dev.sluice.governor.TokenDecision.Reason reason =
-        dev.sluice.governor.TokenDecision.Reason.valueOf(said.text(5));
-    String message =
-        reason == dev.sluice.governor.TokenDecision.Reason.LINE_FULL
-            ? BudgetStoreSupport.lineFull((int) said.number(6), model)
-            : BudgetStoreSupport.tooMany(
-                said.number(6),
-                request.priority(),
-                BudgetStoreSupport.reserved(terms.budget(), request));
+    String word = said.text(5);
+    long left = said.number(4);
+    if (word.equals(EXCEEDS_CAPACITY)) {
+      long tokens = BudgetStoreSupport.reserved(terms.budget(), request);
+      return new TokenDecision.Impossible(
+          model,
+          request.priorityClass(),
+          request.tokens(),
+          left,
+          BudgetStoreSupport.tooMany(said.number(6), request.priorityClass(), tokens));
+    }
     return new TokenDecision.Denied(
-        model, request.priority(), request.tokens(), said.number(4), reason, message);
+        model,
+        request.priorityClass(),
+        request.tokens(),
+        left,
+        reason(word),
+        BudgetStoreSupport.lineFull((int) said.number(6), model));
   }
 
   /** Of a ticket. */
-  dev.sluice.governor.TokenDecision outcome(ScriptReply said, ModelScriptConfig terms) {
+  TokenDecision outcome(ScriptReply said, ModelScriptConfig terms) {
     String priority = said.text(3);
     long asked = said.number(2);
     long left = said.number(4);
     return switch (said.kind()) {
       case 'g' ->
-          new dev.sluice.governor.TokenDecision.Granted(
-              model, priority, said.number(5), asked, left, reservation(said.text(1)));
+          new TokenDecision.Granted(
+              model, priority, said.number(5), left, asked, reservation(said.text(1)));
       case 'q' ->
-          new dev.sluice.governor.TokenDecision.Queued(
+          new TokenDecision.Queued(
               model,
               priority,
               asked,
@@ -111,49 +139,43 @@ public final class ReplyMapper {
               known(said.number(5)),
               (int) said.number(6),
               known(said.number(7)),
-              BudgetDimension.valueOf(said.text(8)),
+              dimension(said.text(8)),
               ticket(said.text(1)));
-      default ->
-          refused(
-              priority,
-              asked,
-              left,
-              dev.sluice.governor.TokenDecision.Reason.valueOf(said.text(5)),
-              terms);
+      default -> refused(priority, asked, left, said.text(5), terms);
     };
   }
 
   /** What the news say. */
-  dev.sluice.governor.TokenDecision outcome(
-      ScriptResult.TicketDecision news, ModelScriptConfig terms) {
+  TokenDecision outcome(ScriptResult.TicketDecision news, ModelScriptConfig terms) {
     return news.granted()
-        ? new dev.sluice.governor.TokenDecision.Granted(
+        ? new TokenDecision.Granted(
             model,
             news.priority(),
             news.tokens(),
-            news.asked(),
             news.left(),
+            news.asked(),
             reservation(news.id()))
-        : refused(
-            news.priority(),
-            news.asked(),
-            news.left(),
-            dev.sluice.governor.TokenDecision.Reason.valueOf(news.reason()),
-            terms);
+        : refused(news.priority(), news.asked(), news.left(), news.reason(), terms);
   }
 
   /** What became of one that was in line. */
   TokenDecision.Denied refused(
-      StoreSnapshot.OpenTicket place,
-      dev.sluice.governor.TokenDecision.Reason reason,
-      ModelScriptConfig terms) {
-    return refused(place.request().priority(), place.request().tokens(), 0, reason, terms);
+      StoreSnapshot.OpenTicket place, TokenDecision.Reason reason, ModelScriptConfig terms) {
+    return refused(place.request().priorityClass(), place.request().tokens(), 0, reason, terms);
+  }
+
+  /** Returns the denial of a request that was waiting, for the reason that the scripts name. */
+  TokenDecision refused(StoreSnapshot.OpenTicket place, String word, ModelScriptConfig terms) {
+    TokenRequest request = place.request();
+    return refused(request.priorityClass(), request.tokens(), 0, word, terms);
   }
 
   /** The place of a ticket in line, at that time of this node. */
   StoreSnapshot.OpenTicket place(ScriptReply said, long nowNanos) {
     TokenRequest request =
-        TokenRequest.of(model, said.number(2), said.text(3)).withTenant(said.text(10));
+        TokenRequest.of(model, said.number(2))
+            .withPriorityClass(said.text(3))
+            .withTenant(said.text(10));
     long left = said.number(9);
     return new StoreSnapshot.OpenTicket(
         ticket(said.text(1)),
@@ -175,18 +197,25 @@ public final class ReplyMapper {
   TokenDecision.Denied unavailable(TokenRequest request, long left, String message) {
     return new TokenDecision.Denied(
         model,
-        request.priority(),
+        request.priorityClass(),
         request.tokens(),
         left,
-        dev.sluice.governor.TokenDecision.Reason.UNAVAILABLE,
+        TokenDecision.Reason.UNAVAILABLE,
         message);
+  }
+
+  private TokenDecision refused(
+      String priority, long asked, long left, String word, ModelScriptConfig terms) {
+    return word.equals(EXCEEDS_CAPACITY)
+        ? new TokenDecision.Impossible(model, priority, asked, left, BudgetStoreSupport.IMPOSSIBLE)
+        : refused(priority, asked, left, reason(word), terms);
   }
 
   private TokenDecision.Denied refused(
       String priority,
       long asked,
       long left,
-      dev.sluice.governor.TokenDecision.Reason reason,
+      TokenDecision.Reason reason,
       ModelScriptConfig terms) {
     return new TokenDecision.Denied(
         model, priority, asked, left, reason, BudgetStoreSupport.inWords(reason, terms.rules()));
@@ -207,25 +236,24 @@ public final class ReplyMapper {
 
   TokenExplanation explanation(TokenRequest request, ScriptReply said, ModelScriptConfig terms) {
     long tokens = BudgetStoreSupport.reserved(terms.budget(), request);
-    BudgetDimension binding = BudgetDimension.valueOf(said.text(1));
-    Outcome verdict =
+    BudgetDimension binding = dimension(said.text(1));
+    Outcome outcome =
         switch (said.kind()) {
           case 'g' -> Outcome.GRANTED;
           case 'q' -> Outcome.QUEUED;
-          default -> Outcome.REFUSED;
+          default -> binding == BudgetDimension.WAITING_LIST ? Outcome.DENIED : Outcome.IMPOSSIBLE;
         };
     String message = BudgetStoreSupport.inWords(binding);
-    if (verdict == Outcome.REFUSED) {
-      message =
-          binding == BudgetDimension.LINE
-              ? BudgetStoreSupport.lineFull((int) said.number(2), model)
-              : BudgetStoreSupport.tooMany(said.number(2), request.priority(), tokens);
+    if (outcome == Outcome.DENIED) {
+      message = BudgetStoreSupport.lineFull((int) said.number(2), model);
+    } else if (outcome == Outcome.IMPOSSIBLE) {
+      message = BudgetStoreSupport.tooMany(said.number(2), request.priorityClass(), tokens);
     }
     return new TokenExplanation(
         model,
-        request.priority(),
+        request.priorityClass(),
         tokens,
-        verdict,
+        outcome,
         binding,
         (int) said.number(4),
         known(said.number(3)),
@@ -237,7 +265,7 @@ public final class ReplyMapper {
 
   private static TokenExplanation.DimensionStatus part(ScriptReply said) {
     return new TokenExplanation.DimensionStatus(
-        BudgetDimension.valueOf(said.text(0)),
+        dimension(said.text(0)),
         said.number(1),
         said.number(2),
         said.number(3),
@@ -245,14 +273,14 @@ public final class ReplyMapper {
   }
 
   /** Who is in line. */
-  WaitingListStatus queue(ScriptReply said) {
-    Map<String, Long> etas = new LinkedHashMap<>();
+  WaitingListStatus waitingList(ScriptReply said) {
+    Map<String, Duration> etas = new LinkedHashMap<>();
     Map<String, BudgetDimension> bindings = new LinkedHashMap<>();
     ScriptReply classes = said.list(1);
     for (int at = 0; at < classes.size(); at += 3) {
       String name = classes.text(at);
       known(classes.number(at + 1)).ifPresent(eta -> etas.put(name, eta));
-      bindings.put(name, BudgetDimension.valueOf(classes.text(at + 2)));
+      bindings.put(name, dimension(classes.text(at + 2)));
     }
     return new WaitingListStatus(
         model,
@@ -271,8 +299,8 @@ public final class ReplyMapper {
         said.number(3),
         (int) said.number(4),
         known(said.number(5)),
-        BudgetDimension.valueOf(said.text(6)),
-        millis(said.number(7)));
+        dimension(said.text(6)),
+        Duration.ofMillis(millis(said.number(7))));
   }
 
   /** As far as anybody knows. */
@@ -287,9 +315,9 @@ public final class ReplyMapper {
         Instant.now(),
         lengths,
         0,
-        new Counts(0, 0, 0, 0, 0),
-        AuditReport.NONE,
-        ProviderStanding.UNHEARD,
+        new GovernorStatus.Counts(0, 0, 0, 0, 0),
+        GovernorStatus.Audit.NONE,
+        GovernorStatus.Provider.UNKNOWN,
         Optional.empty(),
         List.of());
   }
@@ -304,7 +332,7 @@ public final class ReplyMapper {
         here.lastRefill(),
         here.queueLengths(),
         here.running(),
-        here.metrics(),
+        here.counts(),
         here.audit(),
         here.provider(),
         here.exhaustion(),
@@ -328,9 +356,10 @@ public final class ReplyMapper {
         Instant.now().minus(said.number(6), ChronoUnit.MICROS),
         lengths,
         (int) said.number(1),
-        new Counts(total, accepted, total - accepted, said.number(4), said.number(5)),
-        new AuditReport(0, 0, said.number(EXCESS_AT), 0, 0),
-        ProviderStanding.UNHEARD,
+        new GovernorStatus.Counts(
+            total, accepted, total - accepted, said.number(4), said.number(5)),
+        new GovernorStatus.Audit(0, 0, said.number(EXCESS_AT), 0, 0),
+        GovernorStatus.Provider.UNKNOWN,
         exhaustion(said),
         List.of());
   }
@@ -341,7 +370,7 @@ public final class ReplyMapper {
         ? Optional.empty()
         : Optional.of(
             new GovernorStatus.Exhaustion(
-                BudgetDimension.valueOf(dimension),
+                dimension(dimension),
                 said.number(10),
                 Duration.of(said.number(11), ChronoUnit.MICROS)));
   }

@@ -83,7 +83,8 @@ public record ScriptResult(
 
     /** As far as Redis knows it. */
     TokenRequest request(String model) {
-      TokenRequest request = TokenRequest.of(model, asked, priority).withTenant(tenant);
+      TokenRequest request =
+          TokenRequest.of(model, asked).withPriorityClass(priority).withTenant(tenant);
       return key.isEmpty() ? request : request.withIdempotencyKey(key);
     }
 

@@ -30,8 +30,8 @@ final class SequentialBudgetListener implements BudgetListener {
   }
 
   @Override
-  public void asked(TokenRequest request, TokenDecision outcome, long nanos) {
-    tell(() -> told.asked(request, outcome, nanos));
+  public void requested(TokenRequest request, TokenDecision outcome, long nanos) {
+    tell(() -> told.requested(request, outcome, nanos));
   }
 
   @Override

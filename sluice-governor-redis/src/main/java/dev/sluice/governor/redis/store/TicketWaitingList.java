@@ -10,6 +10,7 @@ import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Function;
 import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
@@ -281,7 +282,7 @@ final class TicketWaitingList {
             .whenComplete(
                 (answer, failure) -> {
                   if (answer == null) {
-                    refuse(id, TokenDecision.Reason.DEADLINE);
+                    refuse(id, TokenDecision.Reason.TIMEOUT);
                     // It may have been granted there.
                     outage.outbox().cancel(id, false);
                   } else {
@@ -294,10 +295,18 @@ final class TicketWaitingList {
   }
 
   private void refuse(String id, TokenDecision.Reason reason) {
+    refuse(id, place -> replies.refused(place, reason, books.terms()));
+  }
+
+  private void refuse(String id, String word) {
+    refuse(id, place -> replies.refused(place, word, books.terms()));
+  }
+
+  private void refuse(String id, Function<StoreSnapshot.OpenTicket, TokenDecision> decision) {
     TicketWaiters.WaitingTicket waiting = waiters.find(id);
     StoreSnapshot.OpenTicket place = waiting == null ? null : waiting.place;
     if (place != null) {
-      tell(id, Optional.of(replies.refused(place, reason, books.terms())), "", null);
+      tell(id, Optional.of(decision.apply(place)), "", null);
     }
   }
 
@@ -357,9 +366,7 @@ final class TicketWaitingList {
         outage.over(words[i].substring(0, sign));
       } else if (!outage.local().await(replies.ticket(words[i].substring(0, sign)))) {
         // While this node's share decides about a ticket, Redis does not.
-        refuse(
-            words[i].substring(0, sign),
-            TokenDecision.Reason.valueOf(words[i].substring(sign + 1)));
+        refuse(words[i].substring(0, sign), words[i].substring(sign + 1));
       }
     }
     long micros = Long.parseLong(words[0]);

@@ -101,7 +101,7 @@ final class Callers {
       return "call %d (%s %s %d%s at %s)"
           .formatted(
               number,
-              request.priority(),
+              request.priorityClass(),
               request.tenant(),
               request.tokens(),
               isKeyed() ? " " + request.idempotencyKey() : "",
@@ -194,9 +194,8 @@ final class Callers {
             ? plan.size()
             : patience == Patience.AWAITS ? plan.tokens(random) : plan.size() + calls.size();
     TokenRequest request =
-        TokenRequest.of(
-                GovernorPlan.MODEL,
-                tokens,
+        TokenRequest.of(GovernorPlan.MODEL, tokens)
+            .withPriorityClass(
                 GovernorPlan.CLASSES.get(random.nextInt(GovernorPlan.CLASSES.size())))
             .withTenant(TENANTS.get(random.nextInt(TENANTS.size())));
     if (random.nextInt(4) == 0) {
@@ -307,7 +306,7 @@ final class Callers {
       } else {
         end(call);
       }
-    } else if (call.isKeyed()) {
+    } else if (outcome == null && call.isKeyed()) {
       askAgain(call, node);
     } else {
       end(call);
@@ -320,6 +319,9 @@ final class Callers {
     }
     if (outcome instanceof TokenDecision.Queued queued) {
       return "number " + queued.queuePosition() + " with " + queued.ticket();
+    }
+    if (outcome instanceof TokenDecision.Impossible) {
+      return "impossible";
     }
     return outcome instanceof TokenDecision.Denied refused ? refused.reason().name() : "nothing";
   }

@@ -74,7 +74,7 @@ final class GovernorNode extends SimulatedMember {
   private record Decision(String request, long nanos) {}
 
   private static String nameOf(TokenRequest request) {
-    return request.priority() + ' ' + request.tenant() + ' ' + request.tokens();
+    return request.priorityClass() + ' ' + request.tenant() + ' ' + request.tokens();
   }
 
   /**

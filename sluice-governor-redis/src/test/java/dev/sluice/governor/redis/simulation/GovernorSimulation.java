@@ -362,7 +362,7 @@ final class GovernorSimulation extends SimulatedFleet<GovernorNode> {
     }
     CompletableFuture<GovernorStatus> status = node.store().status();
     scheduler().runUntil(scheduler().nanos() + SECOND);
-    return status.join().buckets().get(GovernorPlan.MODEL);
+    return status.join().models().get(GovernorPlan.MODEL);
   }
 
   /** Checks that the rate is used once there is nothing wrong. */

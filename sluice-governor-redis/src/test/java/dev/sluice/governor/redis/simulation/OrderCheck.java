@@ -55,8 +55,8 @@ final class OrderCheck {
   }
 
   private static boolean isAhead(Call first, Call later) {
-    int rank = GovernorPlan.CLASSES.indexOf(first.request.priority());
-    int other = GovernorPlan.CLASSES.indexOf(later.request.priority());
+    int rank = GovernorPlan.CLASSES.indexOf(first.request.priorityClass());
+    int other = GovernorPlan.CLASSES.indexOf(later.request.priorityClass());
     return first.node == later.node
         && first.request.tokens() <= later.request.tokens()
         && (rank < other

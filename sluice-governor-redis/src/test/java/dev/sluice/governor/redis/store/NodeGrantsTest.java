@@ -15,7 +15,7 @@ final class NodeGrantsTest {
 
   private static NodeGrants.Grant grant(String id) {
     return new NodeGrants.Grant(
-        new TokenDecision.Granted("model", "P1_user", 1, 1, 0, "r0123456789-" + id),
+        new TokenDecision.Granted("model", "P1_user", 1, 0, 1, "r0123456789-" + id),
         "",
         null,
         false);

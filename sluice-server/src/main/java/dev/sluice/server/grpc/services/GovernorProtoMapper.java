@@ -1,11 +1,7 @@
 package dev.sluice.server.grpc.services;
 
-import dev.sluice.governor.Alert;
-import dev.sluice.governor.AuditReport;
 import dev.sluice.governor.BudgetDimension;
-import dev.sluice.governor.Counts;
 import dev.sluice.governor.GovernorStatus;
-import dev.sluice.governor.ProviderStanding;
 import dev.sluice.governor.TokenDecision;
 import dev.sluice.proto.v1.TokenExplanation;
 import dev.sluice.proto.v1.TokenRequest;
@@ -40,7 +36,7 @@ final class GovernorProtoMapper {
       wire.setGranted(
           dev.sluice.proto.v1.TokenDecision.Granted.newBuilder()
               .setModel(granted.model())
-              .setPriority(granted.priority())
+              .setPriority(granted.priorityClass())
               .setTokens(granted.tokens())
               .setRequestedTokens(granted.requestedTokens())
               .setRemaining(granted.remaining())
@@ -48,20 +44,18 @@ final class GovernorProtoMapper {
     } else if (decision instanceof TokenDecision.Queued queued) {
       wire.setQueued(queued(queued));
     } else if (decision instanceof TokenDecision.Denied denied) {
-      if (denied.reason() == TokenDecision.Reason.EXCEEDS_CAPACITY) {
-        wire.setImpossible(impossible(denied));
-      } else {
-        wire.setDenied(denied(denied));
-      }
+      wire.setDenied(denied(denied));
+    } else if (decision instanceof TokenDecision.Impossible impossible) {
+      wire.setImpossible(impossible(impossible));
     }
     return wire.build();
   }
 
   private static dev.sluice.proto.v1.TokenDecision.Impossible impossible(
-      TokenDecision.Denied impossible) {
+      TokenDecision.Impossible impossible) {
     return dev.sluice.proto.v1.TokenDecision.Impossible.newBuilder()
         .setModel(impossible.model())
-        .setPriority(impossible.priority())
+        .setPriority(impossible.priorityClass())
         .setTokens(impossible.tokens())
         .setRemaining(impossible.remaining())
         .setMessage(impossible.message())
@@ -71,7 +65,7 @@ final class GovernorProtoMapper {
   private static dev.sluice.proto.v1.TokenDecision.Denied denied(TokenDecision.Denied denied) {
     return dev.sluice.proto.v1.TokenDecision.Denied.newBuilder()
         .setModel(denied.model())
-        .setPriority(denied.priority())
+        .setPriority(denied.priorityClass())
         .setTokens(denied.tokens())
         .setRemaining(denied.remaining())
         .setReason(reason(denied))
@@ -81,13 +75,12 @@ final class GovernorProtoMapper {
 
   private static dev.sluice.proto.v1.TokenDecision.Reason reason(TokenDecision.Denied denied) {
     return switch (denied.reason()) {
-      case LINE_FULL -> dev.sluice.proto.v1.TokenDecision.Reason.TOO_MANY_WAITERS;
-      case DEADLINE -> dev.sluice.proto.v1.TokenDecision.Reason.TIMEOUT;
+      case TOO_MANY_WAITERS -> dev.sluice.proto.v1.TokenDecision.Reason.TOO_MANY_WAITERS;
+      case TIMEOUT -> dev.sluice.proto.v1.TokenDecision.Reason.TIMEOUT;
       case ABANDONED -> dev.sluice.proto.v1.TokenDecision.Reason.ABANDONED;
       case CANCELLED -> dev.sluice.proto.v1.TokenDecision.Reason.CANCELLED;
       case REMOVED -> dev.sluice.proto.v1.TokenDecision.Reason.REMOVED;
       case CLOSED -> dev.sluice.proto.v1.TokenDecision.Reason.CLOSED;
-      case EXCEEDS_CAPACITY -> throw new IllegalStateException("an impossible request: " + denied);
       case UNAVAILABLE -> throw new ApiException(ErrorKind.UNAVAILABLE, denied.message());
     };
   }
@@ -97,25 +90,25 @@ final class GovernorProtoMapper {
     var wire =
         dev.sluice.proto.v1.TokenDecision.Queued.newBuilder()
             .setModel(queued.model())
-            .setPriority(queued.priority())
+            .setPriority(queued.priorityClass())
             .setTokens(queued.tokens())
             .setRemaining(queued.remaining())
             .setQueuePosition(queued.queuePosition())
             .setBinding(dimension(queued.binding()))
             .setTicket(queued.ticket());
-    queued.waitMs().ifPresent(wire::setWaitMs);
-    queued.etaMs().ifPresent(wire::setEtaMs);
+    queued.retryAfter().ifPresent(wait -> wire.setWaitMs(wait.toMillis()));
+    queued.eta().ifPresent(eta -> wire.setEtaMs(eta.toMillis()));
     return wire.build();
   }
 
   private static dev.sluice.proto.v1.BudgetDimension dimension(BudgetDimension dimension) {
     return switch (dimension) {
       case TOKENS -> dev.sluice.proto.v1.BudgetDimension.BUDGET_DIMENSION_TOKENS;
-      case CLASS -> dev.sluice.proto.v1.BudgetDimension.BUDGET_DIMENSION_PRIORITY_CLASS;
+      case PRIORITY_CLASS -> dev.sluice.proto.v1.BudgetDimension.BUDGET_DIMENSION_PRIORITY_CLASS;
       case TENANT -> dev.sluice.proto.v1.BudgetDimension.BUDGET_DIMENSION_TENANT;
       case REQUESTS -> dev.sluice.proto.v1.BudgetDimension.BUDGET_DIMENSION_REQUESTS;
       case CONCURRENCY -> dev.sluice.proto.v1.BudgetDimension.BUDGET_DIMENSION_CONCURRENCY;
-      case LINE -> dev.sluice.proto.v1.BudgetDimension.BUDGET_DIMENSION_WAITING_LIST;
+      case WAITING_LIST -> dev.sluice.proto.v1.BudgetDimension.BUDGET_DIMENSION_WAITING_LIST;
       case PROVIDER -> dev.sluice.proto.v1.BudgetDimension.BUDGET_DIMENSION_PROVIDER;
       case NONE -> dev.sluice.proto.v1.BudgetDimension.BUDGET_DIMENSION_NONE;
     };
@@ -126,7 +119,8 @@ final class GovernorProtoMapper {
     return switch (outcome) {
       case GRANTED -> TokenExplanation.Outcome.GRANTED;
       case QUEUED -> TokenExplanation.Outcome.QUEUED;
-      case REFUSED -> TokenExplanation.Outcome.DENIED;
+      case DENIED -> TokenExplanation.Outcome.DENIED;
+      case IMPOSSIBLE -> TokenExplanation.Outcome.IMPOSSIBLE;
     };
   }
 
@@ -147,14 +141,14 @@ final class GovernorProtoMapper {
     TokenExplanation.Builder wire =
         TokenExplanation.newBuilder()
             .setModel(explanation.model())
-            .setPriority(explanation.priority())
+            .setPriority(explanation.priorityClass())
             .setTokens(explanation.tokens())
-            .setOutcome(outcome(explanation.verdict()))
+            .setOutcome(outcome(explanation.outcome()))
             .setBinding(dimension(explanation.binding()))
             .setQueuePosition(explanation.queuePosition())
             .setMessage(explanation.message());
-    explanation.waitMs().ifPresent(wire::setWaitMs);
-    explanation.etaMs().ifPresent(wire::setEtaMs);
+    explanation.retryAfter().ifPresent(wait -> wire.setWaitMs(wait.toMillis()));
+    explanation.eta().ifPresent(eta -> wire.setEtaMs(eta.toMillis()));
     explanation.dimensions().forEach(each -> wire.addDimensions(dimension(each)));
     return wire.build();
   }
@@ -167,7 +161,7 @@ final class GovernorProtoMapper {
             .setCapacity(status.capacity())
             .setAvailable(status.available())
             .setNeeded(status.needed());
-    status.waitMs().ifPresent(wire::setWaitMs);
+    status.retryAfter().ifPresent(wait -> wire.setWaitMs(wait.toMillis()));
     return wire.build();
   }
 
@@ -176,7 +170,7 @@ final class GovernorProtoMapper {
         dev.sluice.proto.v1.GovernorStatus.newBuilder()
             .putAllClosed(status.closed())
             .setTimestampMs(status.timestamp().toEpochMilli());
-    status.buckets().values().forEach(each -> wire.addModels(model(each)));
+    status.models().values().forEach(each -> wire.addModels(model(each)));
     return wire.build();
   }
 
@@ -191,7 +185,7 @@ final class GovernorProtoMapper {
             .setRefillRate(model.refillRate())
             .setLastRefillMs(model.lastRefill().toEpochMilli())
             .setRunning(model.running())
-            .setMetrics(counts(model.metrics()))
+            .setMetrics(counts(model.counts()))
             .setAudit(audit(model.audit()))
             .setProvider(provider(model.provider()));
     model
@@ -206,7 +200,7 @@ final class GovernorProtoMapper {
     return wire.build();
   }
 
-  private static dev.sluice.proto.v1.GovernorStatus.Counts counts(Counts counts) {
+  private static dev.sluice.proto.v1.GovernorStatus.Counts counts(GovernorStatus.Counts counts) {
     return dev.sluice.proto.v1.GovernorStatus.Counts.newBuilder()
         .setTotalRequests(counts.totalRequests())
         .setAcceptedRequests(counts.acceptedRequests())
@@ -216,7 +210,7 @@ final class GovernorProtoMapper {
         .build();
   }
 
-  private static dev.sluice.proto.v1.GovernorStatus.Audit audit(AuditReport audit) {
+  private static dev.sluice.proto.v1.GovernorStatus.Audit audit(GovernorStatus.Audit audit) {
     return dev.sluice.proto.v1.GovernorStatus.Audit.newBuilder()
         .setAdmittedTokens(audit.admittedTokens())
         .setLimitTokens(audit.limitTokens())
@@ -226,7 +220,8 @@ final class GovernorProtoMapper {
         .build();
   }
 
-  private static dev.sluice.proto.v1.GovernorStatus.Provider provider(ProviderStanding provider) {
+  private static dev.sluice.proto.v1.GovernorStatus.Provider provider(
+      GovernorStatus.Provider provider) {
     return dev.sluice.proto.v1.GovernorStatus.Provider.newBuilder()
         .setFactor(provider.factor())
         .setDriftTokens(provider.driftTokens())
@@ -234,7 +229,7 @@ final class GovernorProtoMapper {
         .build();
   }
 
-  private static dev.sluice.proto.v1.GovernorStatus.Alert alert(Alert alert) {
+  private static dev.sluice.proto.v1.GovernorStatus.Alert alert(GovernorStatus.Alert alert) {
     return dev.sluice.proto.v1.GovernorStatus.Alert.newBuilder()
         .setModel(alert.model())
         .setKind(alert.kind().name())

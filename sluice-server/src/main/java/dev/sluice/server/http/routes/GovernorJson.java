@@ -1,22 +1,19 @@
 package dev.sluice.server.http.routes;
 
 import com.fasterxml.jackson.annotation.JsonProperty;
-import dev.sluice.governor.Alert;
-import dev.sluice.governor.AuditReport;
 import dev.sluice.governor.BudgetDimension;
-import dev.sluice.governor.Counts;
 import dev.sluice.governor.GovernorStatus;
-import dev.sluice.governor.ProviderStanding;
 import dev.sluice.governor.TokenDecision;
 import dev.sluice.governor.TokenExplanation;
 import dev.sluice.governor.WaitingListStatus;
 import dev.sluice.server.http.JsonCodec;
 import dev.sluice.server.operations.GovernorOperations;
 import dev.sluice.server.support.ApiException;
+import java.time.Duration;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.OptionalLong;
+import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /** What the governor reads and says over HTTP; names are those of {@link JsonCodec#writeCamel}. */
@@ -57,31 +54,6 @@ public final class GovernorJson {
     }
   }
 
-  /** Names of the dimensions of a budget over HTTP. */
-  public enum Dimension {
-    TOKENS,
-    PRIORITY_CLASS,
-    TENANT,
-    REQUESTS,
-    CONCURRENCY,
-    WAITING_LIST,
-    PROVIDER,
-    NONE;
-
-    static Dimension of(BudgetDimension dimension) {
-      return switch (dimension) {
-        case TOKENS -> TOKENS;
-        case CLASS -> PRIORITY_CLASS;
-        case TENANT -> TENANT;
-        case REQUESTS -> REQUESTS;
-        case CONCURRENCY -> CONCURRENCY;
-        case LINE -> WAITING_LIST;
-        case PROVIDER -> PROVIDER;
-        case NONE -> NONE;
-      };
-    }
-  }
-
   /** Names of the reasons for a denial over HTTP. */
   public enum DenialReason {
     IMPOSSIBLE,
@@ -95,9 +67,8 @@ public final class GovernorJson {
 
     static DenialReason of(TokenDecision.Reason reason) {
       return switch (reason) {
-        case EXCEEDS_CAPACITY -> IMPOSSIBLE;
-        case LINE_FULL -> TOO_MANY_WAITERS;
-        case DEADLINE -> TIMEOUT;
+        case TOO_MANY_WAITERS -> TOO_MANY_WAITERS;
+        case TIMEOUT -> TIMEOUT;
         case ABANDONED -> ABANDONED;
         case CANCELLED -> CANCELLED;
         case REMOVED -> REMOVED;
@@ -107,25 +78,15 @@ public final class GovernorJson {
     }
   }
 
-  /** Names of the predicted decisions over HTTP. */
-  public enum PredictedOutcome {
-    GRANTED,
-    QUEUED,
-    DENIED,
-    IMPOSSIBLE;
-
-    static PredictedOutcome of(TokenExplanation.Outcome outcome) {
-      return switch (outcome) {
-        case GRANTED -> GRANTED;
-        case QUEUED -> QUEUED;
-        case REFUSED -> DENIED;
-      };
-    }
+  /** Leaves out what is unknown. */
+  private static @Nullable Long millis(Optional<Duration> duration) {
+    return duration.map(Duration::toMillis).orElse(null);
   }
 
-  /** Leaves out what is unknown. */
-  private static @Nullable Long known(OptionalLong millis) {
-    return millis.isPresent() ? millis.getAsLong() : null;
+  private static Map<String, Long> millis(Map<String, Duration> byClass) {
+    Map<String, Long> all = new LinkedHashMap<>();
+    byClass.forEach((name, duration) -> all.put(name, duration.toMillis()));
+    return all;
   }
 
   /** The tokens are reserved. */
@@ -144,7 +105,7 @@ public final class GovernorJson {
           granted.requestedTokens(),
           granted.remaining(),
           granted.model(),
-          granted.priority(),
+          granted.priorityClass(),
           granted.reservation());
     }
   }
@@ -157,7 +118,7 @@ public final class GovernorJson {
       @Nullable Long waitMs,
       int queuePosition,
       @Nullable Long etaMs,
-      Dimension binding,
+      BudgetDimension binding,
       String ticket,
       String model,
       String priority) {
@@ -166,13 +127,13 @@ public final class GovernorJson {
           false,
           queued.tokens(),
           queued.remaining(),
-          known(queued.waitMs()),
+          millis(queued.retryAfter()),
           queued.queuePosition(),
-          known(queued.etaMs()),
-          Dimension.of(queued.binding()),
+          millis(queued.eta()),
+          queued.binding(),
           queued.ticket(),
           queued.model(),
-          queued.priority());
+          queued.priorityClass());
     }
   }
 
@@ -193,7 +154,18 @@ public final class GovernorJson {
           DenialReason.of(refused.reason()),
           refused.message(),
           refused.model(),
-          refused.priority());
+          refused.priorityClass());
+    }
+
+    static GovernorJson.DeniedJson of(TokenDecision.Impossible impossible) {
+      return new GovernorJson.DeniedJson(
+          false,
+          impossible.tokens(),
+          impossible.remaining(),
+          DenialReason.IMPOSSIBLE,
+          impossible.message(),
+          impossible.model(),
+          impossible.priorityClass());
     }
   }
 
@@ -202,8 +174,11 @@ public final class GovernorJson {
     if (outcome instanceof TokenDecision.Granted granted) {
       return GovernorJson.GrantedJson.of(granted);
     }
-    return outcome instanceof TokenDecision.Denied refused
-        ? GovernorJson.DeniedJson.of(refused)
+    if (outcome instanceof TokenDecision.Denied denied) {
+      return GovernorJson.DeniedJson.of(denied);
+    }
+    return outcome instanceof TokenDecision.Impossible impossible
+        ? GovernorJson.DeniedJson.of(impossible)
         : GovernorJson.QueuedJson.of((TokenDecision.Queued) outcome);
   }
 
@@ -212,8 +187,8 @@ public final class GovernorJson {
       String model,
       String priority,
       long tokens,
-      PredictedOutcome outcome,
-      Dimension binding,
+      TokenExplanation.Outcome outcome,
+      BudgetDimension binding,
       int queuePosition,
       @Nullable Long waitMs,
       @Nullable Long etaMs,
@@ -222,13 +197,13 @@ public final class GovernorJson {
     static GovernorJson.ExplanationJson of(TokenExplanation explanation) {
       return new GovernorJson.ExplanationJson(
           explanation.model(),
-          explanation.priority(),
+          explanation.priorityClass(),
           explanation.tokens(),
-          PredictedOutcome.of(explanation.verdict()),
-          Dimension.of(explanation.binding()),
+          explanation.outcome(),
+          explanation.binding(),
           explanation.queuePosition(),
-          known(explanation.waitMs()),
-          known(explanation.etaMs()),
+          millis(explanation.retryAfter()),
+          millis(explanation.eta()),
           explanation.message(),
           explanation.dimensions().stream().map(GovernorJson.DimensionJson::of).toList());
     }
@@ -236,14 +211,18 @@ public final class GovernorJson {
 
   /** How one dimension stands for a request. */
   public record DimensionJson(
-      Dimension dimension, long capacity, long available, long needed, @Nullable Long waitMs) {
+      BudgetDimension dimension,
+      long capacity,
+      long available,
+      long needed,
+      @Nullable Long waitMs) {
     static GovernorJson.DimensionJson of(TokenExplanation.DimensionStatus part) {
       return new GovernorJson.DimensionJson(
-          Dimension.of(part.dimension()),
+          part.dimension(),
           part.capacity(),
           part.available(),
           part.needed(),
-          known(part.waitMs()));
+          millis(part.retryAfter()));
     }
   }
 
@@ -252,22 +231,16 @@ public final class GovernorJson {
       String model,
       int total,
       Map<String, Long> etaMs,
-      Map<String, Dimension> binding,
+      Map<String, BudgetDimension> binding,
       List<GovernorJson.QueuedTicketJson> tickets) {
     static GovernorJson.WaitingListJson of(WaitingListStatus queue) {
       return new GovernorJson.WaitingListJson(
           queue.model(),
           queue.total(),
-          queue.etaMs(),
-          dimensions(queue.binding()),
+          millis(queue.eta()),
+          queue.binding(),
           queue.tickets().stream().map(GovernorJson.QueuedTicketJson::of).toList());
     }
-  }
-
-  private static Map<String, Dimension> dimensions(Map<String, BudgetDimension> byClass) {
-    Map<String, Dimension> all = new LinkedHashMap<>();
-    byClass.forEach((name, dimension) -> all.put(name, Dimension.of(dimension)));
-    return all;
   }
 
   /** One of them. */
@@ -278,18 +251,18 @@ public final class GovernorJson {
       long tokens,
       int queuePosition,
       @Nullable Long etaMs,
-      Dimension binding,
+      BudgetDimension binding,
       long waitedMs) {
     static GovernorJson.QueuedTicketJson of(WaitingListStatus.QueuedTicket place) {
       return new GovernorJson.QueuedTicketJson(
           place.ticket(),
           place.tenant(),
-          place.priority(),
+          place.priorityClass(),
           place.tokens(),
           place.queuePosition(),
-          known(place.etaMs()),
-          Dimension.of(place.binding()),
-          place.waitedMs());
+          millis(place.eta()),
+          place.binding(),
+          place.waited().toMillis());
     }
   }
 
@@ -325,7 +298,7 @@ public final class GovernorJson {
   public record Status(Map<String, Bucket> buckets, Map<String, String> closed, String timestamp) {
     static Status of(GovernorStatus status) {
       Map<String, Bucket> buckets = new LinkedHashMap<>();
-      status.buckets().forEach((name, model) -> buckets.put(name, Bucket.of(model)));
+      status.models().forEach((name, model) -> buckets.put(name, Bucket.of(model)));
       return new Status(buckets, status.closed(), status.timestamp().toString());
     }
   }
@@ -341,9 +314,9 @@ public final class GovernorJson {
       String lastRefill,
       Map<String, Integer> queueLengths,
       int running,
-      Counts metrics,
-      AuditReport audit,
-      ProviderStanding provider,
+      GovernorStatus.Counts metrics,
+      GovernorStatus.Audit audit,
+      GovernorStatus.Provider provider,
       List<GovernorJson.AlertJson> alerts) {
     static Bucket of(GovernorStatus.Model model) {
       return new Bucket(
@@ -356,7 +329,7 @@ public final class GovernorJson {
           model.lastRefill().toString(),
           model.queueLengths(),
           model.running(),
-          model.metrics(),
+          model.counts(),
           model.audit(),
           model.provider(),
           model.alerts().stream().map(GovernorJson.AlertJson::of).toList());
@@ -365,8 +338,8 @@ public final class GovernorJson {
 
   /** What somebody should look at. */
   public record AlertJson(
-      Alert.Kind kind, double value, double threshold, String advice, String since) {
-    static GovernorJson.AlertJson of(Alert alert) {
+      GovernorStatus.Alert.Kind kind, double value, double threshold, String advice, String since) {
+    static GovernorJson.AlertJson of(GovernorStatus.Alert alert) {
       return new GovernorJson.AlertJson(
           alert.kind(), alert.value(), alert.threshold(), alert.advice(), alert.since().toString());
     }

@@ -88,7 +88,9 @@ public final class GovernorRoutes implements HttpRoute.RouteGroup {
     Map<String, String> headers = fields(outcome);
     if (outcome instanceof TokenDecision.Queued queued) {
       status = inLine;
-      queued.etaMs().ifPresent(eta -> headers.put("Retry-After", atLeastOne(eta)));
+      queued.eta().ifPresent(eta -> headers.put("Retry-After", atLeastOne(eta.toMillis())));
+    } else if (outcome instanceof TokenDecision.Impossible) {
+      status = UNPROCESSABLE;
     } else if (outcome instanceof TokenDecision.Denied refused) {
       status = status(refused.reason());
       if (status == UNAVAILABLE) {
@@ -105,9 +107,8 @@ public final class GovernorRoutes implements HttpRoute.RouteGroup {
 
   private static int status(TokenDecision.Reason reason) {
     return switch (reason) {
-      case LINE_FULL -> TOO_MANY_REQUESTS;
-      case EXCEEDS_CAPACITY -> UNPROCESSABLE;
-      case DEADLINE, ABANDONED, CANCELLED, REMOVED -> GONE;
+      case TOO_MANY_WAITERS -> TOO_MANY_REQUESTS;
+      case TIMEOUT, ABANDONED, CANCELLED, REMOVED -> GONE;
       // Closed, or Redis does not answer: it may be otherwise in a moment.
       default -> UNAVAILABLE;
     };
