@@ -66,7 +66,7 @@ final class BrokerLoad {
   private final AtomicLong unanswered = new AtomicLong();
   private final AtomicReference<Throwable> failure = new AtomicReference<>();
 
-  /** What consumers may take where they must leave alone what was there before. */
+  /** Permits of consumers that must leave the earlier backlog alone. */
   private final Semaphore gate = new Semaphore(0);
 
   private int turn;
@@ -109,7 +109,7 @@ final class BrokerLoad {
     }
   }
 
-  /** What a worker does again and again. */
+  /** One round of a worker. */
   private interface Step {
     void run() throws InterruptedException;
   }
@@ -118,7 +118,7 @@ final class BrokerLoad {
 
   /**
    * Messages per second that are enqueued, delivered and acknowledged while the window is kept
-   * full. What was in the queue before stays as deep: consumers take as many as are enqueued.
+   * full. The depth of the queue stays the same: consumers take as many as are enqueued.
    */
   Speed lifecycle(Duration warmUp, Duration measured) throws InterruptedException {
     long before = depth();

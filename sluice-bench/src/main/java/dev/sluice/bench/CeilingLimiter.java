@@ -10,11 +10,11 @@ import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ExecutionException;
 
 /**
- * What no script on this client can beat: the arguments, the Redis calls and the shape of the
- * answer are those of the exact one, but nothing is computed or checked. It grants always.
+ * An upper bound for any script on this client: arguments, Redis calls and the shape of the reply
+ * are those of the exact script, but nothing is computed or checked. It always grants.
  */
 final class CeilingLimiter implements SharedLimiter {
-  /** What the exact script is given: take, version of the rules, tokens, limit. */
+  /** The arguments of the exact script: take, version of the rules, tokens, limit. */
   private static final String[] ARGUMENTS = {"take", "0", "1", "100000000:1:100:1"};
 
   /** As long as what the exact one keeps: seven numbers and the limit. */

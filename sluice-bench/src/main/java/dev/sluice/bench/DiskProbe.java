@@ -9,7 +9,7 @@ import java.nio.file.StandardOpenOption;
 import java.time.Duration;
 
 /**
- * What the disk gives without a broker: groups of messages appended to a file, each group synced
+ * Throughput of the disk without a broker: groups of messages appended to a file, each group synced
  * before the next is written.
  */
 final class DiskProbe {

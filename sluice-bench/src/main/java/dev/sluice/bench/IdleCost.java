@@ -9,8 +9,8 @@ import java.util.List;
 import java.util.stream.IntStream;
 
 /**
- * What a broker costs while nothing may go: every fairness key has a message that waits for its
- * throttle key, and a consumer would take it.
+ * The cost of a broker in which nothing can be delivered: every fairness key has a message that
+ * waits for its throttle key, and a consumer would take it.
  */
 final class IdleCost {
   static final int KEYS = 100_000;

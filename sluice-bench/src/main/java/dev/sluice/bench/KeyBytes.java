@@ -25,7 +25,7 @@ final class KeyBytes {
     for (int i = 0; i < KEYS; i++) {
       keys[i] = "tenant:" + i;
     }
-    // What the first call loads is not the keys'.
+    // Classes loaded by the first call do not count for the keys.
     use(kind.create(1, LONG), "tenant:warm");
     long before = HeapProbe.usedBytes();
     Predicate<String> limiter = kind.create(1, LONG);

@@ -19,7 +19,7 @@ import org.HdrHistogram.Histogram;
  * meanwhile.
  */
 final class OpenLoop {
-  /** What is due within such a time is sent together, at its end. */
+  /** Messages that are due within one tick are sent together at its end. */
   private static final long TICK_NANOS = TimeUnit.MILLISECONDS.toNanos(1);
 
   private static final long MOST_NANOS = TimeUnit.MINUTES.toNanos(1);

@@ -13,8 +13,8 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * What a throttle key with a backlog and a free consumer really delivers. Moments are those at
- * which the broker handed messages out: the end of the lease less its length.
+ * The real delivery rate of a throttle key with a backlog and an idle consumer. The time of a
+ * delivery is the end of its lease less the lease timeout.
  */
 final class RateAccuracy {
   private static final int PER_SECOND = 1_000;

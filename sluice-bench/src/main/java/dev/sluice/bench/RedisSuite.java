@@ -45,7 +45,7 @@ final class RedisSuite {
     }
   }
 
-  /** What is asked for: the one limit that all share, or one of many at random. */
+  /** The requested limits: one that all callers share, or one of many at random. */
   private enum Scenario {
     HOT {
       @Override
@@ -66,7 +66,7 @@ final class RedisSuite {
     abstract Supplier<SharedLoad.Call> calls(SharedLimiter limiter, List<String> keys);
   }
 
-  /** What is measured of every kind. */
+  /** Measures one kind. */
   private record Leg(Scenario scenario, int callers) {
     static final Leg MAIN = new Leg(Scenario.HOT, MAIN_CALLERS);
 
@@ -165,7 +165,7 @@ final class RedisSuite {
     rounds.record(leg.name(kind, "per_s"), outcome.perSecond());
     rounds.record(leg.name(kind, "p50_us"), outcome.micros(50));
     rounds.record(leg.name(kind, "p99_us"), outcome.micros(99));
-    // Nobody is near the limit: a refusal is a failure too.
+    // No caller is near the limit: a denial is a failure too.
     failed(leg.name(kind, "failed"), outcome.failed() + outcome.refused(), outcome.failure());
   }
 

@@ -7,7 +7,7 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.stream.Collectors;
 
-/** What a benchmark found: lines for people, then one line of JSON for programs. */
+/** The results of a benchmark: lines for people, then one line of JSON for programs. */
 final class Report {
   private final List<String> lines = new ArrayList<>();
   private final Map<String, Double> values = new LinkedHashMap<>();

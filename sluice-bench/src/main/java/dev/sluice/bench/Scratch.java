@@ -25,7 +25,7 @@ final class Scratch implements AutoCloseable {
     return root.resolve(String.valueOf(folders++));
   }
 
-  /** What kind of file system it is on. */
+  /** Returns the type of the file system. */
   String fileSystem() throws IOException {
     return Files.getFileStore(root).type();
   }

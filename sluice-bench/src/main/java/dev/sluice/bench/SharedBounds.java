@@ -6,7 +6,7 @@ import java.util.List;
 import java.util.Locale;
 
 /**
- * What is granted of a limit that callers do reach: how much of it, and whether any window, from
+ * Grants of a limit that callers exhaust: how much of it is granted, and whether any window, from
  * each millisecond to each other, has more than capacity plus rate times time.
  */
 final class SharedBounds {

@@ -28,7 +28,7 @@ final class SharedGovernor implements AutoCloseable {
         RedisBudgets.builder()
             .url(url)
             .prefix(prefix)
-            // What Redis does not answer is no grant of it.
+            // A request without an answer of Redis is not a grant.
             .outageMode(OutageMode.CLOSED)
             .build()
             .open(BudgetConfig.of(Map.of(MODEL, FAR)), listener);

@@ -18,7 +18,7 @@ interface SharedLimiter extends AutoCloseable {
   /** Called once with the keys that will be asked for. */
   default void prepare(List<String> keys) throws Exception {}
 
-  /** What else there is to say about the run. */
+  /** Returns further results of the run. */
   default String notes() {
     return "";
   }

@@ -23,7 +23,7 @@ final class SharedLoad {
   }
 
   /**
-   * What came of it.
+   * The result of a load.
    *
    * @param perSecond granted in the time that is measured
    * @param latency of all calls that were granted in that time or later, in nanoseconds

@@ -9,8 +9,8 @@ import dev.sluice.redis.SharedTokenBucket;
 import java.util.concurrent.CompletionStage;
 
 /**
- * Ours: a bucket, and a throttle with a template for the keys. What Redis does not answer in time
- * is refused, so that nothing is counted which was decided without it or a lease of it.
+ * Sluice: a bucket, and limits with a template for the keys. Requests without a timely answer of
+ * Redis are denied, so that only grants of Redis or of a token block are counted.
  */
 final class SluiceSharedLimiter implements SharedLimiter {
   private static final SharedLimitOptions DENY_IN_OUTAGES =

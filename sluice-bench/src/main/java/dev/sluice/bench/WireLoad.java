@@ -33,7 +33,7 @@ final class WireLoad {
     this.window = new Semaphore(messagesOnTheirWay);
   }
 
-  /** What a thread does until there is no more to do. */
+  /** The loop of a thread. */
   private interface Work {
     void run(Wire wire) throws Exception;
   }

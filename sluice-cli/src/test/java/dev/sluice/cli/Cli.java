@@ -49,7 +49,7 @@ record Cli(int exitCode, String out, String err) {
     return JsonReader.readObject(out);
   }
 
-  /** What surrounds a run: no input, no terminal and simulated time unless told otherwise. */
+  /** The environment of a run: by default no input, no terminal and simulated time. */
   static final class Setting {
     private InputStream input = InputStream.nullInputStream();
     private boolean terminal;
@@ -67,7 +67,7 @@ record Cli(int exitCode, String out, String err) {
       return this;
     }
 
-    /** Somebody at a terminal who types this. */
+    /** Returns the environment of a user who types this at a terminal. */
     Setting answer(String text) {
       answering = true;
       return input(text);

@@ -66,7 +66,7 @@ final class CliServer implements AutoCloseable {
     return Cli.run(setting.environment(environment()), args);
   }
 
-  /** What it prints, if all goes well. */
+  /** Runs a command that must succeed and returns its output. */
   String ok(String... args) {
     Cli cli = run(args);
     assertThat(cli.err()).isEmpty();
@@ -79,7 +79,7 @@ final class CliServer implements AutoCloseable {
     return ok(args).lines().map(JsonReader::readObject).toList();
   }
 
-  /** What it says if it fails so; nothing else is printed. */
+  /** Runs a command that must fail with this exit code and returns its error message. */
   String fails(int exitCode, String... args) {
     Cli cli = run(args);
     assertThat(cli.out()).isEmpty();

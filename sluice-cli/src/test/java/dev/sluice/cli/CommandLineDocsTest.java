@@ -29,12 +29,12 @@ final class CommandLineDocsTest {
   private static final Pattern SECTION = Pattern.compile("(?m)^## ");
   private static final Pattern OPTION = Pattern.compile("--[a-z][a-z-]+");
 
-  /** Of any language; what is typed names none. */
+  /** A code block of any language; lines to type have none. */
   private static final Pattern BLOCK = Pattern.compile("(?m)^```([a-z]*)\\n((?:.*\\n)*?)```$");
 
   /**
-   * What builds, what runs until it is told to end, and what has a word to fill in; other tests
-   * have these.
+   * Lines that build, that run until they are stopped, or that have a placeholder; other tests run
+   * them.
    */
   private static final Pattern OTHERS =
       Pattern.compile(
@@ -58,7 +58,7 @@ final class CommandLineDocsTest {
     return root.getSubcommands();
   }
 
-  /** By heading. */
+  /** Returns the sections of docs/cli.md by heading. */
   private static Map<String, String> sections() throws Exception {
     Map<String, String> sections = new LinkedHashMap<>();
     for (String part :
@@ -122,7 +122,7 @@ final class CommandLineDocsTest {
     return names;
   }
 
-  /** As they are typed: one page after the other, at one server. */
+  /** Runs the shown lines, page after page, on one server. */
   @Test
   void shownLines_work(@TempDir Path dir) throws Exception {
     Path script = Files.writeString(dir.resolve("retry.lua"), backOffScript());
@@ -145,7 +145,7 @@ final class CommandLineDocsTest {
     return pages;
   }
 
-  /** Without comments, and without what builds, or runs by itself. */
+  /** Returns the lines of a page without comments, and without those of {@link #OTHERS}. */
   private static List<String> shownLines(Path page) throws IOException {
     return BLOCK
         .matcher(Files.readString(page))
@@ -198,7 +198,7 @@ final class CommandLineDocsTest {
     return block.group(1);
   }
 
-  /** What the lines print, typed one after the other. */
+  /** Runs the lines in one shell and returns their output. */
   private static List<String> bash(String lines) throws Exception {
     Process bash =
         new ProcessBuilder("bash", "-eu", "-o", "pipefail", "-c", lines)

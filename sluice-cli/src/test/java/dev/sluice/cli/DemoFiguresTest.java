@@ -29,7 +29,7 @@ import java.util.stream.IntStream;
 import java.util.stream.LongStream;
 import org.junit.jupiter.api.Test;
 
-/** What the demo says of a log, on logs made by hand. */
+/** The results of the demo, computed from handwritten logs. */
 final class DemoFiguresTest {
   private static final WaitStats NO_WAIT = new WaitStats(1, 0, 0, 0);
 

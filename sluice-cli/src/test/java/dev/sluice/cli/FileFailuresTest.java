@@ -11,7 +11,7 @@ import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import org.junit.jupiter.api.Test;
 
-/** What the operating system says of a file, whoever runs the tests. */
+/** Errors of the operating system for files, independent of the user who runs the tests. */
 final class FileFailuresTest {
   private static void assertReason(IOException failure, String reason) {
     assertThat(FileErrors.cannotRead("f", failure)).hasMessage("cannot read 'f': " + reason);

@@ -21,8 +21,8 @@ import org.junit.jupiter.params.provider.MethodSource;
 
 /**
  * A server with 256 MB of heap, in a process of its own, is attacked over its sockets: it stays up,
- * and serves others meanwhile and afterwards. What attacks cost others meanwhile is measured by
- * {@code ./bench hostile}.
+ * and serves others meanwhile and afterwards. The cost of attacks for others is measured by {@code
+ * ./bench hostile}.
  */
 @Tag("any-jdk")
 @Timeout(120)

@@ -17,7 +17,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** What others wrote does nothing to the terminal of those who look at it. */
+/** Untrusted text cannot control the terminal of its reader. */
 final class PrintableTest {
   /** Colour, a title, a line of its own, CSI in one character, right to left, a separator. */
   private static final String HOSTILE =

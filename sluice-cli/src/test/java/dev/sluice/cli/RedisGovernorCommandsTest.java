@@ -6,7 +6,7 @@ import java.nio.file.Path;
 import java.time.Duration;
 import org.junit.jupiter.api.AutoClose;
 
-/** What {@link GovernorCommandsTest} says holds with budgets in Redis, too. */
+/** Runs {@link GovernorCommandsTest} with budgets in Redis. */
 final class RedisGovernorCommandsTest extends GovernorCommandsTest {
   private static final Duration PATIENCE = Duration.ofSeconds(10);
   @AutoClose private static final RedisServer redis = RedisServer.start();

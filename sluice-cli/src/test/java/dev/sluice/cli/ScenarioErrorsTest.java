@@ -16,7 +16,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.MethodSource;
 
-/** What is wrong with a scenario is said in one sentence, with file, key and value. */
+/** An invalid scenario is reported in one sentence, with file, key and value. */
 class ScenarioErrorsTest {
   static final String SCENARIO =
       """

@@ -18,7 +18,7 @@ import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** What a simulation says is what the engine does. */
+/** The results of a simulation match the engine. */
 class ScenarioRunTest {
   private static final String BUSY =
       """

@@ -9,7 +9,7 @@ import java.io.StringWriter;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 
-/** What commands have in common. */
+/** Parts that all commands share. */
 final class SupportTest {
   @Test
   void nearby_isNearestFirst() {

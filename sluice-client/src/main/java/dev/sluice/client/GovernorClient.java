@@ -23,9 +23,8 @@ import java.util.concurrent.ExecutionException;
 import java.util.function.Consumer;
 
 /**
- * Token budgets of LLM models: who may call now, who waits, and for how long; from {@link
- * SluiceClient#governor}. For any number of threads. What blocks and what does not is as for {@link
- * SluiceClient}.
+ * Requests and settles tokens of LLM models; from {@link SluiceClient#governor}. Thread-safe.
+ * Blocking and failures are those of {@link SluiceClient}.
  *
  * @since 0.1
  */
@@ -40,109 +39,110 @@ public final class GovernorClient {
   @FunctionalInterface
   public interface ModelCall<T> {
     /**
-     * Calls the model, and says to {@link TokenGrant#used} what that took.
+     * Calls the model and reports the usage to {@link TokenGrant#used}.
      *
-     * @param grant what it may use
-     * @return the answer
-     * @throws Exception the call failed
+     * @param grant the tokens that the call may use
+     * @return the result
+     * @throws Exception if the call failed
      */
     T make(TokenGrant grant) throws Exception;
   }
 
   /**
-   * Waits in line until the tokens are there, calls, and settles with what was used. If the call
-   * has not said what that was, it counts as all that was granted, or as nothing if it has thrown.
-   * If it cannot be settled, the reservation ends by itself, and its tokens stay charged.
+   * Waits for tokens, calls the model, and settles the reservation with the used tokens. Without a
+   * report of the usage, all granted tokens count as used, or none if the call throws. If settling
+   * fails, the reservation times out on the server and its tokens stay charged.
    *
-   * @param request what for
-   * @param call is made by this thread
-   * @param <T> what the call returns
-   * @return what the call has returned
-   * @throws SluiceClientException if the tokens are refused: {@code INVALID_ARGUMENT} if they are
-   *     more than can ever be granted, {@code DEADLINE_EXCEEDED} after the request's deadline,
-   *     {@code RESOURCE_EXHAUSTED} if too many are in line, {@code FAILED_PRECONDITION} otherwise
-   * @throws Exception what the call has thrown
+   * @param request the token request
+   * @param call runs on this thread
+   * @param <T> the type of the result
+   * @return the result of the call
+   * @throws SluiceClientException if the tokens are not granted: {@code INVALID_ARGUMENT} if the
+   *     request is impossible, {@code DEADLINE_EXCEEDED} after its maximum wait, {@code
+   *     RESOURCE_EXHAUSTED} if the waiting list is full, {@code FAILED_PRECONDITION} otherwise
+   * @throws Exception the exception of the call
    */
   public <T> T call(TokenRequest request, GovernorClient.ModelCall<T> call) throws Exception {
-    TokenDecision outcome = acquire(request);
-    if (!(outcome instanceof TokenDecision.Granted granted)) {
-      throw refusal(outcome);
+    TokenDecision decision = acquire(request);
+    if (!(decision instanceof TokenDecision.Granted granted)) {
+      throw failure(decision);
     }
     TokenGrant grant = new TokenGrant(this, granted);
     long otherwise = 0;
     try {
-      T answer = call.make(grant);
+      T result = call.make(grant);
       otherwise = granted.tokens();
-      return answer;
+      return result;
     } finally {
       try {
         settle(grant.reservation(), grant.usedOr(otherwise));
-      } catch (SluiceClientException endsByItself) {
-        // The answer, or why there is none, is worth more than this.
+      } catch (SluiceClientException timesOut) {
+        // The result or the exception of the call matters more than the settlement.
       }
     }
   }
 
-  private static SluiceClientException refusal(TokenDecision outcome) {
-    if (outcome instanceof TokenDecision.Impossible impossible) {
+  private static SluiceClientException failure(TokenDecision decision) {
+    if (decision instanceof TokenDecision.Impossible impossible) {
       return new SluiceClientException(Code.INVALID_ARGUMENT, impossible.message());
     }
-    if (!(outcome instanceof TokenDecision.Denied refused)) {
-      return new SluiceClientException(Code.INTERNAL, "neither granted nor denied: " + outcome);
+    if (!(decision instanceof TokenDecision.Denied denied)) {
+      return new SluiceClientException(Code.INTERNAL, "neither granted nor denied: " + decision);
     }
     Code code =
-        switch (refused.reason()) {
+        switch (denied.reason()) {
           case TIMEOUT -> Code.DEADLINE_EXCEEDED;
           case TOO_MANY_WAITERS -> Code.RESOURCE_EXHAUSTED;
           case ABANDONED, CANCELLED, REMOVED, CLOSED, OTHER -> Code.FAILED_PRECONDITION;
         };
-    return new SluiceClientException(code, refused.message());
+    return new SluiceClientException(code, denied.message());
   }
 
   /**
-   * Asks for tokens and does not wait for them.
+   * Requests tokens without waiting for them.
    *
-   * @param request what for
-   * @return {@code UNAVAILABLE} leaves open whether it was granted or put in line; with an
-   *     idempotency key it can be asked again
+   * @param request the token request
+   * @return granted, queued with a ticket, denied or impossible. After {@code UNAVAILABLE} the
+   *     request may or may not have been applied; with an idempotency key it can be repeated
    */
   public CompletableFuture<TokenDecision> requestAsync(TokenRequest request) {
     return connection
         .call(
             GovernorGrpc.getRequestTokensMethod(),
             RequestTokensRequest.newBuilder().setRequest(request.toWire()).build())
-        .thenApply(answer -> GovernorProtoMapper.decision(answer.getDecision()));
+        .thenApply(response -> GovernorProtoMapper.decision(response.getDecision()));
   }
 
   /**
-   * As {@link #requestAsync}, blocking until the answer is there, not the tokens.
+   * Requests tokens without waiting for them; blocks until the server answers.
    *
-   * @param request what for
-   * @return what became of it
+   * @param request the token request
+   * @return granted, queued with a ticket, denied or impossible
    */
   public TokenDecision request(TokenRequest request) {
     return connection.await(requestAsync(request));
   }
 
   /**
-   * Asks for tokens and waits in line for them. A lost connection, or a restart of the server, does
-   * not end this: it finds its place again, or a new one. The request has an idempotency key of its
-   * own if it is given none.
+   * Requests tokens and waits for them, across lost connections and restarts of the server: the
+   * request finds its ticket again, or gets a new one. A request without an idempotency key gets
+   * one.
    *
-   * @param request what for; its deadline is how long to wait
-   * @return granted or refused; cancelling it leaves the line, or gives back what was granted. It
-   *     fails if the server cannot be reached before there is a place in line
+   * @param request the token request; its maximum wait bounds the wait
+   * @return granted, denied or impossible; canceling the future cancels the ticket or returns the
+   *     grant. It fails if the server cannot be reached before the request has a ticket
    */
   public CompletableFuture<TokenDecision> acquireAsync(TokenRequest request) {
     return TicketPoller.of(connection, request.toWire(), null);
   }
 
   /**
-   * As {@link #acquireAsync}, telling how it stands in line about every second.
+   * Requests tokens like {@link #acquireAsync(TokenRequest)} and reports the progress about every
+   * second.
    *
-   * @param request what for
-   * @param progress must not be held up; what it throws ends the wait
-   * @return granted or refused
+   * @param request the token request
+   * @param progress must not block; an exception ends the wait
+   * @return granted, denied or impossible
    */
   public CompletableFuture<TokenDecision> acquireAsync(
       TokenRequest request, Consumer<TokenDecision.Queued> progress) {
@@ -150,32 +150,33 @@ public final class GovernorClient {
   }
 
   /**
-   * As {@link #acquireAsync}, blocking; a thread that is interrupted leaves the line.
+   * Requests tokens and blocks until the decision. An interrupt cancels the ticket.
    *
-   * @param request what for
-   * @return granted or refused
+   * @param request the token request; its maximum wait bounds the wait
+   * @return granted, denied or impossible
    */
   public TokenDecision acquire(TokenRequest request) {
     return joined(acquireAsync(request));
   }
 
   /**
-   * Waits for a ticket, also over a lost connection.
+   * Waits for the decision on a ticket, across lost connections.
    *
    * @param ticket of {@link TokenDecision.Queued}
-   * @return granted or refused; {@code NOT_FOUND} if there is no such ticket, as after a restart of
-   *     the server. Cancelling it ends the wait alone: the ticket must be asked for again soon
+   * @return granted, denied or impossible; fails with {@code NOT_FOUND} if the ticket does not
+   *     exist, as after a restart of the server. Canceling the future only ends the wait: poll the
+   *     ticket soon, or the server removes it
    */
   public CompletableFuture<TokenDecision> awaitAsync(String ticket) {
     return TicketPoller.of(connection, ticket, null);
   }
 
   /**
-   * As {@link #awaitAsync}, telling how it stands in line about every second.
+   * Waits like {@link #awaitAsync(String)} and reports the progress about every second.
    *
    * @param ticket of {@link TokenDecision.Queued}
-   * @param progress must not be held up; what it throws ends the wait
-   * @return granted or refused
+   * @param progress must not block; an exception ends the wait
+   * @return granted, denied or impossible
    */
   public CompletableFuture<TokenDecision> awaitAsync(
       String ticket, Consumer<TokenDecision.Queued> progress) {
@@ -183,10 +184,10 @@ public final class GovernorClient {
   }
 
   /**
-   * As {@link #awaitAsync}, blocking.
+   * Blocks until the decision on a ticket. An interrupt only ends the wait.
    *
    * @param ticket of {@link TokenDecision.Queued}
-   * @return granted or refused
+   * @return granted, denied or impossible
    */
   public TokenDecision await(String ticket) {
     return joined(awaitAsync(ticket));
@@ -204,35 +205,35 @@ public final class GovernorClient {
   }
 
   /**
-   * How a ticket stands once it is decided, or after a while.
+   * Returns the state of a ticket as soon as it is decided, or after a time.
    *
    * @param ticket of {@link TokenDecision.Queued}
-   * @param wait at most a minute; whole milliseconds
-   * @return {@code NOT_FOUND} if there is no such ticket
+   * @param maxWait at most a minute; whole milliseconds
+   * @return the decision; fails with {@code NOT_FOUND} if the ticket does not exist
    */
-  public CompletableFuture<TokenDecision> pollAsync(String ticket, Duration wait) {
+  public CompletableFuture<TokenDecision> pollAsync(String ticket, Duration maxWait) {
     return connection
         .call(
             GovernorGrpc.getPollTicketMethod(),
-            PollTicketRequest.newBuilder().setTicket(ticket).setWaitMs(wait.toMillis()).build(),
-            connection.callTimeout().plus(wait.abs()))
-        .thenApply(answer -> GovernorProtoMapper.decision(answer.getDecision()));
+            PollTicketRequest.newBuilder().setTicket(ticket).setWaitMs(maxWait.toMillis()).build(),
+            connection.callTimeout().plus(maxWait.abs()))
+        .thenApply(response -> GovernorProtoMapper.decision(response.getDecision()));
   }
 
   /**
-   * How a ticket stands now.
+   * Returns the present state of a ticket.
    *
    * @param ticket of {@link TokenDecision.Queued}
-   * @return {@code NOT_FOUND} if there is no such ticket
+   * @return the decision; fails with {@code NOT_FOUND} if the ticket does not exist
    */
   public TokenDecision poll(String ticket) {
     return connection.await(pollAsync(ticket, Duration.ZERO));
   }
 
   /**
-   * Leaves the line, or gives back what was granted.
+   * Removes a ticket from the waiting list, or returns its grant.
    *
-   * @param ticket of {@link TokenDecision.Queued}; {@code NOT_FOUND} if there is none
+   * @param ticket of {@link TokenDecision.Queued}; {@code NOT_FOUND} if it does not exist
    */
   public void cancel(String ticket) {
     connection.await(
@@ -241,11 +242,12 @@ public final class GovernorClient {
   }
 
   /**
-   * Says what was used of a grant.
+   * Settles a reservation with the used tokens.
    *
    * @param reservation of {@link TokenDecision.Granted}
-   * @param actualTokens 0 if nothing was
-   * @return {@code NOT_FOUND} if it was settled before or has ended
+   * @param actualTokens the used tokens; 0 if none
+   * @return refunds and charges; fails with {@code NOT_FOUND} if the reservation was settled before
+   *     or has timed out
    */
   public CompletableFuture<TokenSettlement> settleAsync(String reservation, long actualTokens) {
     return connection
@@ -255,22 +257,22 @@ public final class GovernorClient {
                 .setReservation(reservation)
                 .setActualTokens(actualTokens)
                 .build())
-        .thenApply(answer -> TokenSettlement.of(answer.getSettlement()));
+        .thenApply(response -> TokenSettlement.of(response.getSettlement()));
   }
 
   /**
-   * As {@link #settleAsync}, blocking.
+   * Settles a reservation with the used tokens; blocks until the server answers.
    *
    * @param reservation of {@link TokenDecision.Granted}
-   * @param actualTokens 0 if nothing was
-   * @return what became of it
+   * @param actualTokens the used tokens; 0 if none
+   * @return refunds and charges
    */
   public TokenSettlement settle(String reservation, long actualTokens) {
     return connection.await(settleAsync(reservation, actualTokens));
   }
 
   /**
-   * The call goes on: the reservation lives as long again.
+   * Restarts the timeout of a reservation, for a call that takes longer.
    *
    * @param reservation of {@link TokenDecision.Granted}; {@code NOT_FOUND} if it has ended
    */
@@ -281,10 +283,10 @@ public final class GovernorClient {
   }
 
   /**
-   * Says what would become of a request, and changes nothing.
+   * Predicts the decision on a request without changing anything.
    *
-   * @param request what for
-   * @return what would happen now, and why
+   * @param request the token request
+   * @return the predicted decision, with every dimension
    */
   public TokenExplanation explain(TokenRequest request) {
     return GovernorProtoMapper.explanation(
@@ -296,11 +298,11 @@ public final class GovernorClient {
   }
 
   /**
-   * Tells how the provider of a model answered a call; its limits are gone by from now on.
+   * Reports the provider's response to a call. Its rate-limit headers can only reduce the budget.
    *
-   * @param model whose provider
-   * @param status of HTTP
-   * @param headers by their names, in any case; only those on limits are looked at
+   * @param model the called model
+   * @param status the HTTP status
+   * @param headers by name, in any case; only rate-limit headers count
    */
   public void feedback(String model, int status, Map<String, String> headers) {
     connection.await(
@@ -313,9 +315,9 @@ public final class GovernorClient {
   }
 
   /**
-   * How the models stand that the caller may use.
+   * Returns the state of the models that the caller may use.
    *
-   * @return levels, lines, counts and alerts
+   * @return levels, waiting lists, counters and alerts
    */
   public GovernorStatus status() {
     return GovernorProtoMapper.status(
@@ -327,10 +329,10 @@ public final class GovernorClient {
   }
 
   /**
-   * Has the server read its budget file anew; {@code FAILED_PRECONDITION} if that is invalid, and
-   * nothing has changed.
+   * Makes the server read its budget file again. An invalid file changes nothing and fails with
+   * {@code FAILED_PRECONDITION}.
    *
-   * @return what the file also says, and nothing goes by
+   * @return the keys of the file that the server ignores
    */
   public List<String> reload() {
     return List.copyOf(

@@ -3,7 +3,7 @@ package dev.sluice.client;
 import java.time.Duration;
 
 /**
- * What the server decided.
+ * The decision of the server.
  *
  * @since 0.1
  */

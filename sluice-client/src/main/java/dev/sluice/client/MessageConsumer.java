@@ -69,7 +69,7 @@ public final class MessageConsumer implements AutoCloseable {
   private boolean closing;
 
   /** A settlement without a response. */
-  private record Pending(Settlement settlement, CompletableFuture<Void> answer) {}
+  private record Pending(Settlement settlement, CompletableFuture<Void> result) {}
 
   /** Settlements of one request. */
   private record Batch(long number, List<Pending> parts) {}
@@ -197,7 +197,7 @@ public final class MessageConsumer implements AutoCloseable {
     } finally {
       lock.unlock();
     }
-    return pending.answer;
+    return pending.result;
   }
 
   void connect() {
@@ -293,9 +293,9 @@ public final class MessageConsumer implements AutoCloseable {
       lock.unlock();
     }
     for (ConsumeResponse.Failure each : settled.getFailuresList()) {
-      batch.parts.get(each.getIndex()).answer.completeExceptionally(Errors.of(each.getError()));
+      batch.parts.get(each.getIndex()).result.completeExceptionally(Errors.of(each.getError()));
     }
-    batch.parts.forEach(part -> part.answer.complete(null));
+    batch.parts.forEach(part -> part.result.complete(null));
     // After completing the futures, so that a waiting close() finds them completed.
     lock.lock();
     try {
@@ -307,9 +307,9 @@ public final class MessageConsumer implements AutoCloseable {
     }
   }
 
-  private void lost(MessageConsumer.ResponseObserver from, SluiceClientException why) {
+  private void lost(MessageConsumer.ResponseObserver from, SluiceClientException cause) {
     List<Pending> failed = List.of();
-    boolean fatal = FATAL.contains(why.code());
+    boolean fatal = FATAL.contains(cause.code());
     lock.lock();
     try {
       from.over = true;
@@ -326,23 +326,23 @@ public final class MessageConsumer implements AutoCloseable {
         }
       }
       if (fatal) {
-        failed = endLocked(why);
+        failed = endLocked(cause);
       } else if (!closing) {
         connection.retryLater(backoff, this::connect);
       }
     } finally {
       lock.unlock();
     }
-    fail(failed, why);
+    fail(failed, cause);
     if (fatal) {
-      ended.completeExceptionally(why);
+      ended.completeExceptionally(cause);
       connection.closed(this);
     }
   }
 
-  private List<Pending> endLocked(SluiceClientException why) {
+  private List<Pending> endLocked(SluiceClientException cause) {
     if (failure == null) {
-      failure = why;
+      failure = cause;
     }
     List<Pending> failed = new ArrayList<>();
     unanswered.forEach(batch -> failed.addAll(batch.parts));
@@ -354,8 +354,8 @@ public final class MessageConsumer implements AutoCloseable {
     return failed;
   }
 
-  private static void fail(List<Pending> parts, SluiceClientException why) {
-    parts.forEach(part -> part.answer.completeExceptionally(why));
+  private static void fail(List<Pending> parts, SluiceClientException cause) {
+    parts.forEach(part -> part.result.completeExceptionally(cause));
   }
 
   /**
@@ -365,7 +365,7 @@ public final class MessageConsumer implements AutoCloseable {
    */
   @Override
   public void close() {
-    SluiceClientException why = Errors.closed("the consumer");
+    SluiceClientException cause = Errors.closed("the consumer");
     List<Pending> failed;
     List<Thread> running;
     lock.lock();
@@ -384,11 +384,11 @@ public final class MessageConsumer implements AutoCloseable {
     lock.lock();
     try {
       interrupted |= !leave(deadline);
-      failed = endLocked(why);
+      failed = endLocked(cause);
     } finally {
       lock.unlock();
     }
-    fail(failed, why);
+    fail(failed, cause);
     ended.complete(null);
     connection.closed(this);
     if (interrupted) {

@@ -19,35 +19,35 @@ import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Sends messages to one queue in batches, over one stream. For any number of threads.
+ * Sends messages to one queue in batches, over one stream. Thread-safe.
  *
- * <p>What one thread sends is stored in that order, but for messages that the server refused and
- * their neighbours. After a lost connection the producer connects again by itself and sends again
- * whatever was not answered. <strong>Such messages may be stored twice</strong>, unless they have a
- * {@linkplain Message#withDedupeId dedupe id} and the queue has a window for it.
+ * <p>The messages of one thread are stored in order, except refused messages and their neighbors.
+ * After a lost connection the producer reconnects and sends unanswered messages again. <strong>Such
+ * messages may be stored twice</strong>, unless they have a {@linkplain Message#withDedupeId dedupe
+ * id} and the queue has a dedupe window.
  *
- * <p>Futures complete on a thread of the client: whatever depends on them must not block, least of
- * all in {@link #send}.
+ * <p>Futures complete on a client thread: dependents must not block, and so must not call {@link
+ * #send}.
  *
  * @since 0.1
  */
 public final class Producer implements AutoCloseable {
   /*
    * State. A message is in `waiting`, then in a batch in `unanswered`, and from there perhaps in
-   * `again`: in exactly one of them until its future is about to be completed. `heldMessages` and
-   * `heldBytes` count them all until that is done.
+   * `again`: in exactly one of them until its future is completed. `bufferedMessages` and
+   * `bufferedBytes` count the messages until then.
    *
-   * Concurrency. Everything is guarded by `lock`; futures are completed outside of it. Requests are
-   * handed to gRPC under the lock, which keeps them in order and does not block. Answers of a stream
-   * that is no longer `current` are ignored.
+   * Concurrency. `lock` guards all state; futures are completed outside of it. Requests are passed
+   * to gRPC under the lock, which keeps them in order and does not block. Responses of a stream that
+   * is no longer `current` are ignored.
    */
   private static final int MAX_BATCH_MESSAGES = 512;
   private static final int MAX_BATCH_BYTES = 256 << 10;
 
-  /** Batches under way: enough to keep the server busy, few enough for batches to fill. */
+  /** Batches in flight: enough to keep the server busy, few enough for batches to fill. */
   private static final int WINDOW = 8;
 
-  /** How often in a row a stream may break by a defect before it is held to be the messages'. */
+  /** Failures in a row with INTERNAL after which the messages are considered the cause. */
   private static final int MAX_DEFECTS = 5;
 
   private final GrpcConnection connection;
@@ -61,18 +61,18 @@ public final class Producer implements AutoCloseable {
   private final Deque<Pending> waiting = new ArrayDeque<>();
   private final Deque<List<Pending>> again = new ArrayDeque<>();
   private final Deque<Batch> unanswered = new ArrayDeque<>();
-  private int heldMessages;
-  private long heldBytes;
+  private int bufferedMessages;
+  private long bufferedBytes;
   private long batches;
   private Producer.@Nullable ResponseObserver current;
   private @Nullable SluiceClientException ended;
   private boolean closing;
 
-  /** A message that is not answered yet. */
+  /** A message without a response. */
   private record Pending(
-      dev.sluice.proto.v1.Message message, int bytes, CompletableFuture<String> answer) {}
+      dev.sluice.proto.v1.Message message, int bytes, CompletableFuture<String> result) {}
 
-  /** Messages that went out together. */
+  /** Messages of one request. */
   private record Batch(long number, List<Pending> parts) {}
 
   Producer(GrpcConnection connection, String queue, ProducerConfig config) {
@@ -82,22 +82,22 @@ public final class Producer implements AutoCloseable {
   }
 
   /**
-   * Sends a message; blocks while too much is waiting.
+   * Sends a message; blocks while the buffer is full.
    *
    * @param message the message
-   * @return its id, when it is as durable as the queue asks for; fails with a {@link
+   * @return its id, once the message is as durable as the queue is configured; fails with {@link
    *     SluiceClientException}
-   * @throws SluiceClientException {@code INTERRUPTED} while it waited
+   * @throws SluiceClientException {@code INTERRUPTED} if the thread is interrupted while it waits
    */
   public CompletableFuture<String> send(Message message) {
     return send(message, true);
   }
 
   /**
-   * Sends a message, or fails with {@code RESOURCE_EXHAUSTED} if too much is waiting.
+   * Sends a message without blocking; fails with {@code RESOURCE_EXHAUSTED} if the buffer is full.
    *
    * @param message the message
-   * @return as {@link #send}
+   * @return its id, as for {@link #send}
    */
   public CompletableFuture<String> trySend(Message message) {
     return send(message, false);
@@ -109,7 +109,7 @@ public final class Producer implements AutoCloseable {
     if (bytes > connection.maxMessageBytes()) {
       return refused(
           Code.INVALID_ARGUMENT,
-          "a message must have at most %d bytes with its headers: %d"
+          "a message must have at most %d bytes, headers included, but had %d"
               .formatted(connection.maxMessageBytes(), bytes));
     }
     Pending pending = new Pending(wire, bytes, new CompletableFuture<>());
@@ -127,15 +127,15 @@ public final class Producer implements AutoCloseable {
       if (isFull(bytes)) {
         return refused(
             Code.RESOURCE_EXHAUSTED,
-            "the producer must hold at most %d messages and %d bytes: %d and %d"
+            "the buffer must have at most %d messages and %d bytes, but had %d and %d"
                 .formatted(
                     config.maxBufferedMessages(),
                     config.maxBufferedBytes(),
-                    heldMessages,
-                    heldBytes));
+                    bufferedMessages,
+                    bufferedBytes));
       }
-      heldMessages++;
-      heldBytes += bytes;
+      bufferedMessages++;
+      bufferedBytes += bytes;
       waiting.add(pending);
       pump();
     } catch (InterruptedException now) {
@@ -143,26 +143,26 @@ public final class Producer implements AutoCloseable {
     } finally {
       lock.unlock();
     }
-    return pending.answer;
+    return pending.result;
   }
 
   private static CompletableFuture<String> refused(Code code, String message) {
     return CompletableFuture.failedFuture(new SluiceClientException(code, message));
   }
 
-  /** One message always has a place, however large. */
+  /** Returns whether a message must wait; an empty buffer takes a message of any size. */
   private boolean isFull(int bytes) {
-    return heldMessages >= config.maxBufferedMessages()
-        || (heldMessages > 0 && heldBytes + bytes > config.maxBufferedBytes());
+    return bufferedMessages >= config.maxBufferedMessages()
+        || (bufferedMessages > 0 && bufferedBytes + bytes > config.maxBufferedBytes());
   }
 
   void connect() {
     lock.lock();
     try {
       if (ended == null && current == null) {
-        Producer.ResponseObserver answers = new Producer.ResponseObserver();
-        current = answers;
-        answers.requests = connection.stream(QueuesGrpc.getEnqueueStreamMethod(), answers);
+        Producer.ResponseObserver observer = new Producer.ResponseObserver();
+        current = observer;
+        observer.requests = connection.stream(QueuesGrpc.getEnqueueStreamMethod(), observer);
         pump();
       }
     } finally {
@@ -198,7 +198,7 @@ public final class Producer implements AutoCloseable {
     return parts;
   }
 
-  private void answered(Producer.ResponseObserver from, EnqueueStreamResponse response) {
+  private void onResponse(Producer.ResponseObserver from, EnqueueStreamResponse response) {
     Batch batch;
     SluiceClientException refusal = null;
     lock.lock();
@@ -218,12 +218,12 @@ public final class Producer implements AutoCloseable {
         refusal =
             new SluiceClientException(
                 Code.INTERNAL,
-                "the server must give one id for each message: %d for %d"
+                "the server must return one id per message, but returned %d for %d"
                     .formatted(response.getIdsCount(), batch.parts.size()));
       }
       unanswered.remove();
       backoff.reset();
-      if (refusal != null && batch.parts.size() > 1 && mayBeOnesFault(refusal.code())) {
+      if (refusal != null && batch.parts.size() > 1 && isRefusalOfOne(refusal.code())) {
         split(batch.parts);
         pump();
         return;
@@ -235,12 +235,12 @@ public final class Producer implements AutoCloseable {
     complete(batch, response, refusal);
   }
 
-  /** Whoever waits for the last answer finds it given: the place is free only after that. */
+  /** Completes the futures before it frees the buffer, so that close() finds them completed. */
   private void complete(
       Batch batch, EnqueueStreamResponse response, @Nullable SluiceClientException refusal) {
     if (refusal == null) {
       for (int i = 0; i < batch.parts.size(); i++) {
-        batch.parts.get(i).answer.complete(response.getIds(i));
+        batch.parts.get(i).result.complete(response.getIds(i));
       }
     } else {
       fail(batch.parts, refusal);
@@ -253,8 +253,8 @@ public final class Producer implements AutoCloseable {
     }
   }
 
-  /** A batch is stored as a whole or not at all, and the others of it are not to blame. */
-  private static boolean mayBeOnesFault(Code code) {
+  /** Returns whether one message may be the cause: a batch is stored as a whole or not at all. */
+  private static boolean isRefusalOfOne(Code code) {
     return code == Code.INVALID_ARGUMENT || code == Code.RESOURCE_EXHAUSTED;
   }
 
@@ -265,46 +265,46 @@ public final class Producer implements AutoCloseable {
   }
 
   private void forget(List<Pending> parts) {
-    heldMessages -= parts.size();
-    parts.forEach(part -> heldBytes -= part.bytes);
+    bufferedMessages -= parts.size();
+    parts.forEach(part -> bufferedBytes -= part.bytes);
     changed.signalAll();
   }
 
-  private static void fail(List<Pending> parts, SluiceClientException why) {
-    parts.forEach(part -> part.answer.completeExceptionally(why));
+  private static void fail(List<Pending> parts, SluiceClientException cause) {
+    parts.forEach(part -> part.result.completeExceptionally(cause));
   }
 
-  private void lost(Producer.ResponseObserver from, SluiceClientException why) {
+  private void lost(Producer.ResponseObserver from, SluiceClientException cause) {
     List<Pending> failed;
     lock.lock();
     try {
-      failed = lostLocked(from, why);
+      failed = lostLocked(from, cause);
     } finally {
       lock.unlock();
     }
-    fail(failed, why);
+    fail(failed, cause);
   }
 
-  /** What has failed, for the caller to say so outside of the lock. */
-  private List<Pending> lostLocked(Producer.ResponseObserver from, SluiceClientException why) {
+  /** Returns the failed messages, whose futures the caller completes outside of the lock. */
+  private List<Pending> lostLocked(Producer.ResponseObserver from, SluiceClientException cause) {
     if (from != current) {
       return List.of();
     }
     current = null;
-    boolean forGood = why.code() == Code.UNAUTHENTICATED || why.code() == Code.PERMISSION_DENIED;
-    boolean worthAnother =
-        why.code() == Code.UNAVAILABLE
-            || (why.code() == Code.INTERNAL && backoff.attempts() < MAX_DEFECTS);
+    boolean fatal = cause.code() == Code.UNAUTHENTICATED || cause.code() == Code.PERMISSION_DENIED;
+    boolean retryable =
+        cause.code() == Code.UNAVAILABLE
+            || (cause.code() == Code.INTERNAL && backoff.attempts() < MAX_DEFECTS);
     List<Pending> failed = List.of();
-    if (forGood) {
-      ended = why;
+    if (fatal) {
+      ended = cause;
       failed = forgetAll();
-    } else if (worthAnother) {
+    } else if (retryable) {
       while (!unanswered.isEmpty()) {
         again.addFirst(unanswered.removeLast().parts);
       }
     } else {
-      failed = forgetUnanswered();
+      failed = forgetUnonResponse();
     }
     if (ended == null) {
       connection.retryLater(backoff, this::connect);
@@ -312,7 +312,7 @@ public final class Producer implements AutoCloseable {
     return failed;
   }
 
-  private List<Pending> forgetUnanswered() {
+  private List<Pending> forgetUnonResponse() {
     List<Pending> forgotten = new ArrayList<>();
     unanswered.forEach(batch -> forgotten.addAll(batch.parts));
     unanswered.clear();
@@ -321,7 +321,7 @@ public final class Producer implements AutoCloseable {
   }
 
   private List<Pending> forgetAll() {
-    List<Pending> forgotten = forgetUnanswered();
+    List<Pending> forgotten = forgetUnonResponse();
     List<Pending> unsent = new ArrayList<>();
     again.forEach(unsent::addAll);
     unsent.addAll(waiting);
@@ -339,16 +339,16 @@ public final class Producer implements AutoCloseable {
   @Override
   public void close() {
     List<Pending> failed = List.of();
-    SluiceClientException why =
+    SluiceClientException cause =
         new SluiceClientException(
             Code.CLOSED, "the producer was closed before the server had answered");
     lock.lock();
     try {
       closing = true;
       changed.signalAll();
-      awaitAnswers();
+      awaitResponses();
       if (ended == null) {
-        ended = why;
+        ended = cause;
         if (current != null && current.requests != null) {
           current.requests.onCompleted();
         }
@@ -358,14 +358,14 @@ public final class Producer implements AutoCloseable {
     } finally {
       lock.unlock();
     }
-    fail(failed, why);
+    fail(failed, cause);
     connection.closed(this);
   }
 
-  private void awaitAnswers() {
+  private void awaitResponses() {
     long left = connection.callTimeout().toNanos();
     try {
-      while (heldMessages > 0 && ended == null && left > 0) {
+      while (bufferedMessages > 0 && ended == null && left > 0) {
         left = changed.awaitNanos(left);
       }
     } catch (InterruptedException now) {
@@ -373,9 +373,9 @@ public final class Producer implements AutoCloseable {
     }
   }
 
-  /** The answers of one stream. */
+  /** Receives the responses of one stream. */
   private final class ResponseObserver implements StreamObserver<EnqueueStreamResponse> {
-    // Guarded by lock; null until the stream is begun.
+    // Guarded by lock; null until the stream has started.
     private @Nullable ClientCallStreamObserver<EnqueueStreamRequest> requests;
 
     void cancel() {
@@ -386,7 +386,7 @@ public final class Producer implements AutoCloseable {
 
     @Override
     public void onNext(EnqueueStreamResponse response) {
-      answered(this, response);
+      onResponse(this, response);
     }
 
     @Override

@@ -1,4 +1,4 @@
-/** The Java client: queues, limits and token budgets of a Sluice server over {@code sluice.v1}. */
+/** Java client for queues, limits and token budgets of a Sluice server, over {@code sluice.v1}. */
 @NullMarked
 package dev.sluice.client;
 

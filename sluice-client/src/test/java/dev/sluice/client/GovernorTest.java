@@ -78,7 +78,7 @@ final class GovernorTest {
     assertThat(settled.requestedTokens()).isEqualTo(800);
     assertThat(settled.reservedTokens()).isEqualTo(800);
     assertThat(settled.actualTokens()).isEqualTo(300);
-    // What accrued meanwhile is not refunded as well.
+    // Tokens that accrued meanwhile are not refunded as well.
     assertThat(settled.refundedTokens()).isBetween(490L, 500L);
     assertThat(settled.overusedTokens()).isZero();
     assertFails(Code.NOT_FOUND, () -> governor.settle(granted.reservation(), 300));

@@ -101,7 +101,7 @@ final class LimitsTest {
     assertFails(Code.INVALID_ARGUMENT, at.client.decideAsync(Map.of()));
     assertThatThrownBy(() -> at.client.decide(Map.of("k", 0L)))
         .isInstanceOf(IllegalArgumentException.class)
-        .hasMessage("tokens must be positive: key=k, tokens=0");
+        .hasMessage("tokens must be positive: name=k, tokens=0");
   }
 
   @Test

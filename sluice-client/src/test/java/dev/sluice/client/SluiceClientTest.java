@@ -70,7 +70,7 @@ final class SluiceClientTest {
   }
 
   @Test
-  void changeQueue_changesWhatIsGiven_andNothingOfWhatOthersHaveChanged() {
+  void updateQueue_changesGivenSettings_andKeepsConcurrentChanges() {
     at.client.createQueue("q", QueueConfig.builder().maxDepth(100).strictOrder(true).build());
     QueueStatus before = at.client.queue("q");
     assertThat(before.config().maxAttempts()).hasValue(10);
@@ -92,7 +92,7 @@ final class SluiceClientTest {
     assertThat(at.client.queue("q").config().maxDepth()).isEqualTo(1);
     assertThatThrownBy(() -> at.client.updateQueue("q", QueueConfig.defaults(), ""))
         .isInstanceOf(IllegalArgumentException.class)
-        .hasMessageStartingWith("changes must name at least one setting");
+        .hasMessageStartingWith("changes must have at least one setting");
   }
 
   @Test

@@ -207,7 +207,7 @@ final class TokenWaitTest {
       assertThat(progress.subList(0, before)).allMatch(each -> each.queuePosition() <= 2);
       governor.settle(granted.reservation(), 0);
       governor.settle(granted(quiet).reservation(), 0);
-      // Nobody was granted anything twice.
+      // No request was granted twice.
       assertThat(one().running()).isZero();
       assertThat(one().metrics().totalRequests()).isEqualTo(3);
     }

@@ -19,7 +19,7 @@ import java.util.concurrent.atomic.AtomicLong;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** What keeps attacks from doing harm anywhere else. */
+/** Attacks only reach the server under test. */
 @Timeout(60)
 final class AttemptTest {
   private static final Duration LONG = Duration.ofSeconds(30);

@@ -8,7 +8,7 @@ import java.util.Map;
 import java.util.zip.GZIPInputStream;
 import org.junit.jupiter.api.Test;
 
-/** What is written can be read again. */
+/** Written values can be read again. */
 final class EncodingTest {
   @Test
   void headers_areReadAsWritten() {

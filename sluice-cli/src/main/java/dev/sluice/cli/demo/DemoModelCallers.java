@@ -27,7 +27,7 @@ public final class DemoModelCallers implements AutoCloseable {
   static final long TOKENS_PER_SECOND = 9_000;
   static final long BURST_TOKENS = 20_000;
 
-  /** What a call asks for, and what it turns out to have used. */
+  /** The requested and the used tokens of a call. */
   private static final long ASKED_TOKENS = 2_000;
 
   static final long USED_TOKENS = 1_500;
@@ -169,11 +169,11 @@ public final class DemoModelCallers implements AutoCloseable {
     try {
       ScheduledFuture<?> unused = timer.schedule(action, time.toNanos(), TimeUnit.NANOSECONDS);
     } catch (RejectedExecutionException closed) {
-      // Nobody wants to know any more.
+      // The demo is over.
     }
   }
 
-  /** Whoever is in line leaves it. */
+  /** Cancels all waiting requests. */
   @Override
   public void close() {
     leaving = true;

@@ -5,17 +5,17 @@ import java.util.List;
 import java.util.Locale;
 
 /**
- * What the demo has shown.
+ * The results of the demo.
  *
- * @param millis how long it took
- * @param crash what was under way when the server was killed
- * @param outage from the last grant before that to the first after it
- * @param provider what was granted under the provider's limit
- * @param noisy what the noisy tenant got
- * @param quiet what the quiet tenant got
- * @param balance what became of the messages
+ * @param millis duration of the demo
+ * @param crash messages in flight when the server was killed
+ * @param outage time from the last grant before the kill to the first after it
+ * @param provider grants under the provider's limit
+ * @param noisy results of the noisy tenant
+ * @param quiet results of the quiet tenant
+ * @param balance totals of the messages
  * @param left messages in the queue at the end
- * @param model what callers of the model got
+ * @param model results of the model's callers
  */
 public record DemoResult(
     long millis,
@@ -40,11 +40,11 @@ public record DemoResult(
       long afterMillis, long readyMillis, long unansweredSends, long unsettled) {}
 
   /**
-   * What callers of the model got.
+   * Results of the model's callers.
    *
-   * @param chargedTokens in the end, of all grants
-   * @param legalTokens burst + rate · time at most
-   * @param classes by class
+   * @param chargedTokens tokens charged in the end
+   * @param legalTokens the bound burst + rate · time
+   * @param classes results by priority class
    */
   public record ModelStats(
       long chargedTokens, long legalTokens, List<ModelCallLog.PriorityClassStats> classes) {
@@ -78,7 +78,7 @@ public record DemoResult(
         model);
   }
 
-  /** What was promised and not kept; none if all is well. */
+  /** Returns the broken promises; empty if there are none. */
   public List<String> problems() {
     List<String> problems = new ArrayList<>();
     if (balance.lost() > 0) {

@@ -51,7 +51,7 @@ public final class DemoRunner {
   private long progressMillis;
   private long progressGrants;
 
-  /** What goes on. */
+  /** The steps of a demo. */
   private enum Step {
     FLOOD,
     WORK,
@@ -83,7 +83,7 @@ public final class DemoRunner {
             new DemoModelCallers(client.governor(), calls, this::millis, this::failed)) {
       begin(tenants, callers);
       if (!watch(client, tenants, callers)) {
-        // Nobody waits for answers of a server that is gone.
+        // Interrupted close() calls do not wait for a server that is gone.
         Thread.currentThread().interrupt();
         return Optional.empty();
       }

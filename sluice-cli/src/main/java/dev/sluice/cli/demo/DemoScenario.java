@@ -3,17 +3,17 @@ package dev.sluice.cli.demo;
 import java.time.Duration;
 
 /**
- * How much happens in a demo. What comes next depends on how far it is, not on the time: so a slow
- * machine shows the same, only later.
+ * The size of a demo. Its steps follow progress, not time: a slow machine shows the same, only
+ * later.
  *
- * @param flood messages that the noisy tenant sends before anybody works
- * @param secondFlood messages that it sends half-way, while the server is killed
+ * @param flood messages that the noisy tenant sends before any consumer starts
+ * @param secondFlood messages that it sends halfway, while the server is killed
  */
 public record DemoScenario(int flood, int secondFlood) {
   static final DemoScenario FULL = new DemoScenario(8_000, 1_000);
   static final DemoScenario QUICK = new DemoScenario(2_400, 300);
 
-  /** What the provider takes, of both tenants together. */
+  /** The limit of the provider for both tenants together. */
   static final int RATE_PER_SECOND = 200;
 
   static final int BURST = 20;

@@ -44,7 +44,7 @@ public final class DemoScreenView implements DemoView {
             .toList());
   }
 
-  /** What to show. */
+  /** Returns the lines to show. */
   public static List<String> lines(
       String console, double rate, DemoStatus status, List<String> events) {
     List<String> lines = new ArrayList<>();

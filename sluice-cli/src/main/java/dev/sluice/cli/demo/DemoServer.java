@@ -181,7 +181,7 @@ public final class DemoServer implements AutoCloseable {
     return ended || (process != null && process.isAlive());
   }
 
-  /** What the server said last. */
+  /** Returns the last output of the server. */
   String lastWords() {
     try (Stream<String> lines = Files.lines(log())) {
       return lines.reduce((first, second) -> second).orElse("it said nothing");

@@ -121,7 +121,7 @@ public final class DemoTenants implements AutoCloseable {
     return answer;
   }
 
-  /** What somebody does on a thread of their own. */
+  /** The work of a sending thread. */
   private interface Sending {
     void run() throws InterruptedException, ExecutionException;
   }

@@ -119,7 +119,7 @@ public final class DemoTextReport {
         figures.balance().again());
   }
 
-  /** What was under way when the server was killed. */
+  /** Describes the messages in flight when the server was killed. */
   public static String unanswered(long sends, long acks) {
     return "%d %s and %d %s unanswered"
         .formatted(sends, sends == 1 ? "send" : "sends", acks, acks == 1 ? "ack" : "acks");

@@ -6,7 +6,7 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * What became of the messages of the demo, as its clients saw it. For any number of threads.
+ * The history of the demo's messages as its clients saw it. Thread-safe.
  *
  * <p>Times are the server's, in milliseconds: that of a message's arrival and that of each lease,
  * which is when the limit was charged.
@@ -34,12 +34,12 @@ public final class MessageLog {
   }
 
   /**
-   * What a tenant got so far.
+   * Totals of a tenant so far.
    *
-   * @param sent handed to the client
-   * @param accepted confirmed by the server
-   * @param delivered at least once
-   * @param lastWaitMillis how long the last of these had waited
+   * @param sent messages passed to the client
+   * @param accepted messages confirmed by the server
+   * @param delivered messages delivered at least once
+   * @param lastWaitMillis wait of the latest delivered message
    */
   public record Count(long sent, long accepted, long delivered, long lastWaitMillis) {
     static final Count NONE = new Count(0, 0, 0, 0);

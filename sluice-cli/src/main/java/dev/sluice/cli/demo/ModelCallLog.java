@@ -6,14 +6,14 @@ import java.util.List;
 import java.util.OptionalLong;
 
 /**
- * Who asked for a call of the model, and when it was their turn, as the callers saw it: in
- * milliseconds of their clock. For any number of threads.
+ * The calls of the model with the times of their requests and grants, in milliseconds of the
+ * callers' clock. Thread-safe.
  */
 public final class ModelCallLog {
   // Guarded by this.
   private final List<Call> calls = new ArrayList<>();
 
-  /** Somebody who asked. */
+  /** One call of the model. */
   public static final class Call {
     private final String priority;
     private final long askedMillis;
@@ -30,12 +30,12 @@ public final class ModelCallLog {
   }
 
   /**
-   * What a class got.
+   * Results of a priority class.
    *
-   * @param priority its name
-   * @param asked how many asked
-   * @param granted of these, whose turn it was
-   * @param waits of all: of those still in line, how long they have waited so far
+   * @param priority the class's name
+   * @param asked requests
+   * @param granted granted requests
+   * @param waits waits of all requests; until now for those that still wait
    */
   public record PriorityClassStats(String priority, long asked, long granted, WaitStats waits) {
     public long inLine() {

@@ -4,18 +4,18 @@ import dev.sluice.cli.text.JsonWriter;
 import java.util.concurrent.TimeUnit;
 
 /**
- * What was granted under a limit, and the window that came closest to the most that is legal, or
- * went beyond it: burst + rate · window.
+ * The grants of a limit, and the window that comes closest to the bound burst + rate · window, or
+ * exceeds it most.
  *
- * @param granted in all
- * @param millis from the first to the last
- * @param worst of all windows the one with the least left, or with the most too much
- * @param worstSecond the same of those of a second and more
+ * @param granted all grants
+ * @param millis time from the first to the last grant
+ * @param worst the worst of all windows
+ * @param worstSecond the worst window of at least a second
  */
 public record RateStats(long granted, long millis, Window worst, Window worstSecond) {
   private static final long MILLIS_PER_SECOND = TimeUnit.SECONDS.toMillis(1);
 
-  /** What times are rounded down to. */
+  /** Times are rounded down to this resolution. */
   private static final long ROUNDING_MILLIS = 1;
 
   /**
@@ -73,7 +73,7 @@ public record RateStats(long granted, long millis, Window worst, Window worstSec
     return worst;
   }
 
-  /** What was granted before, less what accrued until then, in thousandths. */
+  /** Earlier grants less the tokens accrued until then, in thousandths. */
   private static long balance(long[] sorted, int index, long perSecond) {
     return index * MILLIS_PER_SECOND - sorted[index] * perSecond;
   }

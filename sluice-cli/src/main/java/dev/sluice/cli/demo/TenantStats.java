@@ -6,13 +6,13 @@ import java.util.Comparator;
 import java.util.List;
 
 /**
- * What a tenant got of the queue, and what it would have got of one FIFO.
+ * The results of a tenant, and those that it would have had in one FIFO.
  *
- * @param tenant its name
+ * @param tenant the tenant's name
  * @param count its messages
- * @param again deliveries of what had been delivered before
- * @param waits from arrival to grant
- * @param fifo the same of the FIFO
+ * @param again redeliveries
+ * @param waits times from arrival to grant
+ * @param fifo the same times in the FIFO
  */
 public record TenantStats(
     String tenant, MessageLog.Count count, long again, WaitStats waits, WaitStats fifo) {

@@ -3,7 +3,7 @@ package dev.sluice.cli.simulate;
 import dev.sluice.Decision;
 import org.jspecify.annotations.Nullable;
 
-/** What became of one batch. Filled while the simulation runs. */
+/** The result of one batch. The simulation fills it. */
 final class BatchResult {
   final RequestBatch batch;
 

@@ -44,12 +44,12 @@ record RequestBatch(long timeNanos, long tokens, int count) {
     return count;
   }
 
-  /** What they ask for together. */
+  /** Returns the tokens of all requests together. */
   long totalTokens() {
     return tokens * count;
   }
 
-  /** What they ask for, as the user writes it. */
+  /** Returns the tokens as the user writes them. */
   String asked() {
     return count == 1 ? Long.toString(tokens) : tokens + "x" + count;
   }

@@ -11,7 +11,7 @@ import java.util.regex.Pattern;
 
 /** Collects the requests of a simulation and checks them as they come. */
 final class RequestParser {
-  /** What a simulation can keep in an ordinary heap. */
+  /** The most requests that fit into the default heap. */
   static final int MAX_COUNT = 1_000_000;
 
   /** Far beyond any request; keeps a file without line ends from filling the heap. */

@@ -86,7 +86,7 @@ final class ScenarioOptions {
             "--report must not be the scenario itself: " + Quoting.of(page.toString()));
       }
     } catch (IOException absent) {
-      // Whoever reads it says so.
+      // Reading the file reports its absence.
     }
   }
 

@@ -45,7 +45,7 @@ import picocli.CommandLine.Parameters;
       "  sluice simulate --capacity 10 --refill 10/10ms --wait 0ms:1x12 5ms:1x7"
     })
 public final class SimulateCommand extends BaseCommand {
-  /** What cannot be meant as a file. */
+  /** Matches a request, which cannot be a file name. */
   private static final Pattern REQUEST = Pattern.compile("[0-9.]+[a-z]*:[0-9x]+|-");
 
   private final CommandContext context;

@@ -21,20 +21,21 @@ import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Asks for decisions over one stream; those that are asked for at the same time go together. What
- * was not answered when the stream was lost fails, since asking again might take the tokens twice;
- * the next request begins a new stream.
+ * Sends decisions over one stream; requests that wait at the same time share a batch. Thread-safe.
+ *
+ * <p>If the stream is lost, requests without a response fail, because repeating them might take the
+ * tokens twice. The next request opens a new stream.
  */
 public final class DecisionStream {
   private static final int MAX_BATCH = 64;
 
-  /** Batches under way: enough to keep the server busy, few enough for batches to fill. */
+  /** Batches in flight: enough to keep the server busy, few enough for batches to fill. */
   private static final int WINDOW = 4;
 
-  /** What may wait here; beyond that, who asks is told so. */
+  /** The most requests that wait here; further ones fail. */
   private static final int MAX_WAITING = 65_536;
 
-  /** How often at most a server that is away is looked for. */
+  /** The shortest time between two attempts to connect. */
   private static final long RETRY_NANOS = 100_000_000;
 
   private final GrpcConnection connection;
@@ -44,24 +45,24 @@ public final class DecisionStream {
   private final Deque<List<Pending>> unanswered = new ArrayDeque<>();
   private DecisionStream.@Nullable ResponseObserver current;
   private long batches;
-  private long lookedNanos = System.nanoTime() - RETRY_NANOS;
+  private long connectedNanos = System.nanoTime() - RETRY_NANOS;
 
-  /** A request that is not answered yet. */
-  private record Pending(DecideRequest request, CompletableFuture<LimitDecision> answer) {}
+  /** A request without a response. */
+  private record Pending(DecideRequest request, CompletableFuture<LimitDecision> result) {}
 
   public DecisionStream(GrpcConnection connection) {
     this.connection = connection;
   }
 
-  public CompletableFuture<LimitDecision> decide(Map<String, Long> costs, boolean dryRun) {
-    DecideRequest.Builder request = DecideRequest.newBuilder().setPeek(dryRun);
+  public CompletableFuture<LimitDecision> decide(Map<String, Long> costs, boolean peek) {
+    DecideRequest.Builder request = DecideRequest.newBuilder().setPeek(peek);
     costs.forEach(
-        (key, tokens) -> {
+        (name, tokens) -> {
           if (tokens <= 0) {
             throw new IllegalArgumentException(
-                "tokens must be positive: key=%s, tokens=%d".formatted(key, tokens));
+                "tokens must be positive: name=%s, tokens=%d".formatted(name, tokens));
           }
-          request.addCosts(Cost.newBuilder().setLimitName(key).setTokens(tokens));
+          request.addCosts(Cost.newBuilder().setLimitName(name).setTokens(tokens));
         });
     Pending pending = new Pending(request.build(), new CompletableFuture<>());
     synchronized (this) {
@@ -69,12 +70,12 @@ public final class DecisionStream {
         return CompletableFuture.failedFuture(
             new SluiceClientException(
                 Code.RESOURCE_EXHAUSTED,
-                "at most %d requests must wait for a decision".formatted(MAX_WAITING)));
+                "too many requests wait for a decision: the limit is %d".formatted(MAX_WAITING)));
       }
       waiting.add(pending);
       pump();
     }
-    return pending.answer;
+    return pending.result;
   }
 
   private synchronized void pump() {
@@ -96,19 +97,19 @@ public final class DecisionStream {
       return current.requests;
     }
     long now = System.nanoTime();
-    if (now - lookedNanos >= RETRY_NANOS) {
-      lookedNanos = now;
-      connection.retryAtOnce();
+    if (now - connectedNanos >= RETRY_NANOS) {
+      connectedNanos = now;
+      connection.resetBackoff();
     }
-    DecisionStream.ResponseObserver answers = new DecisionStream.ResponseObserver();
+    DecisionStream.ResponseObserver observer = new DecisionStream.ResponseObserver();
     ClientCallStreamObserver<DecideStreamRequest> requests =
-        connection.stream(LimitsGrpc.getDecideStreamMethod(), answers);
-    answers.requests = requests;
-    current = answers;
+        connection.stream(LimitsGrpc.getDecideStreamMethod(), observer);
+    observer.requests = requests;
+    current = observer;
     return requests;
   }
 
-  private void answered(DecisionStream.ResponseObserver from, DecideStreamResponse response) {
+  private void onResponse(DecisionStream.ResponseObserver from, DecideStreamResponse response) {
     List<Pending> parts;
     synchronized (this) {
       if (from != current || unanswered.isEmpty()) {
@@ -119,24 +120,24 @@ public final class DecisionStream {
     }
     int given = Math.min(parts.size(), response.getResultsCount());
     for (int i = 0; i < given; i++) {
-      answer(parts.get(i).answer, response.getResults(i));
+      complete(parts.get(i).result, response.getResults(i));
     }
     for (Pending part : parts.subList(given, parts.size())) {
-      part.answer.completeExceptionally(
-          new SluiceClientException(Code.INTERNAL, "the server gave too few results"));
+      part.result.completeExceptionally(
+          new SluiceClientException(Code.INTERNAL, "the server returned too few results"));
     }
   }
 
-  private static void answer(
-      CompletableFuture<LimitDecision> answer, DecideStreamResponse.Result result) {
+  private static void complete(
+      CompletableFuture<LimitDecision> future, DecideStreamResponse.Result result) {
     if (result.hasError()) {
-      answer.completeExceptionally(Errors.of(result.getError()));
+      future.completeExceptionally(Errors.of(result.getError()));
       return;
     }
     try {
-      answer.complete(decision(result.getDecision()));
+      future.complete(decision(result.getDecision()));
     } catch (SluiceClientException unknown) {
-      answer.completeExceptionally(unknown);
+      future.completeExceptionally(unknown);
     }
   }
 
@@ -149,11 +150,11 @@ public final class DecisionStream {
       case IMPOSSIBLE -> new LimitDecision.Impossible(wire.getLimitName(), wire.getCapacity());
       case OUTCOME_UNSPECIFIED, UNRECOGNIZED ->
           throw new SluiceClientException(
-              Code.INTERNAL, "the server gave an unknown outcome: " + wire.getOutcomeValue());
+              Code.INTERNAL, "the server returned an unknown outcome: " + wire.getOutcomeValue());
     };
   }
 
-  private void lost(DecisionStream.ResponseObserver from, SluiceClientException why) {
+  private void lost(DecisionStream.ResponseObserver from, SluiceClientException cause) {
     List<Pending> failed = new ArrayList<>();
     synchronized (this) {
       if (from != current) {
@@ -165,17 +166,17 @@ public final class DecisionStream {
       failed.addAll(waiting);
       waiting.clear();
     }
-    failed.forEach(each -> each.answer.completeExceptionally(why));
+    failed.forEach(each -> each.result.completeExceptionally(cause));
   }
 
-  /** The answers of one stream. */
+  /** Receives the responses of one stream. */
   private final class ResponseObserver implements StreamObserver<DecideStreamResponse> {
-    // Guarded by Decisions.this; null until the stream is begun.
+    // Guarded by DecisionStream.this; null until the stream has started.
     private @Nullable ClientCallStreamObserver<DecideStreamRequest> requests;
 
     @Override
     public void onNext(DecideStreamResponse response) {
-      answered(this, response);
+      onResponse(this, response);
     }
 
     @Override

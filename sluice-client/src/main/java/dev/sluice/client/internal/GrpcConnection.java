@@ -20,14 +20,14 @@ import java.util.concurrent.ScheduledThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 
-/** The way to one server: calls, streams, and the timer by which streams come back. */
+/** The connection to one server: calls, streams, and the timer for reconnects. Thread-safe. */
 public final class GrpcConnection implements AutoCloseable {
   private final ManagedChannel channel;
   private final Duration callTimeout;
   private final int maxMessageBytes;
   private final ScheduledThreadPoolExecutor timer;
 
-  /** Producers, subscriptions and waits that are to be closed with the client. */
+  /** Producers, consumers and pollers to close with the client. */
   private final Set<AutoCloseable> open = ConcurrentHashMap.newKeySet();
 
   public GrpcConnection(ManagedChannel channel, Duration callTimeout, int maxMessageBytes) {
@@ -52,23 +52,26 @@ public final class GrpcConnection implements AutoCloseable {
     return maxMessageBytes;
   }
 
-  /** Fails with a {@link SluiceClientException}; cancelling it ends the call. */
+  /** Calls with the call timeout; see {@link #call(MethodDescriptor, Object, Duration)}. */
   public <Q, A> CompletableFuture<A> call(MethodDescriptor<Q, A> method, Q request) {
     return call(method, request, callTimeout);
   }
 
-  /** Waits so long for the answer, whatever others wait. */
+  /**
+   * Calls a method. The future fails with {@link SluiceClientException}; canceling it ends the
+   * call.
+   */
   public <Q, A> CompletableFuture<A> call(
       MethodDescriptor<Q, A> method, Q request, Duration timeout) {
-    CompletableFuture<A> answer = new CompletableFuture<>();
+    CompletableFuture<A> result = new CompletableFuture<>();
     CallOptions options =
         CallOptions.DEFAULT.withDeadlineAfter(timeout.toNanos(), TimeUnit.NANOSECONDS);
     ClientCall<Q, A> call = channel.newCall(method, options);
     var unused =
-        answer.whenComplete(
+        result.whenComplete(
             (value, failure) -> {
-              if (answer.isCancelled()) {
-                call.cancel("nobody waits for the answer", null);
+              if (result.isCancelled()) {
+                call.cancel("the caller canceled the call", null);
               }
             });
     ClientCalls.asyncUnaryCall(
@@ -77,41 +80,42 @@ public final class GrpcConnection implements AutoCloseable {
         new StreamObserver<A>() {
           @Override
           public void onNext(A value) {
-            answer.complete(value);
+            result.complete(value);
           }
 
           @Override
           public void onError(Throwable failure) {
-            answer.completeExceptionally(Errors.of(failure));
+            result.completeExceptionally(Errors.of(failure));
           }
 
           @Override
           public void onCompleted() {
-            answer.completeExceptionally(
+            result.completeExceptionally(
                 new SluiceClientException(
-                    SluiceClientException.Code.INTERNAL, "the server ended a call unanswered"));
+                    SluiceClientException.Code.INTERNAL,
+                    "the server ended a call without a response"));
           }
         });
-    return answer;
+    return result;
   }
 
-  /** Waits for the answer. */
+  /** Calls a method and blocks for the response. */
   public <Q, A> A await(MethodDescriptor<Q, A> method, Q request) {
     return await(call(method, request));
   }
 
-  /** Waits no longer than for a call. */
-  public <A> A await(Future<A> answer) {
-    return await(answer, callTimeout);
+  /** Blocks for a response, at most for the call timeout. */
+  public <A> A await(Future<A> response) {
+    return await(response, callTimeout);
   }
 
-  /** Waits no longer than {@code timeout}. */
-  public <A> A await(Future<A> answer, Duration timeout) {
+  /** Blocks for a response, at most for {@code timeout}. */
+  public <A> A await(Future<A> response, Duration timeout) {
     try {
-      return answer.get(timeout.toNanos(), TimeUnit.NANOSECONDS);
+      return response.get(timeout.toNanos(), TimeUnit.NANOSECONDS);
     } catch (TimeoutException late) {
       throw new SluiceClientException(
-          SluiceClientException.Code.DEADLINE_EXCEEDED, "no answer came within " + timeout, late);
+          SluiceClientException.Code.DEADLINE_EXCEEDED, "no response within " + timeout, late);
     } catch (ExecutionException failure) {
       throw Errors.of(failure);
     } catch (InterruptedException now) {
@@ -119,30 +123,30 @@ public final class GrpcConnection implements AutoCloseable {
     }
   }
 
-  /** Fails through {@code answers} if there is no server. */
+  /** Opens a stream; without a server it fails through {@code responses}. */
   public <Q, A> ClientCallStreamObserver<Q> stream(
-      MethodDescriptor<Q, A> method, StreamObserver<A> answers) {
+      MethodDescriptor<Q, A> method, StreamObserver<A> responses) {
     StreamObserver<Q> requests =
-        ClientCalls.asyncBidiStreamingCall(channel.newCall(method, CallOptions.DEFAULT), answers);
+        ClientCalls.asyncBidiStreamingCall(channel.newCall(method, CallOptions.DEFAULT), responses);
     return (ClientCallStreamObserver<Q>) requests;
   }
 
-  /** Connects at once when next there is a call, however long the channel meant to wait. */
-  void retryAtOnce() {
+  /** Makes the next call connect at once, without the backoff of the channel. */
+  void resetBackoff() {
     channel.resetConnectBackoff();
   }
 
-  /** Runs {@code connect} when its time has come; never once the client is closed. */
+  /** Runs {@code connect} after the backoff, unless the client is closed by then. */
   public void retryLater(ReconnectBackoff backoff, Runnable connect) {
     Runnable attempt =
         () -> {
-          retryAtOnce();
+          resetBackoff();
           connect.run();
         };
     try {
       Future<?> unused = timer.schedule(attempt, backoff.nextMillis(), TimeUnit.MILLISECONDS);
     } catch (RejectedExecutionException closed) {
-      // Whoever asked was closed before the timer was, and needs no more attempts.
+      // The client is closed: producers and consumers are closed before the timer.
     }
   }
 
@@ -154,7 +158,7 @@ public final class GrpcConnection implements AutoCloseable {
     open.remove(part);
   }
 
-  /** Closes producers and subscriptions first. */
+  /** Closes producers, consumers and pollers, then the channel. */
   @Override
   public void close() {
     for (AutoCloseable part : List.copyOf(open)) {

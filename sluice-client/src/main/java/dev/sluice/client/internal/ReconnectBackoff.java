@@ -3,8 +3,8 @@ package dev.sluice.client.internal;
 import java.util.concurrent.ThreadLocalRandom;
 
 /**
- * How long to wait before the next attempt: twice as long each time, and never quite the same, so
- * that many clients do not come back at once. Not thread-safe.
+ * The time before the next attempt to connect: doubled each time and randomized, so that many
+ * clients do not reconnect at the same time. Not thread-safe.
  */
 public final class ReconnectBackoff {
   private static final long FIRST_MILLIS = 50;
@@ -12,12 +12,12 @@ public final class ReconnectBackoff {
 
   private int attempts;
 
-  /** Something worked. */
+  /** Restarts with the shortest time, after a success. */
   public void reset() {
     attempts = 0;
   }
 
-  /** How often in a row nothing worked. */
+  /** Returns the number of failures in a row. */
   public int attempts() {
     return attempts;
   }

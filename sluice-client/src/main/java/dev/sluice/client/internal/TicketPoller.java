@@ -18,39 +18,37 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
-/**
- * Somebody who waits for a turn: asks for the ticket by long polls, also after a lost connection.
- */
+/** Waits for the decision on a ticket with long polls, across lost connections. */
 public final class TicketPoller implements AutoCloseable {
   /*
-   * State. With a `request` the place in line is ours: it is asked for again, with the same
-   * idempotency key, if a restart of the server or a long absence has lost it, and given up if
-   * nobody wants `outcome` any more. Without, there is only somebody's `ticket`.
+   * State. With a `request` this poller owns the ticket: it repeats the request, with the same
+   * idempotency key, if a restart of the server or a long absence has lost the ticket, and cancels
+   * the ticket if `result` is canceled. Without a `request` it only polls the caller's `ticket`.
    *
-   * Concurrency. One call is under way at a time, and its answer begins the next one. Anybody may
-   * complete `outcome` at any time: `over` gives up what is known then, and whoever learns of a
-   * ticket or a grant later looks at `outcome` after that.
+   * Concurrency. One call is in flight at a time, and its response starts the next one. Any thread
+   * may complete `result` at any time: `finish` cancels the ticket known then, and each response
+   * that brings a ticket or a grant checks `result` again.
    */
-  /** How often progress is told. */
-  private static final Duration GLANCE = Duration.ofSeconds(1);
+  /** The interval of progress reports. */
+  private static final Duration PROGRESS_INTERVAL = Duration.ofSeconds(1);
 
-  /** Short enough to notice in time that the ticket must be asked for on another connection. */
+  /** Short enough to poll over a new connection before the server removes the ticket. */
   private static final Duration LONG_POLL = Duration.ofSeconds(10);
 
-  private static final Set<Code> PASSING =
+  private static final Set<Code> TRANSIENT =
       Set.of(Code.UNAVAILABLE, Code.DEADLINE_EXCEEDED, Code.RESOURCE_EXHAUSTED);
 
-  /** Of a line in which we still want to be. */
+  /** Reasons after which an owned ticket is requested again. */
   private static final Set<Reason> LOST = Set.of(Reason.ABANDONED, Reason.CLOSED);
 
   private final GrpcConnection connection;
   private final dev.sluice.proto.v1.@Nullable TokenRequest request;
   private final @Nullable Consumer<TokenDecision.Queued> progress;
-  private final long beganNanos = System.nanoTime();
-  private final CompletableFuture<TokenDecision> outcome = new CompletableFuture<>();
+  private final long startNanos = System.nanoTime();
+  private final CompletableFuture<TokenDecision> result = new CompletableFuture<>();
   private final ReconnectBackoff backoff = new ReconnectBackoff();
   private volatile String ticket;
-  private volatile boolean heard;
+  private volatile boolean known;
   private volatile boolean decided;
   private volatile @Nullable CompletableFuture<PollTicketResponse> polling;
 
@@ -65,7 +63,7 @@ public final class TicketPoller implements AutoCloseable {
     this.progress = progress;
   }
 
-  /** Asks for tokens and waits in line. */
+  /** Requests tokens and waits for the decision. */
   public static CompletableFuture<TokenDecision> of(
       GrpcConnection connection,
       dev.sluice.proto.v1.TokenRequest request,
@@ -74,37 +72,37 @@ public final class TicketPoller implements AutoCloseable {
     if (wire.getIdempotencyKey().isEmpty()) {
       wire = wire.toBuilder().setIdempotencyKey(UUID.randomUUID().toString()).build();
     }
-    TicketPoller wait = new TicketPoller(connection, wire, "", progress);
-    return wait.begin(wait::ask);
+    TicketPoller poller = new TicketPoller(connection, wire, "", progress);
+    return poller.start(poller::request);
   }
 
-  /** Waits for a ticket. */
+  /** Waits for the decision on a ticket. */
   public static CompletableFuture<TokenDecision> of(
       GrpcConnection connection, String ticket, @Nullable Consumer<TokenDecision.Queued> progress) {
-    TicketPoller wait = new TicketPoller(connection, null, ticket, progress);
-    return wait.begin(wait::poll);
+    TicketPoller poller = new TicketPoller(connection, null, ticket, progress);
+    return poller.start(poller::poll);
   }
 
-  private CompletableFuture<TokenDecision> begin(Runnable first) {
+  private CompletableFuture<TokenDecision> start(Runnable first) {
     connection.opened(this);
-    var unused = outcome.whenComplete((told, failure) -> over());
+    var unused = result.whenComplete((decision, failure) -> finish());
     first.run();
-    return outcome;
+    return result;
   }
 
-  private void over() {
+  private void finish() {
     connection.closed(this);
     CompletableFuture<PollTicketResponse> call = polling;
     if (call != null) {
       call.cancel(false);
     }
     if (!decided) {
-      leave();
+      cancelTicket();
     }
   }
 
-  /** Nobody waits for the answer: who is not heard of leaves the line too, only later. */
-  private void leave() {
+  /** Cancels an owned ticket now; the server would remove it later as abandoned. */
+  private void cancelTicket() {
     if (request != null && !ticket.isEmpty()) {
       var unused =
           connection.call(
@@ -113,88 +111,88 @@ public final class TicketPoller implements AutoCloseable {
     }
   }
 
-  private void ask() {
-    if (request == null || outcome.isDone()) {
+  private void request() {
+    if (request == null || result.isDone()) {
       return;
     }
-    dev.sluice.proto.v1.TokenRequest.Builder wanted = request.toBuilder();
+    dev.sluice.proto.v1.TokenRequest.Builder repeated = request.toBuilder();
     if (request.getMaxWaitMs() > 0) {
-      wanted.setMaxWaitMs(Math.max(1, leftMillis()));
+      repeated.setMaxWaitMs(Math.max(1, remainingMillis()));
     }
     var unused =
         connection
             .call(
                 GovernorGrpc.getRequestTokensMethod(),
-                RequestTokensRequest.newBuilder().setRequest(wanted).build())
-            .thenApply(answer -> GovernorProtoMapper.decision(answer.getDecision()))
-            .whenComplete((told, failure) -> answered(told, failure, this::ask));
+                RequestTokensRequest.newBuilder().setRequest(repeated).build())
+            .thenApply(response -> GovernorProtoMapper.decision(response.getDecision()))
+            .whenComplete((decision, failure) -> onResponse(decision, failure, this::request));
   }
 
   private void poll() {
-    if (outcome.isDone()) {
+    if (result.isDone()) {
       return;
     }
-    Duration wait = pollTime();
+    Duration maxWait = pollTime();
     CompletableFuture<PollTicketResponse> call =
         connection.call(
             GovernorGrpc.getPollTicketMethod(),
-            PollTicketRequest.newBuilder().setTicket(ticket).setWaitMs(wait.toMillis()).build(),
-            connection.callTimeout().plus(wait));
+            PollTicketRequest.newBuilder().setTicket(ticket).setWaitMs(maxWait.toMillis()).build(),
+            connection.callTimeout().plus(maxWait));
     polling = call;
-    if (outcome.isDone()) {
+    if (result.isDone()) {
       call.cancel(false);
     }
     var unused =
-        call.thenApply(answer -> GovernorProtoMapper.decision(answer.getDecision()))
-            .whenComplete((told, failure) -> answered(told, failure, this::poll));
+        call.thenApply(response -> GovernorProtoMapper.decision(response.getDecision()))
+            .whenComplete((decision, failure) -> onResponse(decision, failure, this::poll));
   }
 
-  /** The first answer comes at once: it says whether there is a server, and such a ticket. */
+  /** Returns zero for the first poll, which tells whether server and ticket exist. */
   private Duration pollTime() {
-    if (!heard) {
+    if (!known) {
       return Duration.ZERO;
     }
-    return progress == null ? LONG_POLL : GLANCE;
+    return progress == null ? LONG_POLL : PROGRESS_INTERVAL;
   }
 
-  private void answered(
-      @Nullable TokenDecision told, @Nullable Throwable failure, Runnable sameAgain) {
-    if (told instanceof TokenDecision.Queued queued) {
-      inLine(queued);
-    } else if (told instanceof TokenDecision.Denied refused
+  private void onResponse(
+      @Nullable TokenDecision decision, @Nullable Throwable failure, Runnable repeat) {
+    if (decision instanceof TokenDecision.Queued queued) {
+      onQueued(queued);
+    } else if (decision instanceof TokenDecision.Denied denied
         && request != null
-        && LOST.contains(refused.reason())) {
-      later(this::ask, refused);
-    } else if (told != null) {
-      decide(told);
-    } else if (failure != null && !outcome.isDone()) {
-      failed(Errors.of(failure), sameAgain);
+        && LOST.contains(denied.reason())) {
+      retryLater(this::request, denied);
+    } else if (decision != null) {
+      complete(decision);
+    } else if (failure != null && !result.isDone()) {
+      failed(Errors.of(failure), repeat);
     }
   }
 
-  private void inLine(TokenDecision.Queued queued) {
-    heard = true;
+  private void onQueued(TokenDecision.Queued queued) {
+    known = true;
     backoff.reset();
     ticket = queued.ticket();
-    if (outcome.isDone()) {
-      leave();
+    if (result.isDone()) {
+      cancelTicket();
       return;
     }
     if (progress != null) {
       try {
         progress.accept(queued);
-      } catch (RuntimeException broken) {
-        outcome.completeExceptionally(broken);
+      } catch (RuntimeException failed) {
+        result.completeExceptionally(failed);
       }
     }
     poll();
   }
 
-  private void decide(TokenDecision told) {
+  private void complete(TokenDecision decision) {
     decided = true;
-    if (!outcome.complete(told)
+    if (!result.complete(decision)
         && request != null
-        && told instanceof TokenDecision.Granted granted) {
+        && decision instanceof TokenDecision.Granted granted) {
       var unused =
           connection.call(
               GovernorGrpc.getSettleReservationMethod(),
@@ -202,34 +200,34 @@ public final class TicketPoller implements AutoCloseable {
     }
   }
 
-  /** Whoever has not been in line is told at once; the place of others is worth more attempts. */
-  private void failed(SluiceClientException why, Runnable sameAgain) {
-    if (heard && PASSING.contains(why.code())) {
-      later(sameAgain, null);
-    } else if (heard && why.code() == Code.NOT_FOUND && request != null) {
-      later(this::ask, null);
+  /** Fails at once without a ticket; retries to keep one. */
+  private void failed(SluiceClientException cause, Runnable repeat) {
+    if (known && TRANSIENT.contains(cause.code())) {
+      retryLater(repeat, null);
+    } else if (known && cause.code() == Code.NOT_FOUND && request != null) {
+      retryLater(this::request, null);
     } else {
       decided = true;
-      outcome.completeExceptionally(why);
+      result.completeExceptionally(cause);
     }
   }
 
-  private void later(Runnable step, TokenDecision.@Nullable Denied refused) {
-    if (request != null && request.getMaxWaitMs() > 0 && leftMillis() <= 0) {
-      outcome.complete(refused == null ? late(request) : refused);
+  private void retryLater(Runnable step, TokenDecision.@Nullable Denied denied) {
+    if (request != null && request.getMaxWaitMs() > 0 && remainingMillis() <= 0) {
+      result.complete(denied == null ? timeout(request) : denied);
     } else {
       connection.retryLater(backoff, step);
     }
   }
 
-  private long leftMillis() {
+  private long remainingMillis() {
     return request == null
         ? 0
-        : request.getMaxWaitMs() - TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - beganNanos);
+        : request.getMaxWaitMs() - TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - startNanos);
   }
 
-  /** What a server would say that can be reached; how much its model has left is not known. */
-  private static TokenDecision late(dev.sluice.proto.v1.TokenRequest request) {
+  /** Returns the denial of a server that cannot be reached; the remaining tokens are unknown. */
+  private static TokenDecision timeout(dev.sluice.proto.v1.TokenRequest request) {
     return new TokenDecision.Denied(
         request.getModel(),
         request.getPriority(),
@@ -241,6 +239,6 @@ public final class TicketPoller implements AutoCloseable {
 
   @Override
   public void close() {
-    outcome.completeExceptionally(Errors.closed("the client"));
+    result.completeExceptionally(Errors.closed("the client"));
   }
 }

@@ -1,4 +1,4 @@
-/** Connections, retries and conversion of messages; for the client alone. */
+/** Connections, retries and mapping of messages. Internal to the client. */
 @NullMarked
 package dev.sluice.client.internal;
 

@@ -12,7 +12,7 @@ public interface Distribution {
 
   double draw(SplittableRandom random);
 
-  /** What kind of value a key takes. */
+  /** The kind of value that a key takes. */
   enum Kind {
     /** In nanoseconds. */
     TIME {

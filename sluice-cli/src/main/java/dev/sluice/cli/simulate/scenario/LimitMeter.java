@@ -39,7 +39,7 @@ public final class LimitMeter {
     return taken;
   }
 
-  /** What was taken by what accrued in so long; the burst at the start may make it more than 1. */
+  /** Returns taken by accrued tokens of a time; above 1 if the initial burst was used. */
   double used(double tokens, long nanos) {
     double accrued = throttle.rate() * keys() * ((double) nanos / Durations.SECOND);
     return accrued == 0 ? Double.NaN : tokens / accrued;

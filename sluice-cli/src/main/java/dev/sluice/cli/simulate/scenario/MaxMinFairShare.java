@@ -2,7 +2,7 @@ package dev.sluice.cli.simulate.scenario;
 
 import java.util.Arrays;
 
-/** What weights give to each, when nobody gets more than it asks for and nothing is left over. */
+/** Max-min fair shares by weight: no share exceeds its demand, and nothing is left over. */
 public final class MaxMinFairShare {
   private MaxMinFairShare() {}
 

@@ -22,7 +22,7 @@ import org.jspecify.annotations.Nullable;
 final class ModelSimulator {
   private static final String EVERYBODY = "everybody";
 
-  /** Nobody looks at its log. */
+  /** Drops log messages. */
   private static final AlertConfig NO_ALERTS =
       new AlertConfig(Duration.ofDays(1), Duration.ofSeconds(1), 1, 1_000_000_000, 1_000_000_000);
 

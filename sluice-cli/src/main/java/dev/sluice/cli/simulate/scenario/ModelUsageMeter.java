@@ -38,12 +38,12 @@ public final class ModelUsageMeter {
     return sum;
   }
 
-  /** What was charged by what accrued in so long. */
+  /** Returns charged by accrued tokens of a time. */
   public double used(long nanos) {
     return total() / (budget.targetTpm() * ((double) nanos / (60 * Durations.SECOND)));
   }
 
-  /** What the governor's own independent count says. */
+  /** Returns the governor's audit. */
   public GovernorStatus.Audit audit() {
     return audit;
   }

@@ -26,7 +26,7 @@ public final class QueueMeter {
     return tenants.stream().mapToLong(each -> each.fair.served()).sum();
   }
 
-  /** What part of all that was served each tenant would have by its weight and its demand. */
+  /** Returns the fair part of the served cost of each tenant, by its weight and its demand. */
   public double[] dueShares() {
     int n = tenants.size();
     double[] weights = new double[n];

@@ -7,10 +7,10 @@ import java.util.SortedMap;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What a scenario file says.
+ * The content of a scenario file.
  *
- * @param startNanos the time of day at which it begins
- * @param steps into how many parts plots divide it
+ * @param startNanos the time of day at the start
+ * @param steps the number of parts in plots
  * @param budget null without models
  */
 public record Scenario(
@@ -76,11 +76,11 @@ public record Scenario(
   }
 
   /**
-   * Somebody who calls a model, or several alike.
+   * A caller of a model, or several identical ones.
    *
-   * @param path where it is in the file
-   * @param used what part of a grant a call uses
-   * @param deadline how long it may be in line; null for as long as it takes
+   * @param path its place in the file
+   * @param used the part of a grant that a call uses
+   * @param deadline the longest wait; null: unlimited
    */
   record Caller(
       String path,

@@ -26,9 +26,9 @@ public final class ScenarioFile {
   private ScenarioFile() {}
 
   /**
-   * What the file says.
+   * Reads the scenario of a file.
    *
-   * @param changes {@code key.path=value}, each of which goes before what the file says
+   * @param changes {@code key.path=value}, each of which overrides the file
    */
   public static Scenario read(Path file, List<String> changes) {
     ObjectNode root = parse(text(file), file.toString());

@@ -14,8 +14,8 @@ import java.util.Objects;
 import java.util.regex.Pattern;
 
 /**
- * What came of a scenario as one page that needs nothing else: plots, and under each a table with
- * the same figures, from which it is drawn. Nothing in it depends on when or where it was made.
+ * Writes the result of a scenario as one self-contained page: plots, and under each a table with
+ * its figures. The page does not depend on the time or the machine of the run.
  */
 public final class ScenarioHtmlReport {
   private static final Pattern SOURCE_MAP = Pattern.compile("(?m)^//# sourceMappingURL=.*$");

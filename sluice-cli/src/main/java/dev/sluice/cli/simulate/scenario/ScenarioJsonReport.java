@@ -5,7 +5,7 @@ import java.util.ArrayList;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
-/** What came of a scenario as one JSON object; a figure that there is not is left out. */
+/** Writes the result of a scenario as one JSON object, without missing figures. */
 public final class ScenarioJsonReport {
   private static final double MILLI_NANOS = 1e6;
 

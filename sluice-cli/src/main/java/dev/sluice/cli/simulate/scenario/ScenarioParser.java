@@ -215,7 +215,7 @@ final class ScenarioParser {
     return own;
   }
 
-  /** Whatever is named has a rate that lets it pass, and every rate is somebody's. */
+  /** Checks that every named limit exists and can grant, and that every limit is used. */
   private void requireThrottles(Scenario scenario) {
     Set<Scenario.ScenarioLimit> used = new HashSet<>();
     for (Scenario.ScenarioQueue queue : scenario.queues()) {

@@ -3,9 +3,9 @@ package dev.sluice.cli.simulate.scenario;
 import java.util.List;
 
 /**
- * What came of a scenario.
+ * The result of a scenario.
  *
- * @param classes of each model or route, by the name under which it was asked for
+ * @param classes priority classes of each model or route, by its requested name
  */
 public record ScenarioResult(
     Scenario scenario,

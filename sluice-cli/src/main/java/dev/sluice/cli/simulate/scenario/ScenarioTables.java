@@ -10,7 +10,7 @@ import java.util.Map;
 import java.util.Set;
 import java.util.stream.Collectors;
 
-/** What came of a scenario as sentences and tables, for a terminal and for a page. */
+/** The result of a scenario as sentences and tables, for a terminal and for a page. */
 final class ScenarioTables {
   /** A wait shorter than this counts as this when waits are compared. */
   private static final double SHORTEST_WAIT = 0.001;
@@ -37,7 +37,7 @@ final class ScenarioTables {
 
   // ---- sentences
 
-  /** What most people want to know. */
+  /** Returns the summary. */
   List<String> glance() {
     List<String> sentences = new ArrayList<>();
     for (QueueMeter queue : result.queues()) {

@@ -8,7 +8,7 @@ import java.util.List;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
-/** What came of a scenario, for a terminal. */
+/** Writes the result of a scenario to a terminal. */
 public final class ScenarioTextReport {
   private ScenarioTextReport() {}
 

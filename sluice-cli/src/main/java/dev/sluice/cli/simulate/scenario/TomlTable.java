@@ -15,10 +15,7 @@ import java.util.Map;
 import java.util.function.Supplier;
 import java.util.regex.Pattern;
 
-/**
- * A table of a scenario file, read key by key. Whatever is wrong is said with the file, the key and
- * the value.
- */
+/** A table of a scenario file, read key by key. Errors have the file, the key and the value. */
 final class TomlTable {
   private static final Pattern BARE = Pattern.compile("[A-Za-z0-9_-]+");
   private static final Pattern SLASH = Pattern.compile("/");
@@ -236,7 +233,7 @@ final class TomlTable {
     return new InvalidInputException("%s: %s %s".formatted(file, pathOf(key), sentence));
   }
 
-  /** What breaks a rule of the engine, or is malformed, is said with its place. */
+  /** Runs {@code work} and adds the place to its errors. */
   <T> T at(String key, Supplier<T> work) {
     try {
       return work.get();
@@ -246,7 +243,7 @@ final class TomlTable {
     }
   }
 
-  /** What names its key itself. */
+  /** Returns an error whose message has the key already. */
   InvalidInputException unplaced(IllegalArgumentException wrong) {
     return new InvalidInputException("%s: %s".formatted(file, wrong.getMessage()));
   }

@@ -6,8 +6,8 @@ import java.util.TreeMap;
 import org.HdrHistogram.Histogram;
 
 /**
- * One way through, with Sluice or by FIFO: what came of those who arrived, in all and step by step.
- * What it keeps does not grow with their number.
+ * The traffic of one discipline, Sluice or FIFO: results of all arrivals, in total and by step. Its
+ * size does not depend on their number.
  */
 public final class TrafficResult {
   private static final long MICRO_NANOS = 1_000;
@@ -34,7 +34,7 @@ public final class TrafficResult {
     Arrays.fill(p99ByStep, Double.NaN);
   }
 
-  /** Somebody waits from now on, for a moment at least. */
+  /** Counts an arrival that waits from now on. */
   void entered() {
     waiting++;
   }
@@ -45,7 +45,7 @@ public final class TrafficResult {
     record(waitedNanos);
   }
 
-  /** Somebody who had entered was told no. */
+  /** Counts an arrival that was denied after it had waited. */
   void refused(String reason) {
     waiting--;
     refusals.merge(reason, 1L, Long::sum);

@@ -45,7 +45,7 @@ final class VirtualClock implements StoreTimer {
     now = nanos;
   }
 
-  /** Whoever uses it shares it with others: it ends with the run. */
+  /** Does nothing: all users share this clock, which ends with the run. */
   @Override
   public void close() {}
 }
