@@ -56,19 +56,19 @@ final class BrokerHeapTest {
   }
 
   private long setup() {
-    return ask(state -> state.setupRoom.used());
+    return ask(state -> state.configHeap.used());
   }
 
   private long messages() {
-    return ask(state -> state.messageRoom.used());
+    return ask(state -> state.messageHeap.used());
   }
 
   private void boundSetup(long bytes) {
-    ((LocalBroker) broker).runtime().engine.submit(engine -> engine.state.setupRoom.bound(bytes));
+    ((LocalBroker) broker).runtime().engine.submit(engine -> engine.state.configHeap.bound(bytes));
   }
 
   private void boundMessages(long bytes) {
-    ((LocalBroker) broker).runtime().engine.submit(engine -> engine.state.messageRoom.bound(bytes));
+    ((LocalBroker) broker).runtime().engine.submit(engine -> engine.state.messageHeap.bound(bytes));
   }
 
   private static void assertFull(ThrowingCallable call, String what) {
@@ -130,7 +130,7 @@ final class BrokerHeapTest {
       assertThatExceptionOfType(BrokerException.class)
           .isThrownBy(() -> broker.createQueue("a", other));
     }
-    int kept = ask(state -> ((BrokerRuntime) state.outputs).registry.compiled());
+    int kept = ask(state -> ((BrokerRuntime) state.callbacks).registry.compiled());
     assertThat(kept).isEqualTo(1);
   }
 
@@ -225,11 +225,11 @@ final class BrokerHeapTest {
 
   private int keysOfAll() {
     return ask(
-        state -> state.lines.values().stream().mapToInt(line -> line.keys.all().length).sum());
+        state -> state.queues.values().stream().mapToInt(line -> line.fairnessKeys.all().length).sum());
   }
 
   private int keysOf(String queue) {
-    return ask(state -> state.line(queue).keys.all().length);
+    return ask(state -> state.queue(queue).fairnessKeys.all().length);
   }
 
   @Test

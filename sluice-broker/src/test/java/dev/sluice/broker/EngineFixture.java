@@ -45,7 +45,7 @@ abstract class EngineFixture implements EngineState.EngineCallbacks {
   }
 
   void enqueue(int messages, long delayNanos) {
-    engine.intake.enqueue("q", submissions(messages, delayNanos), new CompletableFuture<>());
+    engine.enqueueHandler.enqueue("q", submissions(messages, delayNanos), new CompletableFuture<>());
   }
 
   /** Returns messages of one byte each. */
@@ -69,7 +69,7 @@ abstract class EngineFixture implements EngineState.EngineCallbacks {
   }
 
   void consume(int credit) {
-    engine.dispatch.open(
+    engine.dispatcher.open(
         "q",
         new Dispatcher.ConsumerRegistration(
             credit, false, new Receiver(), new CompletableFuture<>()));
@@ -90,22 +90,22 @@ abstract class EngineFixture implements EngineState.EngineCallbacks {
     if (batch != null) {
       BatchEncoder.write(batch, store);
       store.sync();
-      batch.handovers.forEach(handover -> handover.to().outlet.deliver(List.of(handover)));
-      batch.whenWritten.answers.forEach(Completion::complete);
+      batch.deliveries.forEach(handover -> handover.consumer().target.deliver(List.of(handover)));
+      batch.whenWritten.completions.forEach(Completion::complete);
       engine.apply(batch.whenWritten);
-      batch.whenSynced.answers.forEach(Completion::complete);
+      batch.whenSynced.completions.forEach(Completion::complete);
       engine.apply(batch.whenSynced);
     }
   }
 
   @Override
-  public void refuse(CompletableFuture<?> future, BrokerException why) {
+  public void reject(CompletableFuture<?> future, BrokerException why) {
     throw why;
   }
 
   /** Its answer takes longer than the broker lives. */
   @Override
-  public void askFailureHook(EngineState.FailureHookRequest question) {}
+  public void runFailureHook(EngineState.FailureHookRequest question) {}
 
   @Override
   public boolean hasFailureHook(BrokerQueue line) {

@@ -96,7 +96,7 @@ final class KillConsumer implements Runnable {
         word(delivery),
         delivery.attempts(),
         leased,
-        ((LeasedDelivery) delivery).place());
+        ((LeasedDelivery) delivery).storedId());
   }
 
   private static long nanos(Delivery delivery) {

@@ -126,9 +126,9 @@ class LargeMessagesTest {
   @Test
   void bodyRoom_isForAllConsumersTogether() {
     PrefetchBudget room = new PrefetchBudget();
-    assertThat(room.take(10 * MEBIBYTE)).isTrue();
-    assertThat(room.take(10 * MEBIBYTE)).isFalse();
-    room.give(10 * MEBIBYTE);
-    assertThat(room.take(10 * MEBIBYTE)).isTrue();
+    assertThat(room.tryReserve(10 * MEBIBYTE)).isTrue();
+    assertThat(room.tryReserve(10 * MEBIBYTE)).isFalse();
+    room.release(10 * MEBIBYTE);
+    assertThat(room.tryReserve(10 * MEBIBYTE)).isTrue();
   }
 }

@@ -52,7 +52,7 @@ final class LeaseExpiryCrashTest extends EngineFixture {
             .leaseTimeout(Duration.ofSeconds(30))
             .retryDelay(Duration.ZERO)
             .build();
-    engine.admin.create("q", config, true, new CompletableFuture<>());
+    engine.queueAdmin.create("q", config, true, new CompletableFuture<>());
     step();
     enqueue(messages);
     step();

@@ -32,7 +32,7 @@ final class MovedEntriesTest {
   private MovedMessageEntry entry(long firstSequence, long sequence) {
     BrokerQueue line = broker.line("q");
     InternedPlacement route =
-        line.enter(new InternedPlacement.Spec("k", 1, 0, Collections.emptySortedMap()), 0);
+        line.addMessage(new InternedPlacement.Spec("k", 1, 0, Collections.emptySortedMap()), 0);
     return new MovedMessageEntry(line, sequence, route, 1, 0, MessageId.of(7, firstSequence));
   }
 
@@ -94,7 +94,7 @@ final class MovedEntriesTest {
   void storeFullOfDeadLetters_isOpenedWithTheHeapThatItHad() {
     long heap = 128 << 10;
     broker.create("q", QueueConfig.builder().timeToLive(Duration.ofSeconds(1)).build());
-    HeapBudget room = broker.engine.state.messageRoom;
+    HeapBudget room = broker.engine.state.messageHeap;
     room.bound(heap / BrokerRuntime.MESSAGES_SHARE);
     int accepted = 0;
     try {
@@ -115,6 +115,6 @@ final class MovedEntriesTest {
             broker,
             BrokerMetrics.NONE,
             heap);
-    assertThat(again.state.messageRoom.used()).isEqualTo(room.used());
+    assertThat(again.state.messageHeap.used()).isEqualTo(room.used());
   }
 }

@@ -251,7 +251,7 @@ final class MovedMessageTest {
   }
 
   private long heap() {
-    return ((LocalBroker) broker).runtime().engine.query(engine -> engine.state.messageRoom.used());
+    return ((LocalBroker) broker).runtime().engine.query(engine -> engine.state.messageHeap.used());
   }
 
   /** Brokers of schema version 2 and before gave each dead letter an id of its own. */

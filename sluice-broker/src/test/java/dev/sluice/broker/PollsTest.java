@@ -22,7 +22,7 @@ final class PollsTest {
   private final SteppedBroker broker = new SteppedBroker();
 
   private void throttle(String key, String rate) {
-    broker.engine.admin.setConfig("throttle." + key, rate, new CompletableFuture<>());
+    broker.engine.queueAdmin.setConfig("throttle." + key, rate, new CompletableFuture<>());
     broker.step();
   }
 
@@ -35,13 +35,13 @@ final class PollsTest {
           new PreparedMessage(
               route, MessageEnvelope.encode(Map.of(), new byte[1]), 0, 0, null, false));
     }
-    broker.engine.intake.enqueue(queue, all, new CompletableFuture<>());
+    broker.engine.enqueueHandler.enqueue(queue, all, new CompletableFuture<>());
     broker.step();
   }
 
   private PendingReceive poll(String queue, long waitNanos) {
     PendingReceive poll = new PendingReceive(new CompletableFuture<>(), new PrefetchBudget());
-    broker.engine.dispatch.polls.open(queue, 2, waitNanos, poll);
+    broker.engine.dispatcher.receives.open(queue, 2, waitNanos, poll);
     return poll;
   }
 
@@ -62,7 +62,7 @@ final class PollsTest {
     throttle("fast", "1,1");
     enqueue("busy", 50_000, "fast");
     PendingReceive outlet = new PendingReceive(new CompletableFuture<>(), new PrefetchBudget());
-    broker.engine.dispatch.open(
+    broker.engine.dispatcher.open(
         "busy",
         new Dispatcher.ConsumerRegistration(1_000_000, false, outlet, new CompletableFuture<>()));
     broker.step();
@@ -106,7 +106,7 @@ final class PollsTest {
     List<PendingDelivery> received = poll.take();
     assertThat(received).hasSize(2);
     assertThat(received.get(0).lease().send()).isTrue();
-    broker.engine.dispatch.stop();
+    broker.engine.dispatcher.stop();
     broker.step();
     assertThat(received.get(1).lease().send()).isFalse();
     broker.kill();

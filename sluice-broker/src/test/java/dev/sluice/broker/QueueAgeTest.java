@@ -14,7 +14,7 @@ final class QueueAgeTest extends EngineFixture {
   @BeforeEach
   void createQueue() {
     QueueConfig config = QueueConfig.builder().leaseTimeout(Duration.ofSeconds(30)).build();
-    engine.admin.create("q", config, true, new CompletableFuture<>());
+    engine.queueAdmin.create("q", config, true, new CompletableFuture<>());
     step();
   }
 
@@ -53,7 +53,7 @@ final class QueueAgeTest extends EngineFixture {
     consume(1);
     pass(10);
     PendingDelivery taken = delivered.get(0);
-    engine.dispatch.release(
+    engine.dispatcher.release(
         "q", new Dispatcher.LeaseRef(taken.entry().id(), null), new CompletableFuture<>());
     step();
     assertThat(age()).isEqualTo(Duration.ofSeconds(20));
@@ -78,6 +78,6 @@ final class QueueAgeTest extends EngineFixture {
   }
 
   private Duration age() {
-    return engine.admin.stats("q").oldestReady();
+    return engine.queueAdmin.stats("q").oldestReady();
   }
 }

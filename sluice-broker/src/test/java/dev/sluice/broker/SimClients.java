@@ -146,11 +146,11 @@ final class SimClients {
         subscriber -> {
           client.subscriber = subscriber;
           if (!clients.contains(client)) {
-            engine().dispatch.close(subscriber, null);
+            engine().dispatcher.close(subscriber, null);
           }
         });
     engine()
-        .dispatch
+        .dispatcher
         .open(queue, new Dispatcher.ConsumerRegistration(credit, true, client, future));
   }
 
@@ -162,7 +162,7 @@ final class SimClients {
     assertThat(taken && client.drained).as("delivered after the drain: %s", handover).isFalse();
     if (!taken) {
       // Its lease has ended on the way: it leaves the mailbox unseen, and makes room.
-      engine().dispatch.give(handover.to(), 1);
+      engine().dispatcher.addCredit(handover.consumer(), 1);
     } else if (client.remote) {
       client.unsent.add(handover);
     } else {
@@ -189,7 +189,7 @@ final class SimClients {
     int number = number(Objects.requireNonNull(simulation.body(handover)));
     tell("deliver " + number + ": " + handover);
     ledger.delivered(number, handover, simulation.now());
-    long lease = handover.entry().line.config.leaseTimeout().toNanos();
+    long lease = handover.entry().queue.config.leaseTimeout().toNanos();
     ledger.took(handover, handover.until() - lease);
     client.held.add(handover);
     all.add(new Past(client.queue, handover));
@@ -208,7 +208,7 @@ final class SimClients {
     engine().advanceTo(simulation.now());
     long wait = chance(50) ? 0 : random.nextInt(100) * Simulation.MILLI;
     tell("poll " + queue + ", waits " + wait);
-    engine().dispatch.polls.open(queue, 1 + random.nextInt(4), wait, poll);
+    engine().dispatcher.receives.open(queue, 1 + random.nextInt(4), wait, poll);
     if (chance(10)) {
       cancel(poll);
     }
@@ -227,7 +227,7 @@ final class SimClients {
 
   private void cancel(PendingReceive poll) {
     poll.take();
-    engine().dispatch.polls.cancel(poll);
+    engine().dispatcher.receives.cancel(poll);
     polls.remove(poll);
   }
 
@@ -296,7 +296,7 @@ final class SimClients {
     Sent message = ledger.message(id);
     boolean wasThere = engine().state.index.get(id) != null;
     CompletableFuture<List<UUID>> future = new CompletableFuture<>();
-    engine().dispatch.ackAll(client.queue, List.of(claim(handover)), future);
+    engine().dispatcher.ackAll(client.queue, List.of(claim(handover)), future);
     answers.then(
         future,
         refused -> {
@@ -318,9 +318,9 @@ final class SimClients {
     CompletableFuture<Void> future = new CompletableFuture<>();
     Duration delay = chance(70) ? null : Duration.ofMillis(random.nextInt(500));
     engine()
-        .failures
+        .failureHandler
         .nack(client.queue, claim(handover), new FailureHandler.Nack("no", delay), future);
-    if (!future.isCompletedExceptionally() && !simulation.hasFailureHook(handover.entry().line)) {
+    if (!future.isCompletedExceptionally() && !simulation.hasFailureHook(handover.entry().queue)) {
       long least = delay == null ? leastDelay(handover) : delay.toNanos();
       ledger.notBefore(handover.entry(), engine().state.now + least);
     }
@@ -332,7 +332,7 @@ final class SimClients {
 
   /** Half of the first delay, doubled with each failure, and at most half of the longest one. */
   private static long leastDelay(PendingDelivery handover) {
-    QueueConfig config = handover.entry().line.config;
+    QueueConfig config = handover.entry().queue.config;
     double doubled = config.retryDelay().toNanos() * Math.pow(2, handover.attempts());
     return (long) Math.min(doubled, (double) config.maxRetryDelay().toNanos()) / 2;
   }
@@ -341,7 +341,7 @@ final class SimClients {
     boolean mayHold = mayHold(handover);
     long until = simulation.now() + Simulation.LEASE;
     CompletableFuture<Void> future = new CompletableFuture<>();
-    engine().dispatch.extend(client.queue, claim(handover), Simulation.LEASE, future);
+    engine().dispatcher.extend(client.queue, claim(handover), Simulation.LEASE, future);
     answers.then(
         future,
         done -> {
@@ -354,7 +354,7 @@ final class SimClients {
     tell("release " + handover.token());
     isBack(handover);
     CompletableFuture<Void> future = new CompletableFuture<>();
-    engine().dispatch.release(client.queue, claim(handover), future);
+    engine().dispatcher.release(client.queue, claim(handover), future);
     if (!future.isCompletedExceptionally() && handover.token().epoch() == engine().state.epoch) {
       ledger.released(handover);
     }
@@ -373,7 +373,7 @@ final class SimClients {
     client.held.forEach(handover -> ledger.ended(handover.token()));
     if (client.subscriber != null) {
       client.subscriber.leases().forEach(lease -> ledger.ended(lease.token));
-      engine().dispatch.close(client.subscriber, null);
+      engine().dispatcher.close(client.subscriber, null);
     }
   }
 
@@ -391,7 +391,7 @@ final class SimClients {
     client.unsent.forEach(this::isBack);
     CompletableFuture<Void> future = new CompletableFuture<>();
     engine().advanceTo(simulation.now());
-    engine().dispatch.drain(subscriber, future);
+    engine().dispatcher.drain(subscriber, future);
     answers.then(future, done -> client.drained = true);
     noneIsSent(client.unsent);
     client.unsent.clear();
@@ -405,7 +405,7 @@ final class SimClients {
     caller.held.addAll(client.held);
     callers.add(caller);
     client.unsent.forEach(this::isBack);
-    engine().dispatch.detach(subscriber);
+    engine().dispatcher.detach(subscriber);
     noneIsSent(client.unsent);
     onlySentStayLeased(subscriber);
   }

@@ -78,8 +78,8 @@ final class SimLedger {
   /** Messages that keep their order. */
   private record Group(String queue, String key, int priority, String throttles) {
     static Group of(String queue, InternedPlacement.Spec route, boolean strict) {
-      String throttles = strict ? "" : route.throttles().toString();
-      return new Group(queue, route.key(), route.priority(), throttles);
+      String throttles = strict ? "" : route.throttleKeys().toString();
+      return new Group(queue, route.fairnessKey(), route.priority(), throttles);
     }
   }
 
@@ -150,7 +150,7 @@ final class SimLedger {
         .as("two leases at once of %s: %s and %s", message, other, handover)
         .isTrue();
     leases.put(id, new Held(id, handover.token(), handover.attempts(), handover.until()));
-    Integer before = attempts.put(handover.entry().place(), handover.attempts());
+    Integer before = attempts.put(handover.entry().storedId(), handover.attempts());
     assertThat(before == null || before <= handover.attempts())
         .as("attempts go back from %s: %s", before, handover)
         .isTrue();
@@ -158,8 +158,8 @@ final class SimLedger {
 
   /** The broker decides that a message goes. */
   void leased(Sent message, PendingDelivery handover) {
-    BrokerQueue line = handover.entry().line;
-    Long earliest = notBefore.remove(handover.entry().place());
+    BrokerQueue line = handover.entry().queue;
+    Long earliest = notBefore.remove(handover.entry().storedId());
     long now = handover.until() - line.config.leaseTimeout().toNanos();
     assertThat(earliest == null || earliest <= now).as("too early: %s", handover).isTrue();
     if (line.name.equals(message.queue) && handover.attempts() == 0) {
@@ -187,7 +187,7 @@ final class SimLedger {
 
   /** Notes that a message reached its consumer: its tokens, taken at {@code at}, are spent. */
   void took(PendingDelivery handover, long at) {
-    SortedMap<String, Long> throttles = handover.entry().route.spec.throttles();
+    SortedMap<String, Long> throttles = handover.entry().placement.spec.throttleKeys();
     for (Map.Entry<String, Long> each : throttles.entrySet()) {
       List<Taken> all = throttled.computeIfAbsent(each.getKey(), absent -> new ArrayList<>());
       for (long i = 0; i < each.getValue(); i++) {
@@ -249,7 +249,7 @@ final class SimLedger {
 
   /** A message that failed is not to be tried again before that. */
   void notBefore(MessageEntry entry, long brokerTime) {
-    notBefore.put(entry.place(), brokerTime);
+    notBefore.put(entry.storedId(), brokerTime);
   }
 
   /** Whether the broker has decided to give the message to somebody else. */

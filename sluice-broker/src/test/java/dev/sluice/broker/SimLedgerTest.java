@@ -79,7 +79,7 @@ final class SimLedgerTest {
     PendingDelivery given = lease(1).get(0);
     ledger.leased(first, given);
     ledger.givenBack(first, given);
-    broker.close(given.to());
+    broker.close(given.consumer());
     killBroker();
     List<PendingDelivery> both = lease(2);
     assertInverted(() -> ledger.leased(second, both.get(1)));
@@ -101,7 +101,7 @@ final class SimLedgerTest {
     PendingDelivery failing = lease(1).get(0);
     ledger.leased(first, failing);
     broker.nack(failing, new FailureHandler.Nack("no", null));
-    broker.close(failing.to());
+    broker.close(failing.consumer());
     redrive();
     broker.taken();
     List<PendingDelivery> both = lease(2);
@@ -109,13 +109,13 @@ final class SimLedgerTest {
     ledger.leased(first, both.get(1));
     ledger.givenBack(first, both.get(1));
     ledger.givenBack(second, both.get(0));
-    broker.close(both.get(0).to());
+    broker.close(both.get(0).consumer());
     PendingDelivery next = lease(1).get(0);
     assertThatCode(() -> ledger.leased(second, next)).doesNotThrowAnyException();
   }
 
   private void redrive() {
-    QueueAdmin admin = broker.engine.admin;
+    QueueAdmin admin = broker.engine.queueAdmin;
     CompletableFuture<List<MessageEntry>> claimed = new CompletableFuture<>();
     admin.claimDeadLetters("q.dlq", 1, new QueueAdmin.Range(0, Long.MAX_VALUE), claimed);
     broker.step();

@@ -62,7 +62,7 @@ final class SimProducers {
               Collections.unmodifiableSortedMap(throttles));
       long delay = simulation.chance(90) ? 0 : random.nextInt(300) * Simulation.MILLI;
       long timeToLive = simulation.chance(95) ? 0 : random.nextInt(3_000) * Simulation.MILLI + 1;
-      boolean strict = simulation.engine().state.lines.get(queue).config.strictOrder();
+      boolean strict = simulation.engine().state.queues.get(queue).config.strictOrder();
       Sent sent = ledger.send(queue, route, strict, delay == 0 && timeToLive == 0);
       byte[] payload = ByteBuffer.allocate(4).putInt(sent.number).array();
       String dedupeId = simulation.chance(90) ? null : "d" + sent.number;
@@ -80,7 +80,7 @@ final class SimProducers {
     CompletableFuture<List<UUID>> future = new CompletableFuture<>();
     answers.then(future, ids -> confirm(messages, ids));
     simulation.engine().advanceTo(simulation.now());
-    simulation.engine().intake.enqueue(queue, submissions, future);
+    simulation.engine().enqueueHandler.enqueue(queue, submissions, future);
     if (future.isCompletedExceptionally()) {
       messages.forEach(ledger::unordered);
     }
@@ -103,7 +103,7 @@ final class SimProducers {
       return;
     }
     Repeatable chosen = pick(repeatable);
-    BrokerQueue line = simulation.engine().state.lines.get(chosen.sent.queue);
+    BrokerQueue line = simulation.engine().state.queues.get(chosen.sent.queue);
     boolean remembered =
         line.syncs()
             && chosen.sent.confirmed
@@ -113,7 +113,7 @@ final class SimProducers {
       simulation.engine().advanceTo(simulation.now());
       CompletableFuture<List<UUID>> future = new CompletableFuture<>();
       answers.then(future, ids -> ledger.confirmed(chosen.sent, ids.get(0)));
-      simulation.engine().intake.enqueue(line.name, List.of(chosen.submission), future);
+      simulation.engine().enqueueHandler.enqueue(line.name, List.of(chosen.submission), future);
       assertThat(line.depth).as("taken twice: %s", chosen).isEqualTo(before);
     }
   }

@@ -88,11 +88,11 @@ final class Simulation implements EngineState.EngineCallbacks {
               .maxInFlightPerKey(chance(80) ? 0 : 2)
               .dedupeWindow(Duration.ofSeconds(chance(50) ? 0 : 5))
               .build();
-      engine.admin.create(queue, config, true, new CompletableFuture<>());
+      engine.queueAdmin.create(queue, config, true, new CompletableFuture<>());
     }
     RATES.forEach(
         (key, rate) ->
-            engine.admin.setConfig(
+            engine.queueAdmin.setConfig(
                 LimitConfigEntry.configKey(key), rate.format(), new CompletableFuture<>()));
     settle();
     RATES.keySet().forEach(key -> ledger.opened(key, level(key), engine.state.now));
@@ -141,7 +141,7 @@ final class Simulation implements EngineState.EngineCallbacks {
     for (int i = 0; i < steps; i++) {
       step();
       answers.check();
-      engine.state.lines.values().forEach(this::consistent);
+      engine.state.queues.values().forEach(this::consistent);
     }
     drain();
     answers.check();
@@ -184,9 +184,9 @@ final class Simulation implements EngineState.EngineCallbacks {
   }
 
   private void tick() {
-    int before = engine.state.batch.handovers.size();
+    int before = engine.state.batch.deliveries.size();
     long next = engine.tick();
-    List<PendingDelivery> all = engine.state.batch.handovers;
+    List<PendingDelivery> all = engine.state.batch.deliveries;
     for (PendingDelivery handover : all.subList(before, all.size())) {
       MessageEnvelope envelope = Objects.requireNonNull(body(handover), "its payload is stored");
       withinLimit(handover.entry());
@@ -210,10 +210,10 @@ final class Simulation implements EngineState.EngineCallbacks {
         engine.state.index.find(entry -> entry.stage == MessageEntry.Stage.PENDING);
     for (MessageEntry entry : pending) {
       boolean free =
-          entry.route.spec.throttles().isEmpty()
-              && !entry.line.config.strictOrder()
-              && entry.line.config.maxInFlightPerKey() == 0;
-      assertThat(free && entry.line.queue.credit() > 0).as("held up: %s", entry).isFalse();
+          entry.placement.spec.throttleKeys().isEmpty()
+              && !entry.queue.config.strictOrder()
+              && entry.queue.config.maxInFlightPerKey() == 0;
+      assertThat(free && entry.queue.fairQueue.credit() > 0).as("held up: %s", entry).isFalse();
     }
   }
 
@@ -229,10 +229,10 @@ final class Simulation implements EngineState.EngineCallbacks {
     if (batch != null) {
       BatchEncoder.write(batch, store);
       written.add(batch);
-      for (PendingDelivery handover : batch.handovers) {
-        handover.to().outlet.deliver(List.of(handover));
+      for (PendingDelivery handover : batch.deliveries) {
+        handover.consumer().target.deliver(List.of(handover));
       }
-      batch.whenWritten.answers.forEach(Completion::complete);
+      batch.whenWritten.completions.forEach(Completion::complete);
       engine.apply(batch.whenWritten);
     }
   }
@@ -249,7 +249,7 @@ final class Simulation implements EngineState.EngineCallbacks {
       store.endSync();
       for (; syncing > 0; syncing--) {
         CommitBatch batch = written.remove();
-        batch.whenSynced.answers.forEach(Completion::complete);
+        batch.whenSynced.completions.forEach(Completion::complete);
         engine.apply(batch.whenSynced);
       }
     }
@@ -277,12 +277,12 @@ final class Simulation implements EngineState.EngineCallbacks {
   // ---- what the state machine asks for
 
   @Override
-  public void refuse(CompletableFuture<?> future, BrokerException why) {
+  public void reject(CompletableFuture<?> future, BrokerException why) {
     future.completeExceptionally(why);
   }
 
   @Override
-  public void askFailureHook(EngineState.FailureHookRequest question) {
+  public void runFailureHook(EngineState.FailureHookRequest question) {
     questions.add(question);
   }
 
@@ -304,7 +304,7 @@ final class Simulation implements EngineState.EngineCallbacks {
           chance(20) && !draining
               ? new HookEngine.MoveToDeadLetters()
               : new HookEngine.Retry(chance(50) ? 0 : random.nextInt(500));
-      engine.failures.verdict(question, verdict);
+      engine.failureHandler.applyHookResult(question, verdict);
       if (verdict instanceof HookEngine.Retry retry) {
         Duration named = question.nack().delay();
         long delay = named == null ? retry.delayMillis() * MILLI : named.toNanos();
@@ -329,19 +329,19 @@ final class Simulation implements EngineState.EngineCallbacks {
   }
 
   private void fillDisk() {
-    engine.state.diskRoom = chance(30) ? 0 : Long.MAX_VALUE;
-    diskWasFull |= engine.state.diskRoom == 0;
+    engine.state.diskSpaceLeft = chance(30) ? 0 : Long.MAX_VALUE;
+    diskWasFull |= engine.state.diskSpaceLeft == 0;
   }
 
   /** The machine stops: what was not synced may be lost. */
   private void crash() {
     boots++;
     bootNanos = random.nextInt(1_000);
-    boolean lossy = engine.state.lines.values().stream().anyMatch(line -> !line.syncs());
+    boolean lossy = engine.state.queues.values().stream().anyMatch(line -> !line.syncs());
     start(store.crash(random));
     ledger.leasesMayBeLost();
     if (lossy) {
-      ledger.mayHaveLost(queue -> !engine.state.lines.get(queue).syncs());
+      ledger.mayHaveLost(queue -> !engine.state.queues.get(queue).syncs());
     }
   }
 
@@ -411,8 +411,8 @@ final class Simulation implements EngineState.EngineCallbacks {
       String leased = entry.stage == MessageEntry.Stage.LEASED ? "leased" : "";
       String what =
           "%s %s %d %d %s"
-              .formatted(entry.id(), entry.route.spec, entry.attempts, entry.expiresAt, leased);
-      all.put(entry.line.name + "#" + entry.sequence, what);
+              .formatted(entry.id(), entry.placement.spec, entry.attempts, entry.expiresAt, leased);
+      all.put(entry.queue.name + "#" + entry.sequence, what);
     }
     return all;
   }
@@ -420,7 +420,7 @@ final class Simulation implements EngineState.EngineCallbacks {
   private void redrive() {
     String deadLetters = QUEUES.get(random.nextInt(QUEUES.size())) + QueueNames.DEAD_LETTER_SUFFIX;
     CompletableFuture<List<MessageEntry>> claimed = new CompletableFuture<>();
-    engine.admin.claimDeadLetters(
+    engine.queueAdmin.claimDeadLetters(
         deadLetters, 1 + random.nextInt(3), new QueueAdmin.Range(0, Long.MAX_VALUE), claimed);
     redrives.add(claimed);
   }
@@ -431,8 +431,8 @@ final class Simulation implements EngineState.EngineCallbacks {
       if (claimed.isDone() && !claimed.isCompletedExceptionally()) {
         List<MessageEntry> entries = claimed.join();
         List<InternedPlacement.Spec> routes =
-            entries.stream().map(entry -> entry.route.spec).toList();
-        engine.admin.redrive(entries, routes, new CompletableFuture<>());
+            entries.stream().map(entry -> entry.placement.spec).toList();
+        engine.queueAdmin.redrive(entries, routes, new CompletableFuture<>());
       }
     }
     redrives.removeIf(CompletableFuture::isDone);
@@ -443,7 +443,7 @@ final class Simulation implements EngineState.EngineCallbacks {
     long depth = 0;
     int now = ReadyAgeHistogram.second(engine.state.now);
     int oldest = now;
-    for (MessageEntry entry : engine.state.index.find(each -> each.line == line)) {
+    for (MessageEntry entry : engine.state.index.find(each -> each.queue == line)) {
       stages.merge(entry.stage, 1L, Long::sum);
       oldest =
           entry.stage == MessageEntry.Stage.PENDING ? Math.min(oldest, entry.readySince) : oldest;
@@ -459,23 +459,23 @@ final class Simulation implements EngineState.EngineCallbacks {
 
   /** Checks that no message is delivered beyond its attempts, unless the disk was full. */
   private void withinAttempts(PendingDelivery handover) {
-    int most = handover.entry().line.config.maxAttempts();
+    int most = handover.entry().queue.config.maxAttempts();
     boolean tooMany = most > 0 && handover.attempts() >= most && !diskWasFull;
     assertThat(tooMany).as("too many attempts: %s", handover).isFalse();
   }
 
   /** After a crash there may be more, if acknowledgements were lost; but no new ones. */
   private void withinLimit(MessageEntry leased) {
-    int most = leased.line.config.maxInFlightPerKey();
-    String key = leased.route.spec.key();
+    int most = leased.queue.config.maxInFlightPerKey();
+    String key = leased.placement.spec.fairnessKey();
     int inFlight =
         engine
             .state
             .index
             .find(
                 any ->
-                    any.line == leased.line
-                        && any.route.spec.key().equals(key)
+                    any.queue == leased.queue
+                        && any.placement.spec.fairnessKey().equals(key)
                         && any.lease() != null)
             .size();
     assertThat(most > 0 && inFlight > most).as("too many of %s in flight", key).isFalse();
@@ -486,7 +486,7 @@ final class Simulation implements EngineState.EngineCallbacks {
   /** Everything is consumed and acknowledged, until nothing is left anywhere. */
   private void drain() {
     draining = true;
-    engine.state.diskRoom = Long.MAX_VALUE;
+    engine.state.diskSpaceLeft = Long.MAX_VALUE;
     noTokenIsLost();
     for (String queue : QUEUES) {
       clients.consume(queue, 10);

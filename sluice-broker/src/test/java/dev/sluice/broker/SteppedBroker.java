@@ -20,23 +20,23 @@ final class SteppedBroker extends EngineFixture {
   }
 
   void create(String queue, QueueConfig config) {
-    engine.admin.create(queue, config, true, new CompletableFuture<>());
+    engine.queueAdmin.create(queue, config, true, new CompletableFuture<>());
     step();
   }
 
   void delete(String queue) {
-    engine.admin.delete(queue, null, new CompletableFuture<>());
+    engine.queueAdmin.delete(queue, null, new CompletableFuture<>());
     step();
   }
 
   BrokerQueue line(String queue) {
-    return engine.state.line(queue);
+    return engine.state.queue(queue);
   }
 
   /** Enqueues messages of one byte each. */
   List<UUID> enqueue(String queue, int messages) {
     CompletableFuture<List<UUID>> stored = new CompletableFuture<>();
-    engine.intake.enqueue(queue, submissions(messages, 0), stored);
+    engine.enqueueHandler.enqueue(queue, submissions(messages, 0), stored);
     step();
     return stored.join();
   }
@@ -51,13 +51,13 @@ final class SteppedBroker extends EngineFixture {
           }
         };
     CompletableFuture<ConsumerState> opened = new CompletableFuture<>();
-    engine.dispatch.open(queue, new Dispatcher.ConsumerRegistration(credit, true, outlet, opened));
+    engine.dispatcher.open(queue, new Dispatcher.ConsumerRegistration(credit, true, outlet, opened));
     step();
     return opened.join();
   }
 
   void close(ConsumerState subscriber) {
-    engine.dispatch.close(subscriber, null);
+    engine.dispatcher.close(subscriber, null);
     step();
   }
 
@@ -73,19 +73,19 @@ final class SteppedBroker extends EngineFixture {
   }
 
   void ack(PendingDelivery handover) {
-    engine.dispatch.ackAll(
-        handover.entry().line.name, List.of(claim(handover)), new CompletableFuture<>());
+    engine.dispatcher.ackAll(
+        handover.entry().queue.name, List.of(claim(handover)), new CompletableFuture<>());
     step();
   }
 
   void nack(PendingDelivery handover, FailureHandler.Nack nack) {
-    engine.failures.nack(
-        handover.entry().line.name, claim(handover), nack, new CompletableFuture<>());
+    engine.failureHandler.nack(
+        handover.entry().queue.name, claim(handover), nack, new CompletableFuture<>());
     step();
   }
 
   void release(PendingDelivery handover) {
-    engine.dispatch.release(handover.entry().line.name, claim(handover), new CompletableFuture<>());
+    engine.dispatcher.release(handover.entry().queue.name, claim(handover), new CompletableFuture<>());
     step();
   }
 
@@ -111,8 +111,8 @@ final class SteppedBroker extends EngineFixture {
 
   /** Answers for every script: retry without a delay. */
   @Override
-  public void askFailureHook(EngineState.FailureHookRequest question) {
-    engine.failures.verdict(question, HookEngine.Retry.AT_ONCE);
+  public void runFailureHook(EngineState.FailureHookRequest question) {
+    engine.failureHandler.applyHookResult(question, HookEngine.Retry.AT_ONCE);
   }
 
   @Override

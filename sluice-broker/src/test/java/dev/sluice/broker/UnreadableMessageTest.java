@@ -67,7 +67,7 @@ final class UnreadableMessageTest {
         .query(
             engine -> {
               MessageEntry entry = engine.state.index.get(id);
-              return entry == null ? null : engine.state.takeBody(entry);
+              return entry == null ? null : engine.state.removeCachedBody(entry);
             });
     return id;
   }
@@ -244,7 +244,7 @@ final class UnreadableMessageTest {
         ((LocalBroker) broker)
             .runtime()
             .engine
-            .query(engine -> engine.state.index.get(bad).place()));
+            .query(engine -> engine.state.index.get(bad).storedId()));
     assertThatThrownBy(() -> broker.redrive("q.dlq", 1, false))
         .hasMessage("the message cannot be read: queue=q.dlq, id=" + bad);
     assertThat(broker.view().status()).isEqualTo(BrokerStatus.RUNNING);
@@ -260,7 +260,7 @@ final class UnreadableMessageTest {
     ((LocalBroker) broker)
         .runtime()
         .engine
-        .query(engine -> engine.state.takeBody(engine.state.index.get(bad)));
+        .query(engine -> engine.state.removeCachedBody(engine.state.index.get(bad)));
     damage(bad);
     assertThatThrownBy(() -> broker.receive("q", 1, SOON).join())
         .hasMessageContaining("Input/output error");

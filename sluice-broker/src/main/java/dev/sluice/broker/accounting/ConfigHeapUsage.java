@@ -23,8 +23,8 @@ public final class ConfigHeapUsage {
    */
   static final long ENTRY_BYTES = 1_000;
 
-  private final HeapBudget room;
-  private final Map<String, ConfigHeapUsage.HookSource> scripts = new HashMap<>();
+  private final HeapBudget budget;
+  private final Map<String, ConfigHeapUsage.HookSource> hooks = new HashMap<>();
 
   /** A text and its number of users; a queue that has it as both scripts counts twice. */
   private static final class HookSource {
@@ -37,7 +37,7 @@ public final class ConfigHeapUsage {
   }
 
   public ConfigHeapUsage(HeapBudget room) {
-    this.room = room;
+    this.budget = room;
   }
 
   private static Stream<String> scriptsOf(QueueConfig config) {
@@ -53,19 +53,19 @@ public final class ConfigHeapUsage {
    *
    * @throws BrokerException if there is not
    */
-  public void requireRoom(int queues, QueueConfig config) {
+  public void requireHeap(int queues, QueueConfig config) {
     long more =
         scriptsOf(config)
             .distinct()
-            .filter(each -> !scripts.containsKey(each))
+            .filter(each -> !hooks.containsKey(each))
             .mapToLong(ConfigHeapUsage::bytes)
             .sum();
-    room.require(queues * QUEUE_BYTES + more);
+    budget.require(queues * QUEUE_BYTES + more);
   }
 
   /** Counts a queue of {@code config}; returns it with the texts of scripts shared. */
   public QueueConfig added(QueueConfig config) {
-    room.add(QUEUE_BYTES);
+    budget.add(QUEUE_BYTES);
     return config.toBuilder()
         .onEnqueue(shared(config.onEnqueue()))
         .onFailure(shared(config.onFailure()))
@@ -76,11 +76,11 @@ public final class ConfigHeapUsage {
     if (text == null) {
       return null;
     }
-    ConfigHeapUsage.HookSource script = scripts.get(text);
+    ConfigHeapUsage.HookSource script = hooks.get(text);
     if (script == null) {
       script = new ConfigHeapUsage.HookSource(text);
-      scripts.put(text, script);
-      room.add(bytes(text));
+      hooks.put(text, script);
+      budget.add(bytes(text));
     }
     script.users++;
     return script.text;
@@ -88,15 +88,15 @@ public final class ConfigHeapUsage {
 
   /** Uncounts a queue of {@code config} that was deleted or has been given another one. */
   public void removed(QueueConfig config) {
-    room.remove(QUEUE_BYTES);
+    budget.remove(QUEUE_BYTES);
     scriptsOf(config).forEach(this::leave);
   }
 
   private void leave(String text) {
-    ConfigHeapUsage.HookSource script = scripts.get(text);
+    ConfigHeapUsage.HookSource script = hooks.get(text);
     if (script != null && --script.users == 0) {
-      scripts.remove(text);
-      room.remove(bytes(text));
+      hooks.remove(text);
+      budget.remove(bytes(text));
     }
   }
 
@@ -107,13 +107,13 @@ public final class ConfigHeapUsage {
    */
   public void changed(String key, @Nullable String before, @Nullable String after) {
     long more = bytes(key, after) - bytes(key, before);
-    room.require(more);
-    room.add(more);
+    budget.require(more);
+    budget.add(more);
   }
 
   /** Counts an entry that was stored before; never refused. */
   public void restored(String key, String value) {
-    room.add(bytes(key, value));
+    budget.add(bytes(key, value));
   }
 
   private static long bytes(String key, @Nullable String value) {

@@ -16,10 +16,10 @@ public final class DedupeWindow {
   private static final long HEAP_BYTES = 200;
 
   private final Map<String, Seen> seen = new LinkedHashMap<>();
-  private final HeapBudget room;
+  private final HeapBudget budget;
 
   public DedupeWindow(HeapBudget room) {
-    this.room = room;
+    this.budget = room;
   }
 
   /** The estimated heap of one id that is remembered. */
@@ -35,7 +35,7 @@ public final class DedupeWindow {
 
   public void remember(String dedupeId, UUID id, long until) {
     if (seen.remove(dedupeId) == null) {
-      room.add(heapBytes(dedupeId));
+      budget.add(heapBytes(dedupeId));
     }
     seen.put(dedupeId, new Seen(id, until));
   }
@@ -50,7 +50,7 @@ public final class DedupeWindow {
         break;
       }
       over.add(next.getKey());
-      room.remove(heapBytes(next.getKey()));
+      budget.remove(heapBytes(next.getKey()));
       oldest.remove();
     }
     return over;

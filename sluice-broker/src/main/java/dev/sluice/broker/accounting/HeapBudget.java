@@ -11,18 +11,18 @@ import dev.sluice.broker.BrokerException.Code;
  * and never refused.
  */
 public final class HeapBudget {
-  private final String what;
-  private long most = Long.MAX_VALUE;
+  private final String subject;
+  private long maxBytes = Long.MAX_VALUE;
   private long used;
 
   /** {@code what} names the state in error messages. */
   public HeapBudget(String what) {
-    this.what = what;
+    this.subject = what;
   }
 
   /** Makes {@link #require} refuse state beyond {@code bytes} from now on. */
   public void bound(long bytes) {
-    most = bytes;
+    maxBytes = bytes;
   }
 
   public void add(long bytes) {
@@ -43,11 +43,11 @@ public final class HeapBudget {
    * @throws BrokerException if {@code more} bytes would exceed the bound
    */
   public void require(long more) {
-    if (more > 0 && more > most - used) {
+    if (more > 0 && more > maxBytes - used) {
       throw new BrokerException(
           Code.HEAP_FULL,
           "%s must take at most %d bytes of the heap, but take %d and would take %d more"
-              .formatted(what, most, used, more));
+              .formatted(subject, maxBytes, used, more));
     }
   }
 }

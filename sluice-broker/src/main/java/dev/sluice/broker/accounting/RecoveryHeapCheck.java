@@ -24,11 +24,11 @@ public final class RecoveryHeapCheck {
   /** New messages are accepted up to one part in this many of the heap. */
   private static final int SHARE = BrokerRuntime.MESSAGES_SHARE;
 
-  private final HeapBudget room;
+  private final HeapBudget budget;
   private final long heapBytes;
 
   /** Bytes of kept rows that are not in {@code room} yet. */
-  private long outsideRoom;
+  private long unbudgeted;
 
   /** Bytes of the ids of messages that have moved. */
   private long movedIds;
@@ -37,7 +37,7 @@ public final class RecoveryHeapCheck {
   private long counted;
 
   public RecoveryHeapCheck(HeapBudget room, long heapBytes) {
-    this.room = room;
+    this.budget = room;
     this.heapBytes = heapBytes;
   }
 
@@ -53,13 +53,13 @@ public final class RecoveryHeapCheck {
     }
     counted++;
     kept++;
-    outsideRoom += bytes;
+    unbudgeted += bytes;
     return true;
   }
 
   /** Counts the id of a message that has moved, which is kept. */
-  public void takesMovedId() {
-    room.add(MovedMessageEntry.ID_HEAP_BYTES);
+  public void addMovedId() {
+    budget.add(MovedMessageEntry.ID_HEAP_BYTES);
     movedIds += MovedMessageEntry.ID_HEAP_BYTES;
   }
 
@@ -72,7 +72,7 @@ public final class RecoveryHeapCheck {
   }
 
   private long used() {
-    return room.used() + outsideRoom;
+    return budget.used() + unbudgeted;
   }
 
   /** Counts one more row that is not kept; returns true, which continues a scan. */

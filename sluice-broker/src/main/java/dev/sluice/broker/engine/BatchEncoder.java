@@ -21,7 +21,7 @@ public final class BatchEncoder {
 
   private BatchEncoder(CommitBatch batch, Store store) {
     this.store = store;
-    long expected = batch.bodyBytes + 100L * (batch.facts.size() + batch.handovers.size());
+    long expected = batch.bodyBytes + 100L * (batch.changes.size() + batch.deliveries.size());
     this.rows = new RowBatch((int) Math.min(expected, MAX_PART_BYTES));
   }
 
@@ -33,10 +33,10 @@ public final class BatchEncoder {
   public static long write(CommitBatch batch, Store store) {
     BatchEncoder result = new BatchEncoder(batch, store);
     batch.probes.stream().filter(each -> !result.isReadable(each)).forEach(batch.unreadable::add);
-    batch.facts.forEach(result::add);
+    batch.changes.forEach(result::add);
     result.addLeases(batch);
     for (CommitBatch.Level level : batch.levels) {
-      result.rows.put(StoreTable.LEVEL, Schema.utf8(level.throttleKey()), Schema.levelRow(level));
+      result.rows.put(StoreTable.LEVEL, Schema.utf8(level.limitName()), Schema.levelRow(level));
     }
     result.rows.put(StoreTable.META, Schema.META_KEY, Schema.metaRow(batch.meta));
     result.flush();
@@ -58,48 +58,48 @@ public final class BatchEncoder {
     rows = new RowBatch();
   }
 
-  private void add(StateChange fact) {
-    if (fact instanceof StateChange.Enqueued enqueued) {
+  private void add(StateChange change) {
+    if (change instanceof StateChange.Enqueued enqueued) {
       byte[] key = Schema.messageKey(enqueued.entry());
       rows.put(StoreTable.MESSAGE, key, enqueued.body());
       rows.put(StoreTable.STATE, key, Schema.stateRow(enqueued.entry(), 0, enqueued.availableAt()));
-    } else if (fact instanceof StateChange.Removed removed) {
+    } else if (change instanceof StateChange.Removed removed) {
       remove(removed.entry());
-    } else if (fact instanceof StateChange.Failed failed) {
+    } else if (change instanceof StateChange.Failed failed) {
       rows.put(
           StoreTable.STATE,
           Schema.messageKey(failed.entry()),
           Schema.stateRow(failed.entry(), failed.attempts(), failed.availableAt()));
-    } else if (fact instanceof StateChange.Moved moved) {
+    } else if (change instanceof StateChange.Moved moved) {
       move(moved);
-    } else if (fact instanceof StateChange.DedupeAdded seen) {
+    } else if (change instanceof StateChange.DedupeAdded seen) {
       rows.put(
           StoreTable.DEDUPE,
           Schema.dedupeKey(seen.queueId(), seen.dedupeId()),
           Schema.dedupeRow(seen.id(), seen.until()));
-    } else if (fact instanceof StateChange.DedupeRemoved forgotten) {
+    } else if (change instanceof StateChange.DedupeRemoved forgotten) {
       rows.delete(StoreTable.DEDUPE, Schema.dedupeKey(forgotten.queueId(), forgotten.dedupeId()));
-    } else if (fact instanceof StateChange.LeasesEnded over) {
+    } else if (change instanceof StateChange.LeasesEnded over) {
       rows.delete(StoreTable.LEASE, Schema.leaseKey(over.epoch(), over.batch()));
     } else {
-      addConfiguration(fact);
+      addConfiguration(change);
     }
   }
 
-  private void addConfiguration(StateChange fact) {
-    if (fact instanceof StateChange.ConfigSet set) {
+  private void addConfiguration(StateChange change) {
+    if (change instanceof StateChange.ConfigSet set) {
       byte[] key = Schema.configKey(set.key());
       if (set.value() == null) {
         rows.delete(StoreTable.CONFIG, key);
       } else {
         rows.put(StoreTable.CONFIG, key, Schema.utf8(set.value()));
       }
-    } else if (fact instanceof StateChange.LevelDropped dropped) {
+    } else if (change instanceof StateChange.LevelDropped dropped) {
       rows.delete(StoreTable.LEVEL, Schema.utf8(dropped.throttleKey()));
-    } else if (fact instanceof StateChange.QueueSaved saved) {
+    } else if (change instanceof StateChange.QueueSaved saved) {
       byte[] row = Schema.queueRow(saved.name(), saved.config(), saved.revisionNumber());
       rows.put(StoreTable.CONFIG, Schema.queueKey(saved.queueId()), row);
-    } else if (fact instanceof StateChange.QueueDeleted deleted) {
+    } else if (change instanceof StateChange.QueueDeleted deleted) {
       rows.delete(StoreTable.CONFIG, Schema.queueKey(deleted.queueId()));
     }
   }
@@ -130,12 +130,12 @@ public final class BatchEncoder {
     if (!batch.storesLeases) {
       return;
     }
-    ByteWriter out = new ByteWriter(40 * (batch.handovers.size() + 1));
-    for (PendingDelivery handover : batch.handovers) {
-      lease(handover.entry(), handover.token(), handover.attempts(), handover.until()).write(out);
+    ByteWriter out = new ByteWriter(40 * (batch.deliveries.size() + 1));
+    for (PendingDelivery delivery : batch.deliveries) {
+      lease(delivery.entry(), delivery.token(), delivery.attempts(), delivery.until()).write(out);
     }
-    for (StateChange fact : batch.facts) {
-      if (fact instanceof StateChange.LeaseChanged changed) {
+    for (StateChange change : batch.changes) {
+      if (change instanceof StateChange.LeaseChanged changed) {
         lease(changed.entry(), changed.token(), changed.attempts(), changed.until()).write(out);
       }
     }
@@ -143,6 +143,6 @@ public final class BatchEncoder {
   }
 
   private static StoredLease lease(MessageEntry entry, LeaseToken token, int attempts, long until) {
-    return new StoredLease(entry.line.id, entry.sequence, token, attempts, until);
+    return new StoredLease(entry.queue.id, entry.sequence, token, attempts, until);
   }
 }

@@ -15,17 +15,17 @@ public final class BrokerEngine {
   private static final int AT_ONCE = 512;
 
   public final EngineState state;
-  public final Dispatcher dispatch;
-  public final EnqueueHandler intake;
-  public final FailureHandler failures;
-  public final QueueAdmin admin;
+  public final Dispatcher dispatcher;
+  public final EnqueueHandler enqueueHandler;
+  public final FailureHandler failureHandler;
+  public final QueueAdmin queueAdmin;
 
   BrokerEngine(EngineState state) {
     this.state = state;
-    this.dispatch = new Dispatcher(state);
-    this.intake = new EnqueueHandler(state);
-    this.failures = new FailureHandler(state, dispatch);
-    this.admin = new QueueAdmin(state, dispatch, intake);
+    this.dispatcher = new Dispatcher(state);
+    this.enqueueHandler = new EnqueueHandler(state);
+    this.failureHandler = new FailureHandler(state, dispatcher);
+    this.queueAdmin = new QueueAdmin(state, dispatcher, enqueueHandler);
   }
 
   /** Broker time; goes on only. */
@@ -39,7 +39,7 @@ public final class BrokerEngine {
    * @return when to come back if nothing comes in before
    */
   public long tick() {
-    boolean more = admin.work();
+    boolean more = queueAdmin.runTask();
     for (int i = 0; i < AT_ONCE; i++) {
       EngineTimer due = state.timers.pollDue(state.now);
       if (due == null) {
@@ -47,19 +47,19 @@ public final class BrokerEngine {
       }
       fire(due);
     }
-    long next = dispatch.deliver(AT_ONCE);
+    long next = dispatcher.deliver(AT_ONCE);
     return more ? state.now : Math.min(next, state.timers.firstDue());
   }
 
   private void fire(EngineTimer due) {
     if (due instanceof Lease lease) {
-      failures.expire(lease);
+      failureHandler.expire(lease);
     } else if (due instanceof MessageTimer alarm) {
-      failures.alarm(alarm);
+      failureHandler.fire(alarm);
     } else if (due instanceof EnqueueHandler.DedupeTimer forgetting) {
-      intake.forget(forgetting);
-    } else if (due instanceof PendingReceive poll) {
-      dispatch.polls.expire(poll);
+      enqueueHandler.forget(forgetting);
+    } else if (due instanceof PendingReceive receive) {
+      dispatcher.receives.expire(receive);
     } else {
       throw new IllegalStateException("unknown timer: " + due);
     }
@@ -77,7 +77,7 @@ public final class BrokerEngine {
       return null;
     }
     sealed.levels =
-        sealed.touched.stream()
+        sealed.touchedLimits.stream()
             .flatMap(key -> state.scheduler.limitStats(key, state.now).stream())
             .map(stats -> new CommitBatch.Level(stats.name(), stats.level(), state.now))
             .toList();
@@ -88,7 +88,7 @@ public final class BrokerEngine {
             state.nextSequence,
             state.nextQueueId,
             state.index.lowWaterMark(state.nextSequence));
-    sealed.storesLeases = sealed.leases.uses > 0;
+    sealed.storesLeases = sealed.leases.references > 0;
     state.batch = new CommitBatch(state.epoch, sealed.number + 1);
     return sealed;
   }

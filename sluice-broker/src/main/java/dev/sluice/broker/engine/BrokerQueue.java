@@ -25,16 +25,16 @@ public final class BrokerQueue {
 
   public final int id;
   public final String name;
-  public final FairQueue<MessageEntry> queue;
+  public final FairQueue<MessageEntry> fairQueue;
   final DedupeWindow dedupe;
-  final Set<ConsumerState> subscribers = new LinkedHashSet<>();
+  final Set<ConsumerState> consumers = new LinkedHashSet<>();
 
   /** Subscribers with credit, in turn. */
   private final Deque<ConsumerState> inTurn = new ArrayDeque<>();
 
-  private final Map<InternedPlacement.Spec, InternedPlacement> routes = new HashMap<>();
-  private final HeapBudget room;
-  public final FairnessKeyTable keys;
+  private final Map<InternedPlacement.Spec, InternedPlacement> placements = new HashMap<>();
+  private final HeapBudget messageHeap;
+  public final FairnessKeyTable fairnessKeys;
   private final ReadyAgeHistogram ready = new ReadyAgeHistogram();
 
   public QueueConfig config;
@@ -63,12 +63,12 @@ public final class BrokerQueue {
 
   BrokerQueue(
       int id, String name, QueueConfig config, FairQueue<MessageEntry> queue, EngineState state) {
-    this.room = state.messageRoom;
-    this.keys = new FairnessKeyTable(state.idleKeys);
-    this.dedupe = new DedupeWindow(state.messageRoom);
+    this.messageHeap = state.messageHeap;
+    this.fairnessKeys = new FairnessKeyTable(state.idleKeys);
+    this.dedupe = new DedupeWindow(state.messageHeap);
     this.id = id;
     this.name = name;
-    this.queue = queue;
+    this.fairQueue = queue;
     this.config = config;
     queue.setCredit(0);
     configure(config);
@@ -76,9 +76,9 @@ public final class BrokerQueue {
 
   void configure(QueueConfig newConfig) {
     config = newConfig;
-    queue.setStrictOrder(newConfig.strictOrder());
+    fairQueue.setStrictOrder(newConfig.strictOrder());
     int slots = newConfig.maxInFlightPerKey();
-    queue.setMaxInFlightPerKey(slots == 0 ? Integer.MAX_VALUE : slots);
+    fairQueue.setMaxInFlightPerKey(slots == 0 ? Integer.MAX_VALUE : slots);
   }
 
   /** Identifies this configuration; never used again, by this queue or another. */
@@ -91,45 +91,45 @@ public final class BrokerQueue {
   }
 
   /** Returns whether a message of this queue has such a route. */
-  boolean hasRoute(InternedPlacement.Spec spec) {
-    return routes.containsKey(spec);
+  boolean hasPlacement(InternedPlacement.Spec spec) {
+    return placements.containsKey(spec);
   }
 
   /** The route of one more message. */
-  public InternedPlacement enter(InternedPlacement.Spec spec, long now) {
-    InternedPlacement route = routes.get(spec);
+  public InternedPlacement addMessage(InternedPlacement.Spec spec, long now) {
+    InternedPlacement route = placements.get(spec);
     if (route == null) {
-      route = new InternedPlacement(spec, keys.of(spec.key()));
-      route.count.throttled |= !spec.throttles().isEmpty();
-      routes.put(spec, route);
-      room.add(spec.heapBytes());
+      route = new InternedPlacement(spec, fairnessKeys.of(spec.fairnessKey()));
+      route.count.throttled |= !spec.throttleKeys().isEmpty();
+      placements.put(spec, route);
+      messageHeap.add(spec.heapBytes());
     }
     route.users++;
-    room.add(MessageEntry.HEAP_BYTES);
-    keys.enter(route.count, spec.weight(), now);
+    messageHeap.add(MessageEntry.HEAP_BYTES);
+    fairnessKeys.enter(route.count, spec.weight(), now);
     depth++;
     return route;
   }
 
   /** A message is gone. */
-  void leave(InternedPlacement route) {
+  void removeMessage(InternedPlacement route) {
     depth--;
-    keys.leave(route.count);
-    room.remove(MessageEntry.HEAP_BYTES);
+    fairnessKeys.leave(route.count);
+    messageHeap.remove(MessageEntry.HEAP_BYTES);
     if (--route.users == 0) {
-      routes.remove(route.spec);
-      room.remove(route.spec.heapBytes());
+      placements.remove(route.spec);
+      messageHeap.remove(route.spec.heapBytes());
     }
   }
 
   /** Notes that {@code entry} waits in the scheduler from now on. */
-  void pending(MessageEntry entry) {
+  void markPending(MessageEntry entry) {
     entry.stage = MessageEntry.Stage.PENDING;
     ready.add(entry.readySince);
   }
 
   /** Notes that {@code entry} leaves the scheduler. */
-  void notPending(MessageEntry entry) {
+  void markNotPending(MessageEntry entry) {
     ready.remove(entry.readySince);
   }
 
@@ -141,7 +141,7 @@ public final class BrokerQueue {
         leased,
         delayed,
         ready.oldest(now),
-        subscribers.size(),
+        consumers.size(),
         of,
         totals,
         unknownThrottles,
@@ -149,37 +149,37 @@ public final class BrokerQueue {
   }
 
   long depthOf(String key) {
-    return keys.messagesOf(key);
+    return fairnessKeys.messagesOf(key);
   }
 
   /** Lets {@code subscriber} have so many messages more. */
-  void give(ConsumerState subscriber, long credit) {
-    long more = Math.min(credit, MAX_CREDIT - subscriber.credit);
-    subscriber.credit += more;
-    if (subscriber.credit > 0 && !subscriber.inTurn) {
-      subscriber.inTurn = true;
-      inTurn.addLast(subscriber);
+  void addCredit(ConsumerState consumer, long credit) {
+    long more = Math.min(credit, MAX_CREDIT - consumer.credit);
+    consumer.credit += more;
+    if (consumer.credit > 0 && !consumer.hasTurn) {
+      consumer.hasTurn = true;
+      inTurn.addLast(consumer);
     }
-    queue.setCredit(queue.credit() + more);
+    fairQueue.setCredit(fairQueue.credit() + more);
   }
 
   /** Takes from {@code subscriber} what credit it has. */
-  void takeCredit(ConsumerState subscriber) {
-    queue.setCredit(queue.credit() - subscriber.credit);
-    subscriber.credit = 0;
-    inTurn.remove(subscriber);
-    subscriber.inTurn = false;
+  void removeCredit(ConsumerState consumer) {
+    fairQueue.setCredit(fairQueue.credit() - consumer.credit);
+    consumer.credit = 0;
+    inTurn.remove(consumer);
+    consumer.hasTurn = false;
   }
 
   /** Whose turn it is to get the message that the scheduler has just let go. */
-  ConsumerState nextSubscriber() {
-    for (ConsumerState next; (next = inTurn.pollFirst()) != null; next.inTurn = false) {
+  ConsumerState nextConsumer() {
+    for (ConsumerState next; (next = inTurn.pollFirst()) != null; next.hasTurn = false) {
       if (next.credit > 0) {
         next.credit--;
         if (next.credit > 0) {
           inTurn.addLast(next);
         } else {
-          next.inTurn = false;
+          next.hasTurn = false;
         }
         return next;
       }

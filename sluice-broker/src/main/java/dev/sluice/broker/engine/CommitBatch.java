@@ -15,13 +15,13 @@ import java.util.Set;
 public final class CommitBatch {
   final int epoch;
   final long number;
-  public final List<StateChange> facts = new ArrayList<>();
+  public final List<StateChange> changes = new ArrayList<>();
 
   /** Messages to hand over once their leases are written. */
-  public final List<PendingDelivery> handovers = new ArrayList<>();
+  public final List<PendingDelivery> deliveries = new ArrayList<>();
 
   /** Throttle keys from which tokens were taken. */
-  final Set<String> touched = new HashSet<>();
+  final Set<String> touchedLimits = new HashSet<>();
 
   /** Messages that are about to move, which the writer reads to see whether they can. */
   public final List<MessageEntry> probes = new ArrayList<>();
@@ -48,7 +48,7 @@ public final class CommitBatch {
 
   /** What may happen at some point. */
   public static final class Effects {
-    public final List<Completion<?>> answers = new ArrayList<>();
+    public final List<Completion<?>> completions = new ArrayList<>();
 
     /** New messages that may go. */
     final List<MessageEntry> ready = new ArrayList<>();
@@ -56,7 +56,7 @@ public final class CommitBatch {
     final List<Runnable> actions = new ArrayList<>();
 
     boolean isEmpty() {
-      return answers.isEmpty() && ready.isEmpty() && actions.isEmpty();
+      return completions.isEmpty() && ready.isEmpty() && actions.isEmpty();
     }
   }
 
@@ -65,7 +65,7 @@ public final class CommitBatch {
    *
    * @param at broker time
    */
-  public record Level(String throttleKey, double tokens, long at) {}
+  public record Level(String limitName, double tokens, long at) {}
 
   /**
    * Counters as they are after the batch.
@@ -86,24 +86,24 @@ public final class CommitBatch {
   }
 
   public boolean isEmpty() {
-    return facts.isEmpty()
-        && handovers.isEmpty()
-        && touched.isEmpty()
+    return changes.isEmpty()
+        && deliveries.isEmpty()
+        && touchedLimits.isEmpty()
         && whenWritten.isEmpty()
         && whenSynced.isEmpty();
   }
 
-  void hand(PendingDelivery handover) {
-    handovers.add(handover);
-    touched.addAll(handover.entry().route.spec.throttles().keySet());
+  void addDelivery(PendingDelivery delivery) {
+    deliveries.add(delivery);
+    touchedLimits.addAll(delivery.entry().placement.spec.throttleKeys().keySet());
   }
 
   /** What may happen once operations on {@code line} are as durable as it asks for. */
-  Effects committed(BrokerQueue line) {
-    if (line.syncs()) {
+  Effects whenDurable(BrokerQueue queue) {
+    if (queue.syncs()) {
       return whenSynced;
     }
-    syncSoon |= line.config.durability() == Durability.INTERVAL;
+    syncSoon |= queue.config.durability() == Durability.INTERVAL;
     return whenWritten;
   }
 

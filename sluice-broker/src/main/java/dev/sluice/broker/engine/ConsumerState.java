@@ -7,18 +7,18 @@ import org.jspecify.annotations.Nullable;
 
 /** A consumer as the state machine sees it. */
 public final class ConsumerState {
-  final BrokerQueue line;
+  final BrokerQueue queue;
 
   /** Whether a settled message makes room for the next; else the consumer says so itself. */
   public final boolean renewsCredit;
 
   /** Where deliveries go. */
-  public final ConsumerState.DeliveryTarget outlet;
+  public final ConsumerState.DeliveryTarget target;
 
   long credit;
 
   /** Whether it stands among those of its queue with credit. */
-  boolean inTurn;
+  boolean hasTurn;
 
   boolean closed;
 
@@ -33,13 +33,13 @@ public final class ConsumerState {
     void deliver(List<PendingDelivery> batch);
 
     /** Nothing will be delivered any more. */
-    void closed(BrokerException why);
+    void closed(BrokerException reason);
   }
 
-  ConsumerState(BrokerQueue line, boolean renewsCredit, ConsumerState.DeliveryTarget outlet) {
-    this.line = line;
+  ConsumerState(BrokerQueue brokerQueue, boolean renewsCredit, ConsumerState.DeliveryTarget outlet) {
+    this.queue = brokerQueue;
     this.renewsCredit = renewsCredit;
-    this.outlet = outlet;
+    this.target = outlet;
   }
 
   boolean takesMore() {
@@ -71,7 +71,7 @@ public final class ConsumerState {
 
   @Override
   public String toString() {
-    return "subscriber of " + line + " with " + inFlight + " in flight";
+    return "subscriber of " + queue + " with " + inFlight + " in flight";
   }
 
   /** Its leases, the newest first. */

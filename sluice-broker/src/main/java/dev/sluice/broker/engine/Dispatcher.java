@@ -15,7 +15,7 @@ import org.jspecify.annotations.Nullable;
 
 /** Hands messages out, and takes back the right to settle them. */
 public final class Dispatcher {
-  public final PendingReceives polls;
+  public final PendingReceives receives;
   private final EngineState state;
   private boolean stopped;
 
@@ -38,19 +38,19 @@ public final class Dispatcher {
 
   Dispatcher(EngineState state) {
     this.state = state;
-    this.polls = new PendingReceives(state, this);
+    this.receives = new PendingReceives(state, this);
   }
 
   public void open(String queue, Dispatcher.ConsumerRegistration subscription) {
     try {
-      BrokerQueue line = state.line(queue);
-      ConsumerState subscriber =
-          new ConsumerState(line, subscription.renewsCredit(), subscription.outlet());
-      line.subscribers.add(subscriber);
-      line.give(subscriber, subscription.credit());
-      state.batch.whenWritten.answers.add(new Completion<>(subscription.future(), subscriber));
+      BrokerQueue brokerQueue = state.queue(queue);
+      ConsumerState consumer =
+          new ConsumerState(brokerQueue, subscription.renewsCredit(), subscription.target());
+      brokerQueue.consumers.add(consumer);
+      brokerQueue.addCredit(consumer, subscription.credit());
+      state.batch.whenWritten.completions.add(new Completion<>(subscription.future(), consumer));
     } catch (BrokerException refused) {
-      state.outputs.refuse(subscription.future(), refused);
+      state.callbacks.reject(subscription.future(), refused);
     }
   }
 
@@ -58,12 +58,12 @@ public final class Dispatcher {
   public record ConsumerRegistration(
       long credit,
       boolean renewsCredit,
-      ConsumerState.DeliveryTarget outlet,
+      ConsumerState.DeliveryTarget target,
       CompletableFuture<ConsumerState> future) {}
 
-  public void give(ConsumerState subscriber, long credit) {
-    if (subscriber.takesMore()) {
-      subscriber.line.give(subscriber, credit);
+  public void addCredit(ConsumerState consumer, long credit) {
+    if (consumer.takesMore()) {
+      consumer.queue.addCredit(consumer, credit);
     }
   }
 
@@ -71,19 +71,19 @@ public final class Dispatcher {
    * Removes a consumer; its messages go back to where they were. Tokens are returned only for
    * messages that were never sent: the others may have been used, whatever became of the consumer.
    */
-  public void close(ConsumerState subscriber, @Nullable BrokerException why) {
-    if (takeAway(subscriber)) {
-      subscriber.leases().forEach(this::putBack);
-      if (why != null) {
-        state.batch.whenWritten.actions.add(() -> subscriber.outlet.closed(why));
+  public void close(ConsumerState consumer, @Nullable BrokerException reason) {
+    if (remove(consumer)) {
+      consumer.leases().forEach(this::returnToPlace);
+      if (reason != null) {
+        state.batch.whenWritten.actions.add(() -> consumer.target.closed(reason));
       }
     }
   }
 
   /** Takes a consumer away; messages that were sent to it stay leased, the others go back. */
-  public void detach(ConsumerState subscriber) {
-    if (takeAway(subscriber)) {
-      subscriber.leases().stream().filter(Lease::send).forEach(this::putBackUntouched);
+  public void detach(ConsumerState consumer) {
+    if (remove(consumer)) {
+      consumer.leases().stream().filter(Lease::send).forEach(this::returnUntouched);
     }
   }
 
@@ -91,22 +91,22 @@ public final class Dispatcher {
    * Gives a consumer nothing more. Messages that were not sent to it go back with their tokens; it
    * may settle the others as long as it is open.
    */
-  public void drain(ConsumerState subscriber, CompletableFuture<Void> future) {
-    if (subscriber.takesMore()) {
-      subscriber.drained = true;
-      subscriber.line.takeCredit(subscriber);
-      subscriber.leases().stream().filter(Lease::send).forEach(this::putBackUntouched);
+  public void drain(ConsumerState consumer, CompletableFuture<Void> future) {
+    if (consumer.takesMore()) {
+      consumer.drained = true;
+      consumer.queue.removeCredit(consumer);
+      consumer.leases().stream().filter(Lease::send).forEach(this::returnUntouched);
     }
-    state.batch.whenWritten.answers.add(Completion.done(future));
+    state.batch.whenWritten.completions.add(Completion.done(future));
   }
 
-  boolean takeAway(ConsumerState subscriber) {
-    if (subscriber.closed) {
+  boolean remove(ConsumerState consumer) {
+    if (consumer.closed) {
       return false;
     }
-    subscriber.closed = true;
-    subscriber.line.takeCredit(subscriber);
-    subscriber.line.subscribers.remove(subscriber);
+    consumer.closed = true;
+    consumer.queue.removeCredit(consumer);
+    consumer.queue.consumers.remove(consumer);
     return true;
   }
 
@@ -116,27 +116,27 @@ public final class Dispatcher {
    */
   public void stop() {
     stopped = true;
-    polls.stop();
-    for (BrokerQueue line : state.lines.values()) {
-      for (ConsumerState subscriber : line.subscribers) {
-        subscriber.leases().stream().filter(Lease::claim).forEach(this::putBack);
+    receives.stop();
+    for (BrokerQueue brokerQueue : state.queues.values()) {
+      for (ConsumerState consumer : brokerQueue.consumers) {
+        consumer.leases().stream().filter(Lease::claim).forEach(this::returnToPlace);
       }
     }
   }
 
   /** Puts back a message that was not delivered or not used, and returns its tokens. */
-  void putBackUntouched(Lease lease) {
-    state.giveBackTokens(lease.entry);
-    putBack(lease);
+  void returnUntouched(Lease lease) {
+    state.returnTokens(lease.entry);
+    returnToPlace(lease);
   }
 
-  private void putBack(Lease lease) {
+  private void returnToPlace(Lease lease) {
     MessageEntry entry = lease.entry;
     state.endLease(lease);
     state.revoke(lease);
     entry.scheduled =
-        entry.line.queue.requeue(Objects.requireNonNull(entry.scheduled), entry.route.placement());
-    entry.line.pending(entry);
+        entry.queue.fairQueue.requeue(Objects.requireNonNull(entry.scheduled), entry.placement.placement());
+    entry.queue.markPending(entry);
     state.armExpiry(entry);
   }
 
@@ -147,12 +147,12 @@ public final class Dispatcher {
    *     input brings more
    */
   long deliver(int limit) {
-    long next = handOut(limit);
-    polls.afterDelivery();
+    long next = offerNext(limit);
+    receives.afterDelivery();
     return next;
   }
 
-  private long handOut(int limit) {
+  private long offerNext(int limit) {
     for (int i = 0; i < limit && !stopped; i++) {
       Next<MessageEntry> next = state.scheduler.next(state.now);
       if (next instanceof Next.Offer<MessageEntry> offer) {
@@ -168,47 +168,47 @@ public final class Dispatcher {
 
   private void lease(Next.Offer<MessageEntry> offer) {
     MessageEntry entry = offer.item();
-    BrokerQueue line = entry.line;
+    BrokerQueue brokerQueue = entry.queue;
     offer.confirm();
-    ConsumerState subscriber = line.nextSubscriber();
+    ConsumerState consumer = brokerQueue.nextConsumer();
     if (entry.timer != null) {
       state.timers.remove(entry.timer);
     }
-    line.notPending(entry);
-    Lease lease = new Lease(entry, state.nextToken(), subscriber);
+    brokerQueue.markNotPending(entry);
+    Lease lease = new Lease(entry, state.nextToken(), consumer);
     entry.timer = lease;
     entry.stage = MessageEntry.Stage.LEASED;
-    line.leased++;
-    FairnessKeyCounters count = entry.route.count;
+    brokerQueue.leased++;
+    FairnessKeyCounters count = entry.placement.count;
     count.leased++;
     count.delivered++;
     count.servedAt = state.now;
-    subscriber.add(lease);
-    polls.delivered(subscriber);
+    consumer.add(lease);
+    receives.delivered(consumer);
     state.store(lease);
-    state.timers.set(lease, state.now + line.config.leaseTimeout().toNanos());
-    state.batch.hand(PendingDelivery.of(lease, subscriber, state.takeBody(entry)));
-    line.delivered++;
-    state.metrics.delivered(line.name, entry.route.spec.key(), entry.attempts);
+    state.timers.set(lease, state.now + brokerQueue.config.leaseTimeout().toNanos());
+    state.batch.addDelivery(PendingDelivery.of(lease, consumer, state.removeCachedBody(entry)));
+    brokerQueue.delivered++;
+    state.metrics.delivered(brokerQueue.name, entry.placement.spec.fairnessKey(), entry.attempts);
   }
 
   /** Acknowledges each of {@code claims} that holds; answers with those that do not. */
   public void ackAll(
       String queue, List<Dispatcher.LeaseRef> claims, CompletableFuture<List<UUID>> future) {
     try {
-      BrokerQueue line = state.line(queue);
-      List<UUID> refused = new ArrayList<>(0);
+      BrokerQueue brokerQueue = state.queue(queue);
+      List<UUID> rejection = new ArrayList<>(0);
       for (Dispatcher.LeaseRef claim : claims) {
-        Lease lease = find(line, claim);
+        Lease lease = find(brokerQueue, claim);
         if (lease == null) {
-          refused.add(claim.id());
+          rejection.add(claim.id());
         } else {
           ack(lease);
         }
       }
-      state.batch.committed(line).answers.add(new Completion<>(future, refused));
+      state.batch.whenDurable(brokerQueue).completions.add(new Completion<>(future, rejection));
     } catch (BrokerException refused) {
-      state.outputs.refuse(future, refused);
+      state.callbacks.reject(future, refused);
     }
   }
 
@@ -217,20 +217,20 @@ public final class Dispatcher {
     try {
       Lease lease = require(queue, claim);
       ack(lease);
-      state.batch.committed(lease.entry.line).answers.add(Completion.done(future));
+      state.batch.whenDurable(lease.entry.queue).completions.add(Completion.done(future));
     } catch (BrokerException refused) {
-      state.outputs.refuse(future, refused);
+      state.callbacks.reject(future, refused);
     }
   }
 
   private void ack(Lease lease) {
     MessageEntry entry = lease.entry;
-    BrokerQueue line = entry.line;
-    long held = state.now - (lease.due - line.config.leaseTimeout().toNanos());
-    line.acked++;
-    state.metrics.acked(line.name, entry.route.spec.key(), Math.max(0, held));
+    BrokerQueue brokerQueue = entry.queue;
+    long held = state.now - (lease.due - brokerQueue.config.leaseTimeout().toNanos());
+    brokerQueue.acked++;
+    state.metrics.acked(brokerQueue.name, entry.placement.spec.fairnessKey(), Math.max(0, held));
     state.forget(entry);
-    state.batch.facts.add(new StateChange.Removed(entry));
+    state.batch.changes.add(new StateChange.Removed(entry));
   }
 
   /** Gives a consumer more time. */
@@ -240,34 +240,34 @@ public final class Dispatcher {
       Lease lease = require(queue, claim);
       MessageEntry entry = lease.entry;
       state.timers.set(lease, state.now + nanos);
-      state.batch.facts.add(
+      state.batch.changes.add(
           new StateChange.LeaseChanged(entry, lease.token, entry.attempts, lease.due));
       state.store(lease);
-      state.batch.whenWritten.answers.add(Completion.done(future));
+      state.batch.whenWritten.completions.add(Completion.done(future));
     } catch (BrokerException refused) {
-      state.outputs.refuse(future, refused);
+      state.callbacks.reject(future, refused);
     }
   }
 
   /** Takes back a message that a consumer did not use, with its tokens. */
   public void release(String queue, Dispatcher.LeaseRef claim, CompletableFuture<Void> future) {
     try {
-      putBackUntouched(require(queue, claim));
-      state.batch.whenWritten.answers.add(Completion.done(future));
+      returnUntouched(require(queue, claim));
+      state.batch.whenWritten.completions.add(Completion.done(future));
     } catch (BrokerException refused) {
-      state.outputs.refuse(future, refused);
+      state.callbacks.reject(future, refused);
     }
   }
 
   Lease require(String queue, Dispatcher.LeaseRef claim) {
-    Lease lease = find(state.line(queue), claim);
+    Lease lease = find(state.queue(queue), claim);
     if (lease == null) {
-      throw notLeased(queue, claim);
+      throw leaseNotFound(queue, claim);
     }
     return lease;
   }
 
-  private static BrokerException notLeased(String queue, Dispatcher.LeaseRef claim) {
+  private static BrokerException leaseNotFound(String queue, Dispatcher.LeaseRef claim) {
     return new BrokerException(
         Code.LEASE_NOT_FOUND,
         // Not formatted(): a call can ask for thousands of these.
@@ -279,9 +279,9 @@ public final class Dispatcher {
             + claim.token());
   }
 
-  private @Nullable Lease find(BrokerQueue line, Dispatcher.LeaseRef claim) {
+  private @Nullable Lease find(BrokerQueue brokerQueue, Dispatcher.LeaseRef claim) {
     MessageEntry entry = state.index.get(claim.id());
-    Lease lease = entry == null || entry.line != line ? null : entry.lease();
+    Lease lease = entry == null || entry.queue != brokerQueue ? null : entry.lease();
     boolean holds = lease != null && (claim.token() == null || claim.token().equals(lease.token));
     return holds ? lease : null;
   }

@@ -22,20 +22,20 @@ public final class EngineState {
   private static final long MAX_BODY_BYTES = 8L << 20;
 
   public final FairScheduler<MessageEntry> scheduler = FairScheduler.create();
-  public final Map<String, BrokerQueue> lines = new LinkedHashMap<>();
+  public final Map<String, BrokerQueue> queues = new LinkedHashMap<>();
   public final TimerHeap timers = new TimerHeap();
   public final TreeMap<String, String> config = new TreeMap<>();
 
   /** The heap of messages and of remembered dedupe ids. */
-  public final HeapBudget messageRoom = new HeapBudget("messages and remembered ids");
+  public final HeapBudget messageHeap = new HeapBudget("messages and remembered ids");
 
   public final MessageIndex index = new MessageIndex();
 
   public final IdleKeyLru idleKeys = new IdleKeyLru();
 
-  public final HeapBudget setupRoom = new HeapBudget("queues, scripts and configuration");
-  final ConfigHeapUsage setup = new ConfigHeapUsage(setupRoom);
-  public final EngineState.EngineCallbacks outputs;
+  public final HeapBudget configHeap = new HeapBudget("queues, scripts and configuration");
+  final ConfigHeapUsage configHeapUsage = new ConfigHeapUsage(configHeap);
+  public final EngineState.EngineCallbacks callbacks;
   final BrokerMetrics metrics;
 
   /** How often the store was opened. */
@@ -48,7 +48,7 @@ public final class EngineState {
   int nextQueueId = 1;
 
   /** Bytes of messages that may be accepted, so that there stays room to settle those there are. */
-  public long diskRoom = Long.MAX_VALUE;
+  public long diskSpaceLeft = Long.MAX_VALUE;
 
   public CommitBatch batch;
   private long nextLease = 1;
@@ -57,13 +57,13 @@ public final class EngineState {
   /** What the state machine asks of others; they come back with another input. */
   public interface EngineCallbacks {
     /** Answers at once. */
-    void refuse(CompletableFuture<?> future, BrokerException why);
+    void reject(CompletableFuture<?> future, BrokerException reason);
 
-    /** Runs {@code on_failure}; {@link FailureHandler#verdict} takes the answer. */
-    void askFailureHook(EngineState.FailureHookRequest question);
+    /** Runs {@code on_failure}; {@link FailureHandler#applyHookResult} takes the answer. */
+    void runFailureHook(EngineState.FailureHookRequest request);
 
     /** Whether the queue has such a script. */
-    boolean hasFailureHook(BrokerQueue line);
+    boolean hasFailureHook(BrokerQueue queue);
 
     /** Returns false if the last attempt to read {@code entry} failed. */
     default boolean isReadable(MessageEntry entry) {
@@ -92,7 +92,7 @@ public final class EngineState {
       @Nullable CompletableFuture<Void> future) {}
 
   EngineState(EngineState.EngineCallbacks outputs, BrokerMetrics metrics, int epoch, long now) {
-    this.outputs = outputs;
+    this.callbacks = outputs;
     this.metrics = metrics;
     this.epoch = epoch;
     this.now = now;
@@ -104,40 +104,40 @@ public final class EngineState {
   }
 
   /** The queue of this name, if it is one to work with. */
-  public BrokerQueue line(String name) {
-    BrokerQueue line = lines.get(name);
-    if (line == null) {
+  public BrokerQueue queue(String name) {
+    BrokerQueue queue = queues.get(name);
+    if (queue == null) {
       throw QueueRegistry.notFound(name);
     }
-    if (line.deleting) {
+    if (queue.deleting) {
       throw new BrokerException(
           BrokerException.Code.QUEUE_DELETED, "the queue is being deleted: queue=" + name);
     }
-    return line;
+    return queue;
   }
 
   /** A new message of {@code line}, which is not stored yet. */
-  MessageEntry create(BrokerQueue line, InternedPlacement.Spec spec, int bytes, long expiresAt) {
+  MessageEntry create(BrokerQueue queue, InternedPlacement.Spec spec, int bytes, long expiresAt) {
     MessageEntry entry =
-        new MessageEntry(line, nextSequence++, line.enter(spec, now), bytes, expiresAt);
+        new MessageEntry(queue, nextSequence++, queue.addMessage(spec, now), bytes, expiresAt);
     index.add(entry);
     return entry;
   }
 
   /** A place in {@code line} for {@code entry}, which keeps its id; it is not stored there yet. */
   MessageEntry move(
-      MessageEntry entry, BrokerQueue line, InternedPlacement.Spec spec, long expiresAt) {
+      MessageEntry entry, BrokerQueue queue, InternedPlacement.Spec spec, long expiresAt) {
     MessageEntry moved =
         new MovedMessageEntry(
-            line, nextSequence++, line.enter(spec, now), entry.bytes, expiresAt, entry.id());
-    messageRoom.add(MovedMessageEntry.ID_HEAP_BYTES);
+            queue, nextSequence++, queue.addMessage(spec, now), entry.bytes, expiresAt, entry.id());
+    messageHeap.add(MovedMessageEntry.ID_HEAP_BYTES);
     index.add(moved);
-    diskRoom -= entry.bytes;
+    diskSpaceLeft -= entry.bytes;
     return moved;
   }
 
   /** Keeps what is stored of {@code entry} at hand, if there is room: it may be wanted soon. */
-  void keepBody(MessageEntry entry, byte[] body) {
+  void cacheBody(MessageEntry entry, byte[] body) {
     if (bodyBytes + body.length <= MAX_BODY_BYTES) {
       bodyBytes += body.length;
       entry.body = body;
@@ -145,7 +145,7 @@ public final class EngineState {
   }
 
   /** What was kept of {@code entry}, which makes room for others. */
-  public byte @Nullable [] takeBody(MessageEntry entry) {
+  public byte @Nullable [] removeCachedBody(MessageEntry entry) {
     byte[] body = entry.body;
     if (body != null) {
       bodyBytes -= body.length;
@@ -161,11 +161,11 @@ public final class EngineState {
     if (lease != null) {
       discard(lease);
     }
-    takeBody(entry);
+    removeCachedBody(entry);
     entry.stage = MessageEntry.Stage.GONE;
-    entry.line.leave(entry.route);
+    entry.queue.removeMessage(entry.placement);
     if (entry instanceof MovedMessageEntry) {
-      messageRoom.remove(MovedMessageEntry.ID_HEAP_BYTES);
+      messageHeap.remove(MovedMessageEntry.ID_HEAP_BYTES);
     }
     index.remove(entry);
   }
@@ -181,10 +181,10 @@ public final class EngineState {
       entry.timer = null;
     }
     if (entry.stage == MessageEntry.Stage.DELAYED) {
-      entry.line.delayed--;
-      entry.route.count.delayed--;
+      entry.queue.delayed--;
+      entry.placement.count.delayed--;
     } else if (entry.stage == MessageEntry.Stage.PENDING) {
-      entry.line.notPending(entry);
+      entry.queue.markNotPending(entry);
     }
     if (entry.scheduled != null) {
       if (!entry.scheduled.remove()) {
@@ -199,7 +199,7 @@ public final class EngineState {
   void store(Lease lease) {
     if (!lease.rows.contains(batch.leases)) {
       lease.rows.add(batch.leases);
-      batch.leases.uses++;
+      batch.leases.references++;
     }
   }
 
@@ -212,12 +212,12 @@ public final class EngineState {
   /** {@code lease} is over and left no trace: that is stored for as long as the lease is. */
   void revoke(Lease lease) {
     MessageEntry entry = lease.entry;
-    batch.facts.add(
-        new StateChange.LeaseChanged(entry, lease.token, entry.attempts, StateChange.OVER));
+    batch.changes.add(
+        new StateChange.LeaseChanged(entry, lease.token, entry.attempts, StateChange.ENDED));
     for (LeaseRow row : lease.rows) {
       if (row != batch.leases) {
         row.corrections.add(batch.leases);
-        batch.leases.uses++;
+        batch.leases.references++;
       }
     }
     discard(lease);
@@ -225,8 +225,8 @@ public final class EngineState {
 
   private void release(LeaseRow row) {
     // That of the present batch is not there yet; whether it will be is seen when it is sealed.
-    if (--row.uses == 0 && row != batch.leases) {
-      batch.facts.add(new StateChange.LeasesEnded(row.epoch, row.batch));
+    if (--row.references == 0 && row != batch.leases) {
+      batch.changes.add(new StateChange.LeasesEnded(row.epoch, row.batch));
       row.corrections.forEach(this::release);
     }
   }
@@ -235,28 +235,28 @@ public final class EngineState {
   void endLease(Lease lease) {
     timers.remove(lease);
     lease.entry.timer = null;
-    lease.entry.line.leased--;
-    lease.entry.route.count.leased--;
+    lease.entry.queue.leased--;
+    lease.entry.placement.count.leased--;
     Lease.End end = lease.end();
     if (!end.sent()) {
-      giveBackTokens(lease.entry);
+      returnTokens(lease.entry);
     }
     ConsumerState holder = lease.holder;
     if (holder != null) {
       holder.remove(lease);
       // One that it never took leaves its mailbox later, and makes room then.
       if (end.claimed() && holder.renewsCredit && holder.takesMore()) {
-        holder.line.give(holder, 1);
+        holder.queue.addCredit(holder, 1);
       }
     }
   }
 
   /** Returns the tokens of {@code entry}, which is leased and was not delivered after all. */
-  void giveBackTokens(MessageEntry entry) {
-    SortedMap<String, Long> throttles = entry.route.spec.throttles();
+  void returnTokens(MessageEntry entry) {
+    SortedMap<String, Long> throttles = entry.placement.spec.throttleKeys();
     if (entry.scheduled != null && !throttles.isEmpty()) {
       scheduler.returnTokens(entry.scheduled, now);
-      batch.touched.addAll(throttles.keySet());
+      batch.touchedLimits.addAll(throttles.keySet());
     }
   }
 
@@ -275,16 +275,16 @@ public final class EngineState {
       return;
     }
     entry.readySince = ReadyAgeHistogram.second(availableAt);
-    entry.line.pending(entry);
+    entry.queue.markPending(entry);
     armExpiry(entry);
-    entry.scheduled = entry.line.queue.enqueue(entry, entry.route.placement());
+    entry.scheduled = entry.queue.fairQueue.enqueue(entry, entry.placement.placement());
   }
 
   /** {@code entry} may go at {@code availableAt}; it is looked at again at {@code due}. */
   void delay(MessageEntry entry, long availableAt, long due) {
     entry.stage = MessageEntry.Stage.DELAYED;
-    entry.line.delayed++;
-    entry.route.count.delayed++;
+    entry.queue.delayed++;
+    entry.placement.count.delayed++;
     MessageTimer alarm = new MessageTimer(entry, availableAt);
     entry.timer = alarm;
     timers.set(alarm, due);

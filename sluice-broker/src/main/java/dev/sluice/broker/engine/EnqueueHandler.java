@@ -23,14 +23,14 @@ public final class EnqueueHandler {
 
   /** Wakes up to forget ids. */
   static final class DedupeTimer extends EngineTimer {
-    final BrokerQueue line;
+    final BrokerQueue queue;
 
-    DedupeTimer(BrokerQueue line) {
-      this.line = line;
+    DedupeTimer(BrokerQueue brokerQueue) {
+      this.queue = brokerQueue;
     }
   }
 
-  private final Map<BrokerQueue, EnqueueHandler.DedupeTimer> forgetting = new HashMap<>();
+  private final Map<BrokerQueue, EnqueueHandler.DedupeTimer> dedupeTimers = new HashMap<>();
 
   EnqueueHandler(EngineState state) {
     this.state = state;
@@ -38,47 +38,47 @@ public final class EnqueueHandler {
 
   /** Takes all of {@code submissions} or, with an exception, none. */
   public void enqueue(
-      String queue, List<PreparedMessage> submissions, CompletableFuture<List<UUID>> future) {
+      String queue, List<PreparedMessage> messages, CompletableFuture<List<UUID>> future) {
     try {
-      BrokerQueue line = state.line(queue);
-      @Nullable UUID[] known = duplicates(line, submissions);
-      requireKnownThrottles(line, submissions, known);
-      requireRoom(line, submissions, known);
-      List<UUID> ids = new ArrayList<>(submissions.size());
+      BrokerQueue brokerQueue = state.queue(queue);
+      @Nullable UUID[] known = duplicates(brokerQueue, messages);
+      requireKnownThrottles(brokerQueue, messages, known);
+      requireCapacity(brokerQueue, messages, known);
+      List<UUID> ids = new ArrayList<>(messages.size());
       for (int i = 0; i < known.length; i++) {
         UUID duplicate = known[i];
-        ids.add(duplicate == null ? accept(line, submissions.get(i)) : duplicate);
+        ids.add(duplicate == null ? accept(brokerQueue, messages.get(i)) : duplicate);
       }
-      state.batch.committed(line).answers.add(new Completion<>(future, ids));
+      state.batch.whenDurable(brokerQueue).completions.add(new Completion<>(future, ids));
     } catch (BrokerException refused) {
       state.metrics.rejected(queue, refused.code());
-      state.outputs.refuse(future, refused);
+      state.callbacks.reject(future, refused);
     }
   }
 
   /** Which of {@code submissions} have been enqueued before. */
-  private @Nullable UUID[] duplicates(BrokerQueue line, List<PreparedMessage> submissions) {
-    @Nullable UUID[] known = new UUID[submissions.size()];
+  private @Nullable UUID[] duplicates(BrokerQueue brokerQueue, List<PreparedMessage> messages) {
+    @Nullable UUID[] known = new UUID[messages.size()];
     for (int i = 0; i < known.length; i++) {
-      String dedupeId = submissions.get(i).dedupeId();
-      known[i] = dedupeId == null ? null : line.dedupe.find(dedupeId, state.now);
+      String dedupeId = messages.get(i).dedupeId();
+      known[i] = dedupeId == null ? null : brokerQueue.dedupe.find(dedupeId, state.now);
     }
     return known;
   }
 
   private void requireKnownThrottles(
-      BrokerQueue line, List<PreparedMessage> submissions, @Nullable UUID[] known) {
-    if (!line.config.strictThrottleKeys()) {
+      BrokerQueue brokerQueue, List<PreparedMessage> messages, @Nullable UUID[] known) {
+    if (!brokerQueue.config.strictThrottleKeys()) {
       return;
     }
     for (int i = 0; i < known.length; i++) {
-      PreparedMessage submission = submissions.get(i);
-      boolean isChecked = known[i] == null && !submission.isScripted();
-      if (isChecked && countUnknownThrottle(line, submission)) {
+      PreparedMessage message = messages.get(i);
+      boolean isChecked = known[i] == null && !message.isScripted();
+      if (isChecked && countUnknownThrottle(brokerQueue, message)) {
         throw new BrokerException(
             Code.UNKNOWN_THROTTLE_KEY,
             "throttle key must have a rate in a queue with strict throttle keys: queue=%s, throttleKey=%s"
-                .formatted(line.name, line.unknownThrottleKey));
+                .formatted(brokerQueue.name, brokerQueue.unknownThrottleKey));
       }
     }
   }
@@ -86,131 +86,131 @@ public final class EnqueueHandler {
   /**
    * Counts {@code submission} if it names a throttle key without a rate; returns whether it does.
    */
-  private boolean countUnknownThrottle(BrokerQueue line, PreparedMessage submission) {
-    for (String key : submission.route().throttles().keySet()) {
+  private boolean countUnknownThrottle(BrokerQueue brokerQueue, PreparedMessage message) {
+    for (String key : message.placement().throttleKeys().keySet()) {
       if (!state.scheduler.hasLimit(key)) {
-        line.unknownThrottles++;
-        line.unknownThrottleKey = key;
+        brokerQueue.unknownThrottles++;
+        brokerQueue.unknownThrottleKey = key;
         return true;
       }
     }
     return false;
   }
 
-  private void requireRoom(
-      BrokerQueue line, List<PreparedMessage> submissions, @Nullable UUID[] known) {
+  private void requireCapacity(
+      BrokerQueue brokerQueue, List<PreparedMessage> messages, @Nullable UUID[] known) {
     long more = 0;
     long moreBytes = 0;
     long moreHeap = 0;
-    boolean remembers = line.config.dedupeWindow().toNanos() > 0;
+    boolean remembers = brokerQueue.config.dedupeWindow().toNanos() > 0;
     Set<InternedPlacement.Spec> newRoutes = new HashSet<>();
     Map<String, Long> byKey = new HashMap<>();
-    long perKey = line.config.maxDepthPerKey();
+    long perKey = brokerQueue.config.maxDepthPerKey();
     for (int i = 0; i < known.length; i++) {
       if (known[i] == null) {
         more++;
-        PreparedMessage each = submissions.get(i);
+        PreparedMessage each = messages.get(i);
         moreBytes += each.bytes();
         moreHeap += MessageEntry.HEAP_BYTES;
-        if (!line.hasRoute(each.route()) && newRoutes.add(each.route())) {
-          moreHeap += each.route().heapBytes();
+        if (!brokerQueue.hasPlacement(each.placement()) && newRoutes.add(each.placement())) {
+          moreHeap += each.placement().heapBytes();
         }
         String dedupeId = each.dedupeId();
         if (remembers && dedupeId != null) {
           moreHeap += DedupeWindow.heapBytes(dedupeId);
         }
         if (perKey > 0) {
-          String key = each.route().key();
-          long depth = byKey.merge(key, 1L, Long::sum) + line.depthOf(key);
+          String key = each.placement().fairnessKey();
+          long depth = byKey.merge(key, 1L, Long::sum) + brokerQueue.depthOf(key);
           if (depth > perKey) {
             throw new BrokerException(
                 Code.QUEUE_FULL,
                 "the fairness key holds as many messages as it may: queue=%s, key=%s, maxDepthPerKey=%d"
-                    .formatted(line.name, key, perKey));
+                    .formatted(brokerQueue.name, key, perKey));
           }
         }
       }
     }
-    if (more > 0 && state.diskRoom <= moreBytes) {
+    if (more > 0 && state.diskSpaceLeft <= moreBytes) {
       throw EngineState.diskFull();
     }
-    state.messageRoom.require(moreHeap);
-    long most = line.config.maxDepth();
-    if (most > 0 && line.depth + more > most) {
+    state.messageHeap.require(moreHeap);
+    long max = brokerQueue.config.maxDepth();
+    if (max > 0 && brokerQueue.depth + more > max) {
       throw new BrokerException(
           Code.QUEUE_FULL,
           "the queue holds as many messages as it may: queue=%s, maxDepth=%d"
-              .formatted(line.name, most));
+              .formatted(brokerQueue.name, max));
     }
   }
 
-  private UUID accept(BrokerQueue line, PreparedMessage submission) {
-    String dedupeId = submission.dedupeId();
-    long window = line.config.dedupeWindow().toNanos();
+  private UUID accept(BrokerQueue brokerQueue, PreparedMessage message) {
+    String dedupeId = message.dedupeId();
+    long window = brokerQueue.config.dedupeWindow().toNanos();
     if (dedupeId != null && window > 0) {
-      UUID twin = line.dedupe.find(dedupeId, state.now);
+      UUID twin = brokerQueue.dedupe.find(dedupeId, state.now);
       if (twin != null) {
         return twin;
       }
     }
-    long ownTime = submission.timeToLiveNanos();
-    long timeToLive = ownTime > 0 ? ownTime : line.config.timeToLive().toNanos();
+    long ownTime = message.timeToLiveNanos();
+    long timeToLive = ownTime > 0 ? ownTime : brokerQueue.config.timeToLive().toNanos();
     long expiresAt = timeToLive > 0 ? state.now + timeToLive : Long.MAX_VALUE;
     MessageEntry entry =
-        state.create(line, submission.route(), submission.body().length, expiresAt);
-    MessageEnvelope.stamp(submission.body(), state.now);
-    long availableAt = state.now + submission.delayNanos();
-    state.batch.facts.add(new StateChange.Enqueued(entry, availableAt, submission.body()));
-    state.batch.bodyBytes += submission.bytes();
-    state.diskRoom -= submission.bytes();
-    CommitBatch.Effects committed = state.batch.committed(line);
-    if (submission.delayNanos() == 0) {
+        state.create(brokerQueue, message.placement(), message.body().length, expiresAt);
+    MessageEnvelope.stamp(message.body(), state.now);
+    long availableAt = state.now + message.delayNanos();
+    state.batch.changes.add(new StateChange.Enqueued(entry, availableAt, message.body()));
+    state.batch.bodyBytes += message.bytes();
+    state.diskSpaceLeft -= message.bytes();
+    CommitBatch.Effects committed = state.batch.whenDurable(brokerQueue);
+    if (message.delayNanos() == 0) {
       committed.ready.add(entry);
-      state.keepBody(entry, submission.body());
+      state.cacheBody(entry, message.body());
     } else {
       committed.actions.add(() -> state.makeAvailable(entry, availableAt));
     }
     UUID id = entry.id();
     if (dedupeId != null && window > 0) {
       long until = state.now + window;
-      remember(line, dedupeId, id, until);
-      state.batch.facts.add(new StateChange.DedupeAdded(line.id, dedupeId, id, until));
+      remember(brokerQueue, dedupeId, id, until);
+      state.batch.changes.add(new StateChange.DedupeAdded(brokerQueue.id, dedupeId, id, until));
     }
-    if (countUnknownThrottle(line, submission)) {
-      state.metrics.unknownThrottleKey(line.name);
+    if (countUnknownThrottle(brokerQueue, message)) {
+      state.metrics.unknownThrottleKey(brokerQueue.name);
     }
-    line.enqueued++;
-    state.metrics.enqueued(line.name, entry.route.spec.key());
+    brokerQueue.enqueued++;
+    state.metrics.enqueued(brokerQueue.name, entry.placement.spec.fairnessKey());
     return id;
   }
 
-  void remember(BrokerQueue line, String dedupeId, UUID id, long until) {
-    line.dedupe.remember(dedupeId, id, until);
+  void remember(BrokerQueue brokerQueue, String dedupeId, UUID id, long until) {
+    brokerQueue.dedupe.remember(dedupeId, id, until);
     state.timers.set(
-        forgetting.computeIfAbsent(line, EnqueueHandler.DedupeTimer::new), line.dedupe.firstDue());
+        dedupeTimers.computeIfAbsent(brokerQueue, EnqueueHandler.DedupeTimer::new), brokerQueue.dedupe.firstDue());
   }
 
   /** Forgets ids whose time is over. */
   void forget(EnqueueHandler.DedupeTimer due) {
-    BrokerQueue line = due.line;
-    for (String dedupeId : line.dedupe.forget(state.now, FORGET_AT_ONCE)) {
-      state.batch.facts.add(new StateChange.DedupeRemoved(line.id, dedupeId));
+    BrokerQueue brokerQueue = due.queue;
+    for (String dedupeId : brokerQueue.dedupe.forget(state.now, FORGET_AT_ONCE)) {
+      state.batch.changes.add(new StateChange.DedupeRemoved(brokerQueue.id, dedupeId));
     }
-    if (line.dedupe.firstDue() == Long.MAX_VALUE) {
-      forgetting.remove(line);
+    if (brokerQueue.dedupe.firstDue() == Long.MAX_VALUE) {
+      dedupeTimers.remove(brokerQueue);
     } else {
-      state.timers.set(due, line.dedupe.firstDue());
+      state.timers.set(due, brokerQueue.dedupe.firstDue());
     }
   }
 
   /** {@code line} is gone. */
-  void forgetAll(BrokerQueue line) {
-    EnqueueHandler.DedupeTimer timer = forgetting.remove(line);
+  void forgetAll(BrokerQueue brokerQueue) {
+    EnqueueHandler.DedupeTimer timer = dedupeTimers.remove(brokerQueue);
     if (timer != null) {
       state.timers.remove(timer);
     }
-    for (String dedupeId : line.dedupe.forget(Long.MAX_VALUE, Integer.MAX_VALUE)) {
-      state.batch.facts.add(new StateChange.DedupeRemoved(line.id, dedupeId));
+    for (String dedupeId : brokerQueue.dedupe.forget(Long.MAX_VALUE, Integer.MAX_VALUE)) {
+      state.batch.changes.add(new StateChange.DedupeRemoved(brokerQueue.id, dedupeId));
     }
   }
 }

@@ -20,20 +20,20 @@ public final class FailureHandler {
   private static final Nack EXPIRED = new Nack(LEASE_EXPIRED, null);
 
   /** The least delay before a message that has nowhere to go as a dead letter is tried again. */
-  private static final long NO_DEAD_LETTERS_NANOS = TimeUnit.SECONDS.toNanos(1);
+  private static final long NO_DEAD_LETTER_QUEUE_DELAY_NANOS = TimeUnit.SECONDS.toNanos(1);
 
   /** Before a message whose time is over is looked at again. */
-  private static final long NO_ROOM_NANOS = TimeUnit.SECONDS.toNanos(1);
+  private static final long DISK_FULL_RETRY_NANOS = TimeUnit.SECONDS.toNanos(1);
 
   /** The least delay before a message that could not be read is tried again. */
-  private static final long UNREADABLE_NANOS = TimeUnit.SECONDS.toNanos(1);
+  private static final long UNREADABLE_DELAY_NANOS = TimeUnit.SECONDS.toNanos(1);
 
   private final EngineState state;
-  private final Dispatcher dispatch;
+  private final Dispatcher dispatcher;
 
   FailureHandler(EngineState state, Dispatcher dispatch) {
     this.state = state;
-    this.dispatch = dispatch;
+    this.dispatcher = dispatch;
   }
 
   /**
@@ -56,9 +56,9 @@ public final class FailureHandler {
   public void nack(
       String queue, Dispatcher.LeaseRef claim, Nack nack, CompletableFuture<Void> future) {
     try {
-      fail(dispatch.require(queue, claim), nack, future);
+      fail(dispatcher.require(queue, claim), nack, future);
     } catch (BrokerException refused) {
-      state.outputs.refuse(future, refused);
+      state.callbacks.reject(future, refused);
     }
   }
 
@@ -70,38 +70,38 @@ public final class FailureHandler {
   /** A message could not be read for its consumer, which has not got it. */
   public void unreadable(Lease lease, String error) {
     if (lease.entry.lease() == lease) {
-      state.giveBackTokens(lease.entry);
+      state.returnTokens(lease.entry);
       fail(lease, Nack.of(error, null), null);
     }
   }
 
   private void fail(Lease lease, Nack nack, @Nullable CompletableFuture<Void> future) {
     MessageEntry entry = lease.entry;
-    entry.line.failed++;
-    state.metrics.failed(entry.line.name, entry.route.spec.key(), future == null);
+    entry.queue.failed++;
+    state.metrics.failed(entry.queue.name, entry.placement.spec.fairnessKey(), future == null);
     state.unschedule(entry);
     entry.stage = MessageEntry.Stage.FAILING;
-    EngineState.FailureHookRequest question =
+    EngineState.FailureHookRequest request =
         new EngineState.FailureHookRequest(entry, lease, entry.attempts + 1, nack, future);
-    if (state.outputs.hasFailureHook(entry.line)) {
-      state.outputs.askFailureHook(question);
-    } else if (isLast(question) && mayBeUnread(question)) {
-      probe(entry, () -> decide(question, false, backoff(question)));
+    if (state.callbacks.hasFailureHook(entry.queue)) {
+      state.callbacks.runFailureHook(request);
+    } else if (isLast(request) && mayBeUnread(request)) {
+      probe(entry, () -> decide(request, false, backoff(request)));
     } else {
-      decide(question, false, backoff(question));
+      decide(request, false, backoff(request));
     }
   }
 
-  private static boolean isLast(EngineState.FailureHookRequest question) {
-    int most = question.entry().line.config.maxAttempts();
-    return most > 0 && question.attempts() >= most;
+  private static boolean isLast(EngineState.FailureHookRequest request) {
+    int max = request.entry().queue.config.maxAttempts();
+    return max > 0 && request.attempts() >= max;
   }
 
   /** Returns whether it is unknown if the message can be read: no consumer has nacked it. */
-  private boolean mayBeUnread(EngineState.FailureHookRequest question) {
+  private boolean mayBeUnread(EngineState.FailureHookRequest request) {
     // A lease without a holder is from before a restart.
-    boolean wasRead = question.future() != null && question.lease().holder != null;
-    return !wasRead && state.outputs.isReadable(question.entry());
+    boolean wasRead = request.future() != null && request.lease().holder != null;
+    return !wasRead && state.callbacks.isReadable(request.entry());
   }
 
   /**
@@ -113,49 +113,49 @@ public final class FailureHandler {
     state.batch.whenWritten.actions.add(next);
   }
 
-  private static long backoff(EngineState.FailureHookRequest question) {
-    MessageEntry entry = question.entry();
-    return RetryBackoff.delayNanos(entry.line.config, entry.sequence, question.attempts());
+  private static long backoff(EngineState.FailureHookRequest request) {
+    MessageEntry entry = request.entry();
+    return RetryBackoff.delayNanos(entry.queue.config, entry.sequence, request.attempts());
   }
 
   /** What {@code on_failure} says of a message that failed. */
-  public void verdict(EngineState.FailureHookRequest question, HookEngine.FailureResult verdict) {
-    boolean retries = verdict instanceof HookEngine.Retry;
-    long millis = verdict instanceof HookEngine.Retry retry ? retry.delayMillis() : 0;
-    decide(question, !retries, TimeUnit.MILLISECONDS.toNanos(millis));
+  public void applyHookResult(EngineState.FailureHookRequest request, HookEngine.FailureResult result) {
+    boolean retries = result instanceof HookEngine.Retry;
+    long millis = result instanceof HookEngine.Retry retry ? retry.delayMillis() : 0;
+    decide(request, !retries, TimeUnit.MILLISECONDS.toNanos(millis));
   }
 
   /** {@code delayNanos} counts unless the consumer has named a delay. */
-  private void decide(EngineState.FailureHookRequest question, boolean givesUp, long delayNanos) {
-    MessageEntry entry = question.entry();
-    CompletableFuture<Void> future = question.future();
-    state.discard(question.lease());
+  private void decide(EngineState.FailureHookRequest request, boolean givesUp, long delayNanos) {
+    MessageEntry entry = request.entry();
+    CompletableFuture<Void> future = request.future();
+    state.discard(request.lease());
     if (entry.stage == MessageEntry.Stage.GONE) {
       if (future != null) {
-        state.outputs.refuse(
+        state.callbacks.reject(
             future,
             new BrokerException(
                 BrokerException.Code.QUEUE_DELETED,
-                "the queue is being deleted: queue=" + entry.line.name));
+                "the queue is being deleted: queue=" + entry.queue.name));
       }
       return;
     }
-    boolean last = isLast(question);
-    BrokerQueue deadLetters = deadLettersOf(entry.line);
-    Duration named = question.nack().delay();
+    boolean last = isLast(request);
+    BrokerQueue deadLetters = deadLettersOf(entry.queue);
+    Duration named = request.nack().delay();
     long wanted = named == null ? delayNanos : named.toNanos();
-    long delay = state.outputs.isReadable(entry) ? wanted : Math.max(UNREADABLE_NANOS, wanted);
+    long delay = state.callbacks.isReadable(entry) ? wanted : Math.max(UNREADABLE_DELAY_NANOS, wanted);
     if (!givesUp && !last) {
-      retry(entry, question.attempts(), delay);
+      retry(entry, request.attempts(), delay);
     } else if (deadLetters == null || !canMove(entry)) {
-      retry(entry, question.attempts(), Math.max(NO_DEAD_LETTERS_NANOS, delay));
+      retry(entry, request.attempts(), Math.max(NO_DEAD_LETTER_QUEUE_DELAY_NANOS, delay));
     } else {
-      entry.attempts = question.attempts();
+      entry.attempts = request.attempts();
       Reason reason = last ? Reason.MAX_ATTEMPTS : Reason.SCRIPT;
-      bury(entry, deadLetters, reason, question.nack().error());
+      moveToDeadLetters(entry, deadLetters, reason, request.nack().error());
     }
     if (future != null) {
-      state.batch.committed(entry.line).answers.add(Completion.done(future));
+      state.batch.whenDurable(entry.queue).completions.add(Completion.done(future));
     }
   }
 
@@ -163,66 +163,66 @@ public final class FailureHandler {
     long availableAt = state.now + delayNanos;
     entry.attempts = attempts;
     entry.stage = MessageEntry.Stage.COMMITTING;
-    state.batch.facts.add(new StateChange.Failed(entry, attempts, availableAt));
-    state.batch.committed(entry.line).actions.add(() -> state.makeAvailable(entry, availableAt));
+    state.batch.changes.add(new StateChange.Failed(entry, attempts, availableAt));
+    state.batch.whenDurable(entry.queue).actions.add(() -> state.makeAvailable(entry, availableAt));
   }
 
   /** A message may go now, or has waited too long. */
-  void alarm(MessageTimer alarm) {
+  void fire(MessageTimer alarm) {
     MessageEntry entry = alarm.entry;
     state.unschedule(entry);
     if (state.now < entry.expiresAt) {
       state.makeAvailable(entry, alarm.availableAt);
       return;
     }
-    if (deadLettersOf(entry.line) == null || !hasRoom(entry)) {
-      giveUp(entry, alarm.availableAt);
+    if (deadLettersOf(entry.queue) == null || !hasDiskSpace(entry)) {
+      expireMessage(entry, alarm.availableAt);
     } else {
-      probe(entry, () -> giveUp(entry, alarm.availableAt));
+      probe(entry, () -> expireMessage(entry, alarm.availableAt));
     }
   }
 
   /** Ends the time to live of a message; looks at it again later if it cannot be moved. */
-  private void giveUp(MessageEntry entry, long availableAt) {
+  private void expireMessage(MessageEntry entry, long availableAt) {
     if (entry.stage == MessageEntry.Stage.GONE) {
       return;
     }
-    BrokerQueue deadLetters = deadLettersOf(entry.line);
+    BrokerQueue deadLetters = deadLettersOf(entry.queue);
     if (deadLetters == null) {
       state.forget(entry);
-      state.batch.facts.add(new StateChange.Removed(entry));
+      state.batch.changes.add(new StateChange.Removed(entry));
     } else if (!canMove(entry)) {
-      state.delay(entry, availableAt, state.now + NO_ROOM_NANOS);
+      state.delay(entry, availableAt, state.now + DISK_FULL_RETRY_NANOS);
     } else {
-      bury(entry, deadLetters, Reason.TIME_TO_LIVE, "time to live is over");
+      moveToDeadLetters(entry, deadLetters, Reason.TIME_TO_LIVE, "time to live is over");
     }
   }
 
-  private @Nullable BrokerQueue deadLettersOf(BrokerQueue line) {
+  private @Nullable BrokerQueue deadLettersOf(BrokerQueue brokerQueue) {
     BrokerQueue found =
-        QueueNames.isDeadLetterQueue(line.name)
+        QueueNames.isDeadLetterQueue(brokerQueue.name)
             ? null
-            : state.lines.get(QueueNames.deadLetterQueueOf(line.name));
+            : state.queues.get(QueueNames.deadLetterQueueOf(brokerQueue.name));
     return found == null || found.deleting ? null : found;
   }
 
   /** Whether {@code entry} can be read, and there is room on the disk for a second copy of it. */
   private boolean canMove(MessageEntry entry) {
-    return hasRoom(entry) && state.outputs.isReadable(entry);
+    return hasDiskSpace(entry) && state.callbacks.isReadable(entry);
   }
 
-  private boolean hasRoom(MessageEntry entry) {
-    return entry.bytes < state.diskRoom;
+  private boolean hasDiskSpace(MessageEntry entry) {
+    return entry.bytes < state.diskSpaceLeft;
   }
 
-  private void bury(MessageEntry entry, BrokerQueue deadLetters, Reason reason, String error) {
-    MessageEntry buried = state.move(entry, deadLetters, entry.route.spec, Long.MAX_VALUE);
-    buried.attempts = entry.attempts;
-    DeadLetter why = new DeadLetter(entry.line.name, entry.id(), reason, entry.attempts, error);
+  private void moveToDeadLetters(MessageEntry entry, BrokerQueue deadLetters, Reason reason, String error) {
+    MessageEntry deadLetter = state.move(entry, deadLetters, entry.placement.spec, Long.MAX_VALUE);
+    deadLetter.attempts = entry.attempts;
+    DeadLetter why = new DeadLetter(entry.queue.name, entry.id(), reason, entry.attempts, error);
     state.forget(entry);
-    state.batch.facts.add(new StateChange.Moved(entry, buried, buried.attempts, state.now, why));
-    state.batch.committed(entry.line).ready.add(buried);
-    entry.line.deadLettered++;
-    state.metrics.deadLettered(entry.line.name, entry.route.spec.key(), reason);
+    state.batch.changes.add(new StateChange.Moved(entry, deadLetter, deadLetter.attempts, state.now, why));
+    state.batch.whenDurable(entry.queue).ready.add(deadLetter);
+    entry.queue.deadLettered++;
+    state.metrics.deadLettered(entry.queue.name, entry.placement.spec.fairnessKey(), reason);
   }
 }

@@ -19,9 +19,9 @@ public final class InternedPlacement {
    * The values by which routes are equal. Specs have an order so that a hash map finds one in
    * logarithmic time even if producers choose keys whose hashes collide.
    *
-   * @param throttles tokens by throttle key
+   * @param throttleKeys tokens by throttle key
    */
-  public record Spec(String key, int weight, int priority, SortedMap<String, Long> throttles)
+  public record Spec(String fairnessKey, int weight, int priority, SortedMap<String, Long> throttleKeys)
       implements Comparable<Spec> {
     /** The estimated heap of a route besides its messages and texts. */
     private static final long HEAP_BYTES = 600;
@@ -30,8 +30,8 @@ public final class InternedPlacement {
     private static final long THROTTLE_BYTES = 500;
 
     long heapBytes() {
-      long bytes = HEAP_BYTES + 4L * key.length();
-      for (String throttle : throttles.keySet()) {
+      long bytes = HEAP_BYTES + 4L * fairnessKey.length();
+      for (String throttle : throttleKeys.keySet()) {
         bytes += THROTTLE_BYTES + 4L * throttle.length();
       }
       return bytes;
@@ -39,10 +39,10 @@ public final class InternedPlacement {
 
     @Override
     public int compareTo(Spec other) {
-      int order = key.compareTo(other.key);
+      int order = fairnessKey.compareTo(other.fairnessKey);
       order = order != 0 ? order : Integer.compare(weight, other.weight);
       order = order != 0 ? order : Integer.compare(priority, other.priority);
-      return order != 0 ? order : compare(throttles, other.throttles);
+      return order != 0 ? order : compare(throttleKeys, other.throttleKeys);
     }
 
     private static int compare(SortedMap<String, Long> some, SortedMap<String, Long> others) {
@@ -76,7 +76,7 @@ public final class InternedPlacement {
   InternedPlacement(Spec spec, FairnessKeyCounters count) {
     this.spec = spec;
     this.count = count;
-    this.placement = new Placement(spec.key, spec.weight, spec.priority, 1, spec.throttles);
+    this.placement = new Placement(spec.fairnessKey, spec.weight, spec.priority, 1, spec.throttleKeys);
     this.encoded = encode(spec);
   }
 
@@ -86,9 +86,9 @@ public final class InternedPlacement {
   }
 
   private static byte[] encode(Spec spec) {
-    ByteWriter out = new ByteWriter(32 + spec.key.length());
-    out.text(spec.key).varint(spec.weight).varint(spec.priority).varint(spec.throttles.size());
-    spec.throttles.forEach((name, tokens) -> out.text(name).varint(tokens));
+    ByteWriter out = new ByteWriter(32 + spec.fairnessKey.length());
+    out.text(spec.fairnessKey).varint(spec.weight).varint(spec.priority).varint(spec.throttleKeys.size());
+    spec.throttleKeys.forEach((name, tokens) -> out.text(name).varint(tokens));
     return out.toBytes();
   }
 

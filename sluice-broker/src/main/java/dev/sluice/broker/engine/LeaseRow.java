@@ -14,7 +14,7 @@ final class LeaseRow {
   final long batch;
 
   /** What it is needed for: leases, and rows that it corrects. */
-  int uses;
+  int references;
 
   /** Rows that say that leases of this one are over. */
   final List<LeaseRow> corrections = new ArrayList<>(0);

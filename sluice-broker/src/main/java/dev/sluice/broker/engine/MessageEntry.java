@@ -30,9 +30,9 @@ public class MessageEntry {
     GONE
   }
 
-  public final BrokerQueue line;
+  public final BrokerQueue queue;
   public final long sequence;
-  public final InternedPlacement route;
+  public final InternedPlacement placement;
 
   /** The size of its {@link MessageEnvelope}. */
   public final int bytes;
@@ -51,29 +51,29 @@ public class MessageEntry {
   /** Its place in the scheduler while it is pending, and while it is leased the one it had. */
   @Nullable ScheduledItem<MessageEntry> scheduled;
 
-  /** Its {@link MessageEnvelope}, as long as it is at hand; see {@link EngineState#keepBody}. */
+  /** Its {@link MessageEnvelope}, as long as it is at hand; see {@link EngineState#cacheBody}. */
   byte @Nullable [] body;
 
   /** Its lease, or what it waits for. */
   @Nullable EngineTimer timer;
 
   MessageEntry(
-      BrokerQueue line, long sequence, InternedPlacement route, int bytes, long expiresAt) {
-    this.line = line;
+      BrokerQueue brokerQueue, long sequence, InternedPlacement route, int bytes, long expiresAt) {
+    this.queue = brokerQueue;
     this.sequence = sequence;
-    this.route = route;
+    this.placement = route;
     this.bytes = bytes;
     this.expiresAt = expiresAt;
   }
 
   /** Returns the id that the message has had since it was enqueued. */
   public UUID id() {
-    return place();
+    return storedId();
   }
 
   /** Returns an id that says where the message is stored; no other message ever has the same. */
-  public final UUID place() {
-    return MessageId.of(line.id, sequence);
+  public final UUID storedId() {
+    return MessageId.of(queue.id, sequence);
   }
 
   public final @Nullable Lease lease() {
@@ -82,6 +82,6 @@ public class MessageEntry {
 
   @Override
   public String toString() {
-    return line.name + "#" + sequence + " " + stage;
+    return queue.name + "#" + sequence + " " + stage;
   }
 }

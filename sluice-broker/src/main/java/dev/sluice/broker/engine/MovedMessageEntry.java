@@ -21,13 +21,13 @@ public final class MovedMessageEntry extends MessageEntry {
   @Nullable MovedMessageEntry next;
 
   public MovedMessageEntry(
-      BrokerQueue line,
+      BrokerQueue queue,
       long sequence,
       InternedPlacement route,
       int bytes,
       long expiresAt,
       UUID id) {
-    super(line, sequence, route, bytes, expiresAt);
+    super(queue, sequence, route, bytes, expiresAt);
     this.firstQueueId = MessageId.queueId(id);
     this.firstSequence = MessageId.sequence(id);
   }

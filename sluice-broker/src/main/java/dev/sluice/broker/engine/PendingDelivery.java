@@ -12,14 +12,14 @@ import org.jspecify.annotations.Nullable;
  */
 public @SuppressWarnings("ArrayRecordComponent") // compared by nobody
 record PendingDelivery(
-    ConsumerState to, Lease lease, int attempts, long until, byte @Nullable [] body) {
+    ConsumerState consumer, Lease lease, int attempts, long until, byte @Nullable [] body) {
   static PendingDelivery of(Lease lease, ConsumerState to, byte @Nullable [] body) {
     return new PendingDelivery(to, lease, lease.entry.attempts, lease.due, body);
   }
 
   /** To be read when it is wanted. */
   PendingDelivery withoutBody() {
-    return new PendingDelivery(to, lease, attempts, until, null);
+    return new PendingDelivery(consumer, lease, attempts, until, null);
   }
 
   public int bodyBytes() {

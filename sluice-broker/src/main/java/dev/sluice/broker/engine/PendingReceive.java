@@ -14,11 +14,11 @@ public final class PendingReceive extends EngineTimer implements ConsumerState.D
   /** Completes once {@link #take} returns the messages. */
   public final CompletableFuture<Void> future;
 
-  private final PrefetchBudget bodies;
+  private final PrefetchBudget prefetched;
 
   // Used by the state machine alone.
-  @Nullable ConsumerState subscriber;
-  @Nullable PendingReceives polls;
+  @Nullable ConsumerState consumer;
+  @Nullable PendingReceives receives;
 
   /** Whether it is decided on after the current round of deliveries. */
   boolean undecided;
@@ -32,20 +32,20 @@ public final class PendingReceive extends EngineTimer implements ConsumerState.D
 
   public PendingReceive(CompletableFuture<Void> future, PrefetchBudget bodies) {
     this.future = future;
-    this.bodies = bodies;
+    this.prefetched = bodies;
   }
 
   @Override
   public synchronized void deliver(List<PendingDelivery> batch) {
     if (!taken) {
-      batch.forEach(each -> received.add(bodies.admit(each)));
+      batch.forEach(each -> received.add(prefetched.reserve(each)));
     }
   }
 
   @Override
-  public void closed(BrokerException why) {
-    if (polls != null) {
-      polls.refuse(this, why);
+  public void closed(BrokerException reason) {
+    if (receives != null) {
+      receives.reject(this, reason);
     }
   }
 
@@ -54,12 +54,12 @@ public final class PendingReceive extends EngineTimer implements ConsumerState.D
     taken = true;
     List<PendingDelivery> all = List.copyOf(received);
     received.clear();
-    all.forEach(each -> bodies.give(each.bodyBytes()));
+    all.forEach(each -> prefetched.release(each.bodyBytes()));
     return all;
   }
 
   @Override
   public String toString() {
-    return "poll of " + subscriber;
+    return "poll of " + consumer;
   }
 }

@@ -17,44 +17,44 @@ public final class PendingReceives {
   private static final int MAX_ROUNDS = 4;
 
   private final EngineState state;
-  private final Dispatcher dispatch;
+  private final Dispatcher dispatcher;
 
   /** Calls that are new or got a message in the current round. */
   private List<PendingReceive> undecided = new ArrayList<>();
 
   PendingReceives(EngineState state, Dispatcher dispatch) {
     this.state = state;
-    this.dispatch = dispatch;
+    this.dispatcher = dispatch;
   }
 
   /** Begins a call for up to {@code most} messages, which waits up to {@code waitNanos}. */
-  public void open(String queue, int most, long waitNanos, PendingReceive poll) {
+  public void open(String queue, int max, long waitNanos, PendingReceive receive) {
     try {
-      ConsumerState subscriber = new ConsumerState(state.line(queue), false, poll);
-      poll.subscriber = subscriber;
-      poll.polls = this;
-      subscriber.line.subscribers.add(subscriber);
-      subscriber.line.give(subscriber, most);
+      ConsumerState consumer = new ConsumerState(state.queue(queue), false, receive);
+      receive.consumer = consumer;
+      receive.receives = this;
+      consumer.queue.consumers.add(consumer);
+      consumer.queue.addCredit(consumer, max);
       if (waitNanos > 0) {
-        state.timers.set(poll, state.now + waitNanos);
+        state.timers.set(receive, state.now + waitNanos);
       }
-      decideLater(poll);
+      decideLater(receive);
     } catch (BrokerException refused) {
-      state.outputs.refuse(poll.future, refused);
+      state.callbacks.reject(receive.future, refused);
     }
   }
 
-  private void decideLater(PendingReceive poll) {
-    if (!poll.undecided) {
-      poll.undecided = true;
-      undecided.add(poll);
+  private void decideLater(PendingReceive receive) {
+    if (!receive.undecided) {
+      receive.undecided = true;
+      undecided.add(receive);
     }
   }
 
   /** Notes that {@code subscriber} got a message. */
-  void delivered(ConsumerState subscriber) {
-    if (subscriber.outlet instanceof PendingReceive poll) {
-      decideLater(poll);
+  void delivered(ConsumerState consumer) {
+    if (consumer.target instanceof PendingReceive receive) {
+      decideLater(receive);
     }
   }
 
@@ -65,56 +65,56 @@ public final class PendingReceives {
     }
     List<PendingReceive> all = undecided;
     undecided = new ArrayList<>();
-    for (PendingReceive poll : all) {
-      poll.undecided = false;
-      ConsumerState subscriber = poll.subscriber;
-      if (subscriber != null && !subscriber.closed) {
-        decide(poll, subscriber);
+    for (PendingReceive receive : all) {
+      receive.undecided = false;
+      ConsumerState consumer = receive.consumer;
+      if (consumer != null && !consumer.closed) {
+        decide(receive, consumer);
       }
     }
   }
 
   /** Answers {@code poll}, waits for another round, or waits for its timer. */
-  private void decide(PendingReceive poll, ConsumerState subscriber) {
-    boolean got = subscriber.inFlight > 0;
-    boolean more = subscriber.credit > 0 && subscriber.line.queue.hasReady();
-    if (more && (!got || ++poll.rounds < MAX_ROUNDS)) {
-      decideLater(poll);
-    } else if (got || poll.slot < 0) {
-      answer(poll, subscriber);
+  private void decide(PendingReceive receive, ConsumerState consumer) {
+    boolean got = consumer.inFlight > 0;
+    boolean more = consumer.credit > 0 && consumer.queue.fairQueue.hasReady();
+    if (more && (!got || ++receive.rounds < MAX_ROUNDS)) {
+      decideLater(receive);
+    } else if (got || receive.slot < 0) {
+      answer(receive, consumer);
     }
   }
 
   /** Answers {@code poll}, which has waited long enough. */
-  void expire(PendingReceive poll) {
-    ConsumerState subscriber = poll.subscriber;
-    if (subscriber != null && !subscriber.closed) {
-      answer(poll, subscriber);
+  void expire(PendingReceive receive) {
+    ConsumerState consumer = receive.consumer;
+    if (consumer != null && !consumer.closed) {
+      answer(receive, consumer);
     }
   }
 
-  private void answer(PendingReceive poll, ConsumerState subscriber) {
-    leave(poll, subscriber);
-    state.batch.whenWritten.answers.add(Completion.done(poll.future));
+  private void answer(PendingReceive receive, ConsumerState consumer) {
+    leave(receive, consumer);
+    state.batch.whenWritten.completions.add(Completion.done(receive.future));
   }
 
-  private void leave(PendingReceive poll, ConsumerState subscriber) {
-    state.timers.remove(poll);
-    dispatch.takeAway(subscriber);
+  private void leave(PendingReceive receive, ConsumerState consumer) {
+    state.timers.remove(receive);
+    dispatcher.remove(consumer);
   }
 
   /** Ends a call whose queue is gone. */
-  void refuse(PendingReceive poll, BrokerException why) {
-    state.timers.remove(poll);
-    state.outputs.refuse(poll.future, why);
+  void reject(PendingReceive receive, BrokerException reason) {
+    state.timers.remove(receive);
+    state.callbacks.reject(receive.future, reason);
   }
 
   /** Ends a call, answered or not; its unsent messages go back with their tokens. */
-  public void cancel(PendingReceive poll) {
-    ConsumerState subscriber = poll.subscriber;
-    if (subscriber != null) {
-      leave(poll, subscriber);
-      subscriber.leases().stream().filter(Lease::send).forEach(dispatch::putBackUntouched);
+  public void cancel(PendingReceive receive) {
+    ConsumerState consumer = receive.consumer;
+    if (consumer != null) {
+      leave(receive, consumer);
+      consumer.leases().stream().filter(Lease::send).forEach(dispatcher::returnUntouched);
     }
   }
 
@@ -123,11 +123,11 @@ public final class PendingReceives {
     state.index.find(PendingReceives::isPolled).stream()
         .flatMap(entry -> Stream.ofNullable(entry.lease()))
         .filter(Lease::send)
-        .forEach(dispatch::putBackUntouched);
+        .forEach(dispatcher::returnUntouched);
   }
 
   private static boolean isPolled(MessageEntry entry) {
     Lease lease = entry.lease();
-    return lease != null && lease.holder != null && lease.holder.outlet instanceof PendingReceive;
+    return lease != null && lease.holder != null && lease.holder.target instanceof PendingReceive;
   }
 }

@@ -12,7 +12,7 @@ public final class PrefetchBudget {
   private final AtomicLong used = new AtomicLong();
 
   /** False if there is no room. */
-  public boolean take(long bytes) {
+  public boolean tryReserve(long bytes) {
     if (used.addAndGet(bytes) <= MAX_BYTES) {
       return true;
     }
@@ -21,12 +21,12 @@ public final class PrefetchBudget {
   }
 
   /** Returns {@code handover} with its body if there is room for it, else without. */
-  public PendingDelivery admit(PendingDelivery handover) {
-    int bytes = handover.bodyBytes();
-    return bytes > 0 && !take(bytes) ? handover.withoutBody() : handover;
+  public PendingDelivery reserve(PendingDelivery delivery) {
+    int bytes = delivery.bodyBytes();
+    return bytes > 0 && !tryReserve(bytes) ? delivery.withoutBody() : delivery;
   }
 
-  public void give(long bytes) {
+  public void release(long bytes) {
     used.addAndGet(-bytes);
   }
 }

@@ -12,7 +12,7 @@ import org.jspecify.annotations.Nullable;
  */
 public @SuppressWarnings("ArrayRecordComponent") // compared by nobody
 record PreparedMessage(
-    InternedPlacement.Spec route,
+    InternedPlacement.Spec placement,
     byte[] body,
     long delayNanos,
     long timeToLiveNanos,
@@ -25,14 +25,14 @@ record PreparedMessage(
   private static final int THROTTLE_BYTES = 50;
 
   /** The same, going where a script has decided. */
-  public PreparedMessage withRoute(InternedPlacement.Spec decided) {
+  public PreparedMessage withPlacement(InternedPlacement.Spec decided) {
     return new PreparedMessage(decided, body, delayNanos, timeToLiveNanos, dedupeId, true);
   }
 
   /** What it takes up while it is on its way. */
   public long bytes() {
-    long bytes = (long) body.length + OVERHEAD_BYTES + route.key().length();
-    for (String throttle : route.throttles().keySet()) {
+    long bytes = (long) body.length + OVERHEAD_BYTES + placement.fairnessKey().length();
+    for (String throttle : placement.throttleKeys().keySet()) {
       bytes += THROTTLE_BYTES + throttle.length();
     }
     return dedupeId == null ? bytes : bytes + dedupeId.length();

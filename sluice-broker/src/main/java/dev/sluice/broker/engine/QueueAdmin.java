@@ -17,19 +17,19 @@ import org.jspecify.annotations.Nullable;
 /** Queues, configuration and rates; long work is done a piece at a time. */
 public final class QueueAdmin {
   /** Messages in one piece of long work. */
-  static final int PIECE = 1_000;
+  static final int SLICE = 1_000;
 
   private final EngineState state;
-  private final Dispatcher dispatch;
-  private final EnqueueHandler intake;
+  private final Dispatcher dispatcher;
+  private final EnqueueHandler enqueueHandler;
 
   /** Long work; each returns whether it is done. */
-  private final Deque<BooleanSupplier> chores = new ArrayDeque<>();
+  private final Deque<BooleanSupplier> tasks = new ArrayDeque<>();
 
   QueueAdmin(EngineState state, Dispatcher dispatch, EnqueueHandler intake) {
     this.state = state;
-    this.dispatch = dispatch;
-    this.intake = intake;
+    this.dispatcher = dispatch;
+    this.enqueueHandler = intake;
   }
 
   /** Goes through all messages, a piece at a time. */
@@ -37,47 +37,47 @@ public final class QueueAdmin {
     private long from;
 
     List<MessageEntry> next(Predicate<MessageEntry> filter) {
-      List<MessageEntry> piece = state.index.find(from, PIECE, filter);
-      if (!piece.isEmpty()) {
-        from = piece.get(piece.size() - 1).sequence + 1;
+      List<MessageEntry> slice = state.index.find(from, SLICE, filter);
+      if (!slice.isEmpty()) {
+        from = slice.get(slice.size() - 1).sequence + 1;
       }
-      return piece;
+      return slice;
     }
   }
 
   /** Does one piece of long work; returns whether there is more. */
-  boolean work() {
-    BooleanSupplier chore = chores.pollFirst();
-    if (chore != null && !chore.getAsBoolean()) {
-      chores.addLast(chore);
+  boolean runTask() {
+    BooleanSupplier task = tasks.pollFirst();
+    if (task != null && !task.getAsBoolean()) {
+      tasks.addLast(task);
     }
-    return !chores.isEmpty();
+    return !tasks.isEmpty();
   }
 
   /** Adopts a queue that has the name of the dead-letter queue only if {@code mayAdopt}. */
   public void create(
       String name, QueueConfig config, boolean mayAdopt, CompletableFuture<Void> future) {
-    if (state.lines.containsKey(name)) {
-      state.outputs.refuse(
+    if (state.queues.containsKey(name)) {
+      state.callbacks.reject(
           future, new BrokerException(Code.QUEUE_EXISTS, "the queue exists: queue=" + name));
       return;
     }
     String deadLetters = QueueNames.deadLetterQueueOf(name);
     boolean hasDeadLetters = !QueueNames.isDeadLetterQueue(name);
-    boolean adopts = hasDeadLetters && state.lines.containsKey(deadLetters);
+    boolean adopts = hasDeadLetters && state.queues.containsKey(deadLetters);
     boolean two = hasDeadLetters && !adopts;
     try {
       requireAdoptable(deadLetters, !adopts || mayAdopt);
-      state.setup.requireRoom(two ? 2 : 1, config);
+      state.configHeapUsage.requireHeap(two ? 2 : 1, config);
     } catch (BrokerException refused) {
-      state.outputs.refuse(future, refused);
+      state.callbacks.reject(future, refused);
       return;
     }
     add(name, config);
     if (two) {
       add(deadLetters, ofDeadLetters(config));
     }
-    state.outputs.queuesChanged();
+    state.callbacks.queuesChanged();
     changed(future);
   }
 
@@ -106,130 +106,130 @@ public final class QueueAdmin {
   }
 
   /** Stores the configuration of {@code line} under a revision of its own. */
-  private void save(BrokerQueue line) {
-    line.revisionNumber++;
-    state.batch.facts.add(
-        new StateChange.QueueSaved(line.id, line.name, line.config, line.revisionNumber));
+  private void save(BrokerQueue brokerQueue) {
+    brokerQueue.revisionNumber++;
+    state.batch.changes.add(
+        new StateChange.QueueSaved(brokerQueue.id, brokerQueue.name, brokerQueue.config, brokerQueue.revisionNumber));
   }
 
   BrokerQueue open(int id, String name, QueueConfig config) {
-    QueueConfig kept = state.setup.added(config);
-    BrokerQueue line = new BrokerQueue(id, name, kept, state.scheduler.queue(name), state);
-    state.lines.put(name, line);
-    return line;
+    QueueConfig kept = state.configHeapUsage.added(config);
+    BrokerQueue brokerQueue = new BrokerQueue(id, name, kept, state.scheduler.queue(name), state);
+    state.queues.put(name, brokerQueue);
+    return brokerQueue;
   }
 
   /** Answers with the new revision; refused unless the queue has the {@code expected} one. */
   public void update(
       String name, QueueConfig config, String expected, CompletableFuture<String> future) {
     try {
-      BrokerQueue line = state.line(name);
-      requireRevision(line, expected);
-      state.setup.requireRoom(0, config);
-      QueueConfig kept = state.setup.added(config);
-      state.setup.removed(line.config);
-      line.configure(kept);
-      save(line);
-      state.outputs.queuesChanged();
-      state.batch.whenSynced.answers.add(new Completion<>(future, line.revision()));
+      BrokerQueue brokerQueue = state.queue(name);
+      requireRevision(brokerQueue, expected);
+      state.configHeapUsage.requireHeap(0, config);
+      QueueConfig kept = state.configHeapUsage.added(config);
+      state.configHeapUsage.removed(brokerQueue.config);
+      brokerQueue.configure(kept);
+      save(brokerQueue);
+      state.callbacks.queuesChanged();
+      state.batch.whenSynced.completions.add(new Completion<>(future, brokerQueue.revision()));
     } catch (BrokerException refused) {
-      state.outputs.refuse(future, refused);
+      state.callbacks.reject(future, refused);
     }
   }
 
-  private static void requireRevision(BrokerQueue line, String expected) {
-    if (!line.revision().equals(expected)) {
+  private static void requireRevision(BrokerQueue brokerQueue, String expected) {
+    if (!brokerQueue.revision().equals(expected)) {
       throw new BrokerException(
           Code.REVISION_MISMATCH,
           "the queue has changed: queue=%s, revision=%s, expected=%s"
-              .formatted(line.name, line.revision(), expected));
+              .formatted(brokerQueue.name, brokerQueue.revision(), expected));
     }
   }
 
   /** Answers {@code future} once what was changed is on the disk. */
   private void changed(CompletableFuture<Void> future) {
-    state.batch.whenSynced.answers.add(Completion.done(future));
+    state.batch.whenSynced.completions.add(Completion.done(future));
   }
 
   /** Deletes a queue with its dead letters and everything in them. */
   public void delete(String name, @Nullable String revision, CompletableFuture<Void> future) {
     try {
-      BrokerQueue line = state.line(name);
+      BrokerQueue brokerQueue = state.queue(name);
       if (revision != null) {
-        requireRevision(line, revision);
+        requireRevision(brokerQueue, revision);
       }
-      List<BrokerQueue> doomed = new ArrayList<>(List.of(line));
-      BrokerQueue deadLetters = state.lines.get(QueueNames.deadLetterQueueOf(name));
+      List<BrokerQueue> deleted = new ArrayList<>(List.of(brokerQueue));
+      BrokerQueue deadLetters = state.queues.get(QueueNames.deadLetterQueueOf(name));
       // A dead-letter queue has none of its own, whatever other queues are called.
       if (!QueueNames.isDeadLetterQueue(name) && deadLetters != null && !deadLetters.deleting) {
-        doomed.add(deadLetters);
+        deleted.add(deadLetters);
       }
-      doomed.forEach(this::shut);
+      deleted.forEach(this::shut);
       Cursor cursor = new Cursor();
-      chores.add(() -> deletePiece(doomed, cursor, future));
+      tasks.add(() -> deleteSlice(deleted, cursor, future));
     } catch (BrokerException refused) {
-      state.outputs.refuse(future, refused);
+      state.callbacks.reject(future, refused);
     }
   }
 
-  private void shut(BrokerQueue line) {
-    line.deleting = true;
-    BrokerException why =
-        new BrokerException(Code.QUEUE_DELETED, "the queue was deleted: queue=" + line.name);
-    List.copyOf(line.subscribers).forEach(subscriber -> dispatch.close(subscriber, why));
+  private void shut(BrokerQueue brokerQueue) {
+    brokerQueue.deleting = true;
+    BrokerException reason =
+        new BrokerException(Code.QUEUE_DELETED, "the queue was deleted: queue=" + brokerQueue.name);
+    List.copyOf(brokerQueue.consumers).forEach(consumer -> dispatcher.close(consumer, reason));
   }
 
-  private boolean deletePiece(
-      List<BrokerQueue> doomed, Cursor cursor, CompletableFuture<Void> future) {
-    List<MessageEntry> piece = cursor.next(entry -> doomed.contains(entry.line));
-    piece.forEach(this::remove);
-    if (piece.size() == PIECE) {
+  private boolean deleteSlice(
+      List<BrokerQueue> deleted, Cursor cursor, CompletableFuture<Void> future) {
+    List<MessageEntry> slice = cursor.next(entry -> deleted.contains(entry.queue));
+    slice.forEach(this::remove);
+    if (slice.size() == SLICE) {
       return false;
     }
-    for (BrokerQueue line : doomed) {
-      intake.forgetAll(line);
-      line.keys.forgetAll();
-      state.setup.removed(line.config);
-      state.lines.remove(line.name);
-      state.scheduler.removeQueue(line.name);
-      state.batch.facts.add(new StateChange.QueueDeleted(line.id));
+    for (BrokerQueue brokerQueue : deleted) {
+      enqueueHandler.forgetAll(brokerQueue);
+      brokerQueue.fairnessKeys.forgetAll();
+      state.configHeapUsage.removed(brokerQueue.config);
+      state.queues.remove(brokerQueue.name);
+      state.scheduler.removeQueue(brokerQueue.name);
+      state.batch.changes.add(new StateChange.QueueDeleted(brokerQueue.id));
     }
-    state.outputs.queuesChanged();
+    state.callbacks.queuesChanged();
     changed(future);
     return true;
   }
 
   private void remove(MessageEntry entry) {
     state.forget(entry);
-    state.batch.facts.add(new StateChange.Removed(entry));
+    state.batch.changes.add(new StateChange.Removed(entry));
   }
 
   /** Deletes every message that waits; answers with their number. */
   public void purge(String name, CompletableFuture<Long> future) {
     try {
-      BrokerQueue line = state.line(name);
+      BrokerQueue brokerQueue = state.queue(name);
       long end = state.nextSequence;
       long[] removed = {0};
       Cursor cursor = new Cursor();
-      chores.add(
+      tasks.add(
           () -> {
-            List<MessageEntry> piece =
-                cursor.next(entry -> waitsIn(line, entry) && entry.sequence < end);
-            piece.forEach(this::remove);
-            removed[0] += piece.size();
-            boolean done = piece.size() < PIECE;
+            List<MessageEntry> slice =
+                cursor.next(entry -> waitsIn(brokerQueue, entry) && entry.sequence < end);
+            slice.forEach(this::remove);
+            removed[0] += slice.size();
+            boolean done = slice.size() < SLICE;
             if (done) {
-              state.batch.committed(line).answers.add(new Completion<>(future, removed[0]));
+              state.batch.whenDurable(brokerQueue).completions.add(new Completion<>(future, removed[0]));
             }
             return done;
           });
     } catch (BrokerException refused) {
-      state.outputs.refuse(future, refused);
+      state.callbacks.reject(future, refused);
     }
   }
 
-  private static boolean waitsIn(BrokerQueue line, MessageEntry entry) {
-    return entry.line == line
+  private static boolean waitsIn(BrokerQueue brokerQueue, MessageEntry entry) {
+    return entry.queue == brokerQueue
         && (entry.stage == MessageEntry.Stage.PENDING || entry.stage == MessageEntry.Stage.DELAYED);
   }
 
@@ -242,31 +242,31 @@ public final class QueueAdmin {
   public void claimDeadLetters(
       String queue, int limit, Range range, CompletableFuture<List<MessageEntry>> future) {
     try {
-      BrokerQueue line = state.line(queue);
-      int room = (int) Math.min(limit, roomAtSource(line, range.from == 0));
+      BrokerQueue brokerQueue = state.queue(queue);
+      int budget = (int) Math.min(limit, spaceAtSource(brokerQueue, range.from == 0));
       List<MessageEntry> claimed =
-          room == 0
+          budget == 0
               ? List.of()
               : state.index.find(
-                  range.from, room, entry -> waitsIn(line, entry) && entry.sequence < range.end);
+                  range.from, budget, entry -> waitsIn(brokerQueue, entry) && entry.sequence < range.end);
       List<MessageEntry> fitting = fitting(claimed, range.from == 0);
       for (MessageEntry entry : fitting) {
         state.unschedule(entry);
         entry.stage = MessageEntry.Stage.MOVING;
         state.batch.probes.add(entry);
       }
-      state.batch.whenWritten.answers.add(new Completion<>(future, fitting));
+      state.batch.whenWritten.completions.add(new Completion<>(future, fitting));
     } catch (BrokerException refused) {
-      state.outputs.refuse(future, refused);
+      state.callbacks.reject(future, refused);
     }
   }
 
   /** Those of {@code claimed} for which there is room on the disk, from the first on. */
   private List<MessageEntry> fitting(List<MessageEntry> claimed, boolean first) {
-    long room = state.diskRoom;
+    long budget = state.diskSpaceLeft;
     int count = 0;
-    while (count < claimed.size() && claimed.get(count).bytes < room) {
-      room -= claimed.get(count).bytes;
+    while (count < claimed.size() && claimed.get(count).bytes < budget) {
+      budget -= claimed.get(count).bytes;
       count++;
     }
     if (first && count == 0 && !claimed.isEmpty()) {
@@ -278,16 +278,16 @@ public final class QueueAdmin {
   /** Numbers of messages, without the end. */
   public record Range(long from, long end) {}
 
-  private long roomAtSource(BrokerQueue deadLetters, boolean first) {
+  private long spaceAtSource(BrokerQueue deadLetters, boolean first) {
     BrokerQueue source = source(deadLetters);
-    long most = source.config.maxDepth();
-    if (first && most > 0 && source.depth >= most) {
+    long max = source.config.maxDepth();
+    if (first && max > 0 && source.depth >= max) {
       throw new BrokerException(
           Code.QUEUE_FULL,
           "the queue holds as many messages as it may: queue=%s, maxDepth=%d"
-              .formatted(source.name, most));
+              .formatted(source.name, max));
     }
-    return most == 0 ? Long.MAX_VALUE : Math.max(0, most - source.depth);
+    return max == 0 ? Long.MAX_VALUE : Math.max(0, max - source.depth);
   }
 
   private BrokerQueue source(BrokerQueue deadLetters) {
@@ -296,7 +296,7 @@ public final class QueueAdmin {
       throw new BrokerException(
           Code.NOT_A_DEAD_LETTER_QUEUE, "the queue holds no dead letters: queue=" + name);
     }
-    BrokerQueue source = state.lines.get(QueueNames.sourceOf(name));
+    BrokerQueue source = state.queues.get(QueueNames.sourceOf(name));
     if (source == null || source.deleting) {
       throw new BrokerException(
           Code.SOURCE_NOT_FOUND,
@@ -318,9 +318,9 @@ public final class QueueAdmin {
         continue;
       }
       try {
-        BrokerQueue source = source(entry.line);
+        BrokerQueue source = source(entry.queue);
         requireReadable(entry);
-        requireRoom(entry, source, routes.get(i));
+        requireHeap(entry, source, routes.get(i));
         move(entry, source, routes.get(i));
         moved++;
       } catch (BrokerException noPlace) {
@@ -329,27 +329,27 @@ public final class QueueAdmin {
       }
     }
     if (refusal == null || moved > 0) {
-      state.batch.whenSynced.answers.add(new Completion<>(future, moved));
+      state.batch.whenSynced.completions.add(new Completion<>(future, moved));
     } else {
-      state.outputs.refuse(future, refusal);
+      state.callbacks.reject(future, refusal);
     }
   }
 
   private void requireReadable(MessageEntry entry) {
-    if (!state.outputs.isReadable(entry)) {
+    if (!state.callbacks.isReadable(entry)) {
       throw new BrokerException(
           Code.STORE_FAILED,
-          "the message cannot be read: queue=%s, id=%s".formatted(entry.line.name, entry.id()));
+          "the message cannot be read: queue=%s, id=%s".formatted(entry.queue.name, entry.id()));
     }
   }
 
   /** A hook may give each of many messages that had one route in common a route of its own. */
-  private void requireRoom(MessageEntry entry, BrokerQueue source, InternedPlacement.Spec route) {
+  private void requireHeap(MessageEntry entry, BrokerQueue source, InternedPlacement.Spec route) {
     long more = entry instanceof MovedMessageEntry ? 0 : MovedMessageEntry.ID_HEAP_BYTES;
-    if (!source.hasRoute(route)) {
-      more += route.heapBytes() - (entry.route.users == 1 ? entry.route.spec.heapBytes() : 0);
+    if (!source.hasPlacement(route)) {
+      more += route.heapBytes() - (entry.placement.users == 1 ? entry.placement.spec.heapBytes() : 0);
     }
-    state.messageRoom.require(more);
+    state.messageHeap.require(more);
   }
 
   private void move(MessageEntry entry, BrokerQueue source, InternedPlacement.Spec route) {
@@ -357,16 +357,16 @@ public final class QueueAdmin {
     long expiresAt = timeToLive > 0 ? state.now + timeToLive : Long.MAX_VALUE;
     MessageEntry moved = state.move(entry, source, route, expiresAt);
     state.forget(entry);
-    state.batch.facts.add(new StateChange.Moved(entry, moved, 0, state.now, null));
-    state.batch.committed(source).ready.add(moved);
+    state.batch.changes.add(new StateChange.Moved(entry, moved, 0, state.now, null));
+    state.batch.whenDurable(source).ready.add(moved);
     state.metrics.redriven(source.name);
   }
 
   public void setConfig(String key, @Nullable String value, CompletableFuture<Void> future) {
     try {
-      state.setup.changed(key, state.config.get(key), value);
+      state.configHeapUsage.changed(key, state.config.get(key), value);
     } catch (BrokerException noRoom) {
-      state.outputs.refuse(future, noRoom);
+      state.callbacks.reject(future, noRoom);
       return;
     }
     if (value == null) {
@@ -374,21 +374,21 @@ public final class QueueAdmin {
     } else {
       state.config.put(key, value);
     }
-    state.batch.facts.add(new StateChange.ConfigSet(key, value));
-    state.outputs.configChanged(key, value);
+    state.batch.changes.add(new StateChange.ConfigSet(key, value));
+    state.callbacks.configChanged(key, value);
     String throttleKey = LimitConfigEntry.throttleKey(key);
     if (throttleKey != null && value != null) {
       LimitConfigEntry rate = LimitConfigEntry.parse(value);
       state.scheduler.setRate(throttleKey, rate.perSecond(), rate.burst(), state.now);
-      state.batch.touched.add(throttleKey);
+      state.batch.touchedLimits.add(throttleKey);
     } else if (throttleKey != null && state.scheduler.removeLimit(throttleKey)) {
-      state.batch.facts.add(new StateChange.LevelDropped(throttleKey));
+      state.batch.changes.add(new StateChange.LevelDropped(throttleKey));
     }
     changed(future);
   }
 
   public QueueStats stats(String name) {
-    BrokerQueue line = state.line(name);
-    return line.stats(line.queue.stats(), state.now);
+    BrokerQueue brokerQueue = state.queue(name);
+    return brokerQueue.stats(brokerQueue.fairQueue.stats(), state.now);
   }
 }

@@ -44,7 +44,7 @@ public final class Recovery {
   private final EngineState state;
   private final RowBatch rows = new RowBatch();
   private final LeaseRow restoredLeases;
-  private final RecoveryHeapCheck heap;
+  private final RecoveryHeapCheck heapCheck;
 
   /**
    * When and where the broker starts.
@@ -83,7 +83,7 @@ public final class Recovery {
     this.state = new EngineState(outputs, metrics, before == null ? 1 : before.epoch() + 1, now);
     this.engine = new BrokerEngine(state);
     this.restoredLeases = new LeaseRow(state.epoch, 0);
-    this.heap = new RecoveryHeapCheck(state.messageRoom, heapBytes);
+    this.heapCheck = new RecoveryHeapCheck(state.messageHeap, heapBytes);
   }
 
   private static void requireVersion(byte @Nullable [] row) {
@@ -134,11 +134,11 @@ public final class Recovery {
         (key, value) -> {
           if (Schema.isQueue(key)) {
             Schema.QueueRow row = Schema.queueRow(value);
-            BrokerQueue line = engine.admin.open(Schema.queueId(key), row.name(), row.config());
-            line.revisionNumber = row.revisionNumber();
+            BrokerQueue queue = engine.queueAdmin.open(Schema.queueId(key), row.name(), row.config());
+            queue.revisionNumber = row.revisionNumber();
           } else {
             state.config.put(Schema.configName(key), Schema.text(value));
-            state.setup.restored(Schema.configName(key), Schema.text(value));
+            state.configHeapUsage.restored(Schema.configName(key), Schema.text(value));
           }
           return true;
         });
@@ -178,23 +178,23 @@ public final class Recovery {
 
   private void readMessages() {
     List<Waiting> all = new ArrayList<>();
-    for (BrokerQueue line : state.lines.values()) {
+    for (BrokerQueue queue : state.queues.values()) {
       store.scan(
           StoreTable.STATE,
-          Schema.messageKey(line.id, meta.lowWaterMark()),
-          Schema.messageKey(line.id, Long.MAX_VALUE),
+          Schema.messageKey(queue.id, meta.lowWaterMark()),
+          Schema.messageKey(queue.id, Long.MAX_VALUE),
           (key, value) -> {
-            if (heap.tryReserve(0)) {
-              all.add(message(line, key, Schema.stateRow(value)));
+            if (heapCheck.tryReserve(0)) {
+              all.add(message(queue, key, Schema.stateRow(value)));
             }
             return true;
           });
     }
-    if (heap.isExceeded()) {
+    if (heapCheck.isExceeded()) {
       // The heap that the error names must be enough for the remembered ids as well.
-      store.scan(StoreTable.DEDUPE, new byte[0], Schema.END, (key, value) -> heap.countOnly());
+      store.scan(StoreTable.DEDUPE, new byte[0], Schema.END, (key, value) -> heapCheck.countOnly());
     }
-    heap.requireFit();
+    heapCheck.requireFit();
     all.sort(Comparator.comparingLong(waiting -> waiting.entry.sequence));
     all.forEach(waiting -> state.index.add(waiting.entry));
     readLeases();
@@ -211,22 +211,22 @@ public final class Recovery {
       return;
     }
     // It takes its place, to which it may come back, and goes again.
-    ScheduledItem<MessageEntry> place = entry.line.queue.enqueue(entry, entry.route.placement());
-    entry.line.queue.markDelivered(place);
+    ScheduledItem<MessageEntry> place = entry.queue.fairQueue.enqueue(entry, entry.placement.placement());
+    entry.queue.fairQueue.markDelivered(place);
     entry.scheduled = place;
     entry.readySince = ReadyAgeHistogram.second(waiting.availableAt);
   }
 
-  private Waiting message(BrokerQueue line, byte[] key, StateRow row) {
+  private Waiting message(BrokerQueue queue, byte[] key, StateRow row) {
     long sequence = Schema.sequence(key);
-    InternedPlacement route = line.enter(row.route(), state.now);
+    InternedPlacement route = queue.addMessage(row.route(), state.now);
     UUID id = row.keptId();
     MessageEntry entry;
     if (id == null) {
-      entry = new MessageEntry(line, sequence, route, row.bytes(), row.expiresAt());
+      entry = new MessageEntry(queue, sequence, route, row.bytes(), row.expiresAt());
     } else {
-      entry = new MovedMessageEntry(line, sequence, route, row.bytes(), row.expiresAt(), id);
-      heap.takesMovedId();
+      entry = new MovedMessageEntry(queue, sequence, route, row.bytes(), row.expiresAt(), id);
+      heapCheck.addMovedId();
     }
     entry.attempts = row.attempts();
     return new Waiting(entry, row.availableAt());
@@ -249,11 +249,11 @@ public final class Recovery {
     for (MessageEntry entry : state.index.find(any -> any.lease() != null)) {
       Lease lease = Objects.requireNonNull(entry.lease());
       lease.rows.add(restoredLeases);
-      restoredLeases.uses++;
-      new StoredLease(entry.line.id, entry.sequence, lease.token, entry.attempts, lease.due)
+      restoredLeases.references++;
+      new StoredLease(entry.queue.id, entry.sequence, lease.token, entry.attempts, lease.due)
           .write(row);
     }
-    if (restoredLeases.uses > 0) {
+    if (restoredLeases.references > 0) {
       byte[] key = Schema.leaseKey(restoredLeases.epoch, restoredLeases.batch);
       rows.put(StoreTable.LEASE, key, row.toBytes());
     }
@@ -266,7 +266,7 @@ public final class Recovery {
    */
   private void restore(StoredLease stored) {
     MessageEntry entry = state.index.get(stored.sequence());
-    if (entry == null || entry.line.id != stored.queueId() || entry.attempts != stored.attempts()) {
+    if (entry == null || entry.queue.id != stored.queueId() || entry.attempts != stored.attempts()) {
       return;
     }
     Lease known = entry.lease();
@@ -276,20 +276,20 @@ public final class Recovery {
       }
       state.unschedule(entry);
     }
-    if (stored.until() != StateChange.OVER) {
+    if (stored.until() != StateChange.ENDED) {
       Lease lease = new Lease(entry, stored.token(), null);
       entry.timer = lease;
       entry.stage = MessageEntry.Stage.LEASED;
-      entry.line.leased++;
-      entry.route.count.leased++;
+      entry.queue.leased++;
+      entry.placement.count.leased++;
       state.timers.set(lease, stored.until());
     }
   }
 
   private void readDedupe() {
     Map<Integer, BrokerQueue> byId = new HashMap<>();
-    state.lines.values().forEach(line -> byId.put(line.id, line));
-    record Seen(BrokerQueue line, String dedupeId, UUID id, long until) {}
+    state.queues.values().forEach(queue -> byId.put(queue.id, queue));
+    record Seen(BrokerQueue queue, String dedupeId, UUID id, long until) {}
     List<Seen> all = new ArrayList<>();
     store.scan(
         StoreTable.DEDUPE,
@@ -297,16 +297,16 @@ public final class Recovery {
         Schema.END,
         (key, value) -> {
           ByteReader in = new ByteReader(value);
-          BrokerQueue line = byId.get(new ByteReader(key).int32());
-          if (line != null && heap.tryReserve(DedupeWindow.heapBytes(Schema.dedupeId(key)))) {
+          BrokerQueue queue = byId.get(new ByteReader(key).int32());
+          if (queue != null && heapCheck.tryReserve(DedupeWindow.heapBytes(Schema.dedupeId(key)))) {
             UUID id = Schema.id(in);
-            all.add(new Seen(line, Schema.dedupeId(key), id, in.int64()));
+            all.add(new Seen(queue, Schema.dedupeId(key), id, in.int64()));
           }
           return true;
         });
-    heap.requireFit();
+    heapCheck.requireFit();
     all.sort(Comparator.comparingLong(Seen::until));
-    all.forEach(seen -> engine.intake.remember(seen.line, seen.dedupeId, seen.id, seen.until));
+    all.forEach(seen -> engine.enqueueHandler.remember(seen.queue, seen.dedupeId, seen.id, seen.until));
   }
 
   private void writeRestart() {

@@ -29,14 +29,14 @@ public final class RetryBackoff {
 
   private static long boundNanos(QueueConfig config, int attempts) {
     long first = config.retryDelay().toNanos();
-    long most = config.maxRetryDelay().toNanos();
+    long max = config.maxRetryDelay().toNanos();
     int doublings = Math.min(attempts - 1, Long.SIZE - 2);
-    return first > most >> doublings ? most : first << doublings;
+    return first > max >> doublings ? max : first << doublings;
   }
 
   /** Maps {@code hash}, any number, evenly to 0 up to {@code most}. */
-  private static long scaled(long hash, long most) {
-    return Math.multiplyHigh(hash >>> 1, (most + 1) << 1);
+  private static long scaled(long hash, long max) {
+    return Math.multiplyHigh(hash >>> 1, (max + 1) << 1);
   }
 
   /** The finalizer of SplitMix64. */

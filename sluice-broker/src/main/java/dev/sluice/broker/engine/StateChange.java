@@ -12,7 +12,7 @@ import org.jspecify.annotations.Nullable;
  */
 sealed interface StateChange {
   /** The end of a lease that was given back. */
-  long OVER = 0;
+  long ENDED = 0;
 
   /**
    * A message came.
@@ -47,7 +47,7 @@ sealed interface StateChange {
   /**
    * A lease ends at another time than was said before.
    *
-   * @param until {@link #OVER} if it ended without a failure
+   * @param until {@link #ENDED} if it ended without a failure
    */
   record LeaseChanged(MessageEntry entry, LeaseToken token, int attempts, long until)
       implements StateChange {}

@@ -12,7 +12,7 @@ public @SuppressWarnings("InputStreamSlowMultibyteRead") // The compiler reads b
 final class ScriptSource extends ByteArrayInputStream {
   private static final int MAX_READS_PAST_END = 100;
 
-  private int line = 1;
+  private int queue = 1;
   private int readsPastEnd;
 
   public ScriptSource(byte[] bytes) {
@@ -21,13 +21,13 @@ final class ScriptSource extends ByteArrayInputStream {
 
   /** Where the compiler is. */
   int line() {
-    return line;
+    return queue;
   }
 
   @Override
   public synchronized int read() {
     int b = super.read();
-    line += b == '\n' ? 1 : 0;
+    queue += b == '\n' ? 1 : 0;
     if (b < 0 && ++readsPastEnd > MAX_READS_PAST_END) {
       throw new ScriptError("unfinished string");
     }

@@ -226,12 +226,12 @@ public final class StringLibrary {
     if (!replacement.isstring() && !replacement.isfunction() && !replacement.istable()) {
       throw LuaArguments.bad(3, "string/function/table expected, got " + replacement.typename());
     }
-    long most = LuaArguments.integer(args, 4, text.m_length + 1L);
+    long max = LuaArguments.integer(args, 4, text.m_length + 1L);
     boolean anchored = pattern.isAnchored();
     ScriptStringBuilder out = new ScriptStringBuilder(guard);
     int at = 0;
     int count = 0;
-    while (count < most) {
+    while (count < max) {
       int end = pattern.matchAt(at, anchored ? 1 : 0);
       if (end != StringPattern.FAIL) {
         count++;

@@ -249,11 +249,11 @@ final class StringPattern {
   }
 
   private int expandMost(int s, int p, int classEnd) {
-    int most = s;
-    while (matchOne(most, p, classEnd)) {
-      most++;
+    int max = s;
+    while (matchOne(max, p, classEnd)) {
+      max++;
     }
-    for (int at = most; at >= s; at--) {
+    for (int at = max; at >= s; at--) {
       int end = match(at, classEnd + 1);
       if (end != FAIL) {
         return end;

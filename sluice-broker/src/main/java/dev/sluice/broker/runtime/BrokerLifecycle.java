@@ -119,9 +119,9 @@ public final class BrokerLifecycle {
 
   public static BrokerLifecycle open(Opener opener, BrokerConfig config) {
     try {
-      BrokerLifecycle life = new BrokerLifecycle(opener, config);
-      life.current.start();
-      return life;
+      BrokerLifecycle lifecycle = new BrokerLifecycle(opener, config);
+      lifecycle.current.start();
+      return lifecycle;
     } catch (StoreException unusable) {
       throw new BrokerException(Code.STORE_FAILED, unusable.getMessage(), unusable);
     }
@@ -157,8 +157,8 @@ public final class BrokerLifecycle {
   }
 
   /** Ends a runtime that has failed; called by its threads, at least once. */
-  private void failed(Throwable why) {
-    boolean noSpace = why instanceof StoreException store && store.isNoSpace();
+  private void failed(Throwable reason) {
+    boolean noSpace = reason instanceof StoreException store && store.isNoSpace();
     BrokerRuntime failed;
     synchronized (this) {
       if (!advance(noSpace ? Event.NO_SPACE : Event.FAULT)) {
@@ -172,24 +172,24 @@ public final class BrokerLifecycle {
       }
     }
     if (noSpace) {
-      LOG.log(System.Logger.Level.ERROR, "the disk is full, the broker waits for space", why);
-      failed.end(noSpace(why));
+      LOG.log(System.Logger.Level.ERROR, "the disk is full, the broker waits for space", reason);
+      failed.end(noSpace(reason));
     } else {
-      stop(failed, why);
+      stop(failed, reason);
     }
   }
 
-  private static BrokerException noSpace(Throwable why) {
+  private static BrokerException noSpace(Throwable reason) {
     return new BrokerException(
         Code.WAITING_FOR_SPACE,
         "the disk is full: the broker waits for free space and then goes on by itself",
-        why);
+        reason);
   }
 
-  private void stop(BrokerRuntime failed, Throwable why) {
-    LOG.log(System.Logger.Level.ERROR, "the broker stops", why);
+  private void stop(BrokerRuntime failed, Throwable reason) {
+    LOG.log(System.Logger.Level.ERROR, "the broker stops", reason);
     BrokerException told =
-        new BrokerException(Code.STOPPED, "the broker has stopped: " + why.getMessage(), why);
+        new BrokerException(Code.STOPPED, "the broker has stopped: " + reason.getMessage(), reason);
     failed.end(told);
     // Not on a thread of the runtime: a dependent action may close the broker.
     Thread telling = new Thread(() -> failure.complete(told), "sluice-stopped");
@@ -253,13 +253,13 @@ public final class BrokerLifecycle {
     return true;
   }
 
-  private void fault(Throwable why) {
+  private void fault(Throwable reason) {
     synchronized (this) {
       if (!advance(Event.FAULT)) {
         return;
       }
     }
-    stop(current, why);
+    stop(current, reason);
   }
 
   /** Closes the store once all calls are answered. Idempotent. */

@@ -78,10 +78,10 @@ public final class BrokerRuntime implements EngineState.EngineCallbacks, Committ
         new EngineLoop(machine, inbox, clock, store, config, committer::submit, this::failed);
     this.loop = fresh;
     this.loopThread = new Thread(fresh, "sluice-broker");
-    machine.state.messageRoom.bound(heap / MESSAGES_SHARE);
-    machine.state.setupRoom.bound(heap / SETUP_SHARE);
+    machine.state.messageHeap.bound(heap / MESSAGES_SHARE);
+    machine.state.configHeap.bound(heap / SETUP_SHARE);
     machine.state.config.forEach(registry::publish);
-    registry.publish(machine.state.lines.values());
+    registry.publish(machine.state.queues.values());
   }
 
   /**
@@ -111,7 +111,7 @@ public final class BrokerRuntime implements EngineState.EngineCallbacks, Committ
   // ---- callbacks of the engine
 
   @Override
-  public void refuse(CompletableFuture<?> future, BrokerException reason) {
+  public void reject(CompletableFuture<?> future, BrokerException reason) {
     callbacks.fail(future, reason);
   }
 
@@ -121,7 +121,7 @@ public final class BrokerRuntime implements EngineState.EngineCallbacks, Committ
   }
 
   @Override
-  public void askFailureHook(EngineState.FailureHookRequest request) {
+  public void runFailureHook(EngineState.FailureHookRequest request) {
     hooks.runFailureHook(request);
   }
 
@@ -132,7 +132,7 @@ public final class BrokerRuntime implements EngineState.EngineCallbacks, Committ
 
   @Override
   public void queuesChanged() {
-    registry.publish(loop().lines());
+    registry.publish(loop().queues());
   }
 
   @Override
@@ -144,16 +144,16 @@ public final class BrokerRuntime implements EngineState.EngineCallbacks, Committ
 
   @Override
   public void written(CommitBatch batch) {
-    reader.probed(batch);
+    reader.updateUnreadable(batch);
     // Before the results: a caller that has one and calls again must see its effect.
     engine.submit(machine -> loop().written(batch));
-    callbacks.complete(batch.whenWritten.answers);
+    callbacks.complete(batch.whenWritten.completions);
   }
 
   @Override
   public void synced(List<CommitBatch> batches) {
     engine.submit(machine -> loop().synced(batches));
-    batches.forEach(batch -> callbacks.complete(batch.whenSynced.answers));
+    batches.forEach(batch -> callbacks.complete(batch.whenSynced.completions));
   }
 
   @Override
@@ -180,7 +180,7 @@ public final class BrokerRuntime implements EngineState.EngineCallbacks, Committ
       return;
     }
     hooks.drain();
-    engine.submit(machine -> machine.dispatch.stop());
+    engine.submit(machine -> machine.dispatcher.stop());
     finish();
     failCalls(new BrokerException(Code.STOPPED, "the broker is closed"));
     release();

@@ -40,7 +40,7 @@ public final class Committer {
     void synced(List<CommitBatch> batches);
 
     /** The store failed; nothing more is written. */
-    void failed(Throwable why);
+    void failed(Throwable reason);
   }
 
   Committer(Store store, BrokerConfig config, Listener listener) {
@@ -100,10 +100,10 @@ public final class Committer {
     for (CommitBatch batch; (batch = toWrite.take()) != END; ) {
       long from = System.nanoTime();
       long bytes = BatchEncoder.write(batch, store);
-      metrics.written(batch.facts.size(), bytes, System.nanoTime() - from);
-      batch.facts.clear(); // a slow disk must not keep messages in memory
-      hand(batch.handovers);
-      batch.handovers.clear();
+      metrics.written(batch.changes.size(), bytes, System.nanoTime() - from);
+      batch.changes.clear(); // a slow disk must not keep messages in memory
+      hand(batch.deliveries);
+      batch.deliveries.clear();
       listener.written(batch);
       toSync.add(batch);
     }
@@ -111,15 +111,15 @@ public final class Committer {
   }
 
   /** Leases are written: their holders get the messages. */
-  private static void hand(List<PendingDelivery> handovers) {
-    if (handovers.isEmpty()) {
+  private static void hand(List<PendingDelivery> deliveries) {
+    if (deliveries.isEmpty()) {
       return;
     }
     Map<ConsumerState, List<PendingDelivery>> byHolder = new LinkedHashMap<>();
-    for (PendingDelivery handover : handovers) {
-      byHolder.computeIfAbsent(handover.to(), absent -> new ArrayList<>()).add(handover);
+    for (PendingDelivery delivery : deliveries) {
+      byHolder.computeIfAbsent(delivery.consumer(), absent -> new ArrayList<>()).add(delivery);
     }
-    byHolder.forEach((holder, batch) -> holder.outlet.deliver(batch));
+    byHolder.forEach((holder, batch) -> holder.target.deliver(batch));
   }
 
   private void syncAll() throws InterruptedException {

@@ -40,7 +40,7 @@ final class ConsumerRegistry {
     Dispatcher.ConsumerRegistration registration =
         new Dispatcher.ConsumerRegistration(prefetch, prefetch > 0, consumer.target(), call);
     open.add(consumer);
-    engine.submit(machine -> machine.dispatch.open(queue, registration));
+    engine.submit(machine -> machine.dispatcher.open(queue, registration));
     try {
       PendingCalls.await(call);
     } catch (RuntimeException rejected) {
@@ -60,7 +60,7 @@ final class ConsumerRegistry {
     CompletableFuture<List<Delivery>> messages =
         new ReceiveCall(broker, engine, this, pending, payloadBudget).start();
     engine.submit(
-        machine -> machine.dispatch.polls.open(queue, maxMessages, maxWait.toNanos(), pending));
+        machine -> machine.dispatcher.receives.open(queue, maxMessages, maxWait.toNanos(), pending));
     return messages;
   }
 

@@ -63,9 +63,9 @@ final class DeliveryReader {
     MessageEntry entry = leased.entry();
     LOG.log(
         System.Logger.Level.WARNING,
-        "a message cannot be read: queue=%s, id=%s".formatted(entry.line.name, entry.id()),
+        "a message cannot be read: queue=%s, id=%s".formatted(entry.queue.name, entry.id()),
         reason);
     String error = "the message cannot be read: " + reason.getMessage();
-    engine.submit(machine -> machine.failures.unreadable(leased.lease(), error));
+    engine.submit(machine -> machine.failureHandler.unreadable(leased.lease(), error));
   }
 }

@@ -36,7 +36,7 @@ final class EngineLoop implements Runnable {
   private long underWay;
 
   private long diskCheckedAt;
-  private long roomAtCheck;
+  private long spaceLeftAtCheck;
 
   EngineLoop(
       BrokerEngine engine,
@@ -64,8 +64,8 @@ final class EngineLoop implements Runnable {
       // After the last input the last batch goes out.
       for (boolean last = false; !last; ) {
         last = inbox.isClosed();
-        boolean room = last || hasRoom();
-        inbox.drainTo(inputs, room, last ? 0 : Math.max(0, clock.nanosUntil(wakeUp)));
+        boolean budget = last || hasCapacity();
+        inbox.drainTo(inputs, budget, last ? 0 : Math.max(0, clock.nanosUntil(wakeUp)));
         checkDisk();
         engine.advanceTo(clock.now());
         inputs.forEach(input -> input.accept(engine));
@@ -89,13 +89,13 @@ final class EngineLoop implements Runnable {
     }
   }
 
-  private boolean hasRoom() {
+  private boolean hasCapacity() {
     return engine.state.batch.bodyBytes < MAX_BATCH_BYTES && underWay < config.maxInboundBytes();
   }
 
   /** Returns the queues; only for the thread of this loop. */
-  Collection<BrokerQueue> lines() {
-    return engine.state.lines.values();
+  Collection<BrokerQueue> queues() {
+    return engine.state.queues.values();
   }
 
   /** The last batch is written: an input. */
@@ -124,13 +124,13 @@ final class EngineLoop implements Runnable {
     long now = System.nanoTime();
     EngineState state = engine.state;
     if (now - diskCheckedAt >= DISK_CHECK_NANOS
-        || roomAtCheck - state.diskRoom >= DISK_CHECK_BYTES
-        || state.diskRoom <= 0) {
+        || spaceLeftAtCheck - state.diskSpaceLeft >= DISK_CHECK_BYTES
+        || state.diskSpaceLeft <= 0) {
       diskCheckedAt = now;
       long free = Math.max(0, store.freeBytes()) - config.diskReserveBytes();
       // A message is written twice: to the log, and from memory to a table file.
-      roomAtCheck = free / 2 - underWay - state.batch.bodyBytes;
-      state.diskRoom = roomAtCheck;
+      spaceLeftAtCheck = free / 2 - underWay - state.batch.bodyBytes;
+      state.diskSpaceLeft = spaceLeftAtCheck;
     }
   }
 }

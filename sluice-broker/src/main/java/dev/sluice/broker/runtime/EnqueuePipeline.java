@@ -33,15 +33,15 @@ public final class EnqueuePipeline {
   private static final int HEADER_BYTES = 150;
 
   private final BrokerConfig config;
-  private final QueueRegistry scripts;
+  private final QueueRegistry registry;
   private final HookExecutor hooks;
   private final Inbox inbox;
   private final PendingCalls calls;
-  private final EnqueuePipeline.RejectionMetrics refusals;
+  private final EnqueuePipeline.RejectionMetrics rejections;
 
   /** Fails a call on another thread than the one that runs scripts. */
   interface RejectionMetrics {
-    void refuse(CompletableFuture<?> call, Throwable why);
+    void reject(CompletableFuture<?> call, Throwable reason);
   }
 
   EnqueuePipeline(
@@ -52,17 +52,17 @@ public final class EnqueuePipeline {
       PendingCalls calls,
       EnqueuePipeline.RejectionMetrics refusals) {
     this.config = config;
-    this.scripts = scripts;
+    this.registry = scripts;
     this.hooks = hooks;
     this.inbox = inbox;
     this.calls = calls;
-    this.refusals = refusals;
+    this.rejections = refusals;
   }
 
   public CompletableFuture<List<UUID>> enqueue(String queue, List<Message> messages) {
-    QueueRegistry.QueueHandle view = scripts.find(queue);
-    List<PreparedMessage> submissions = view == null ? List.of() : prepare(messages);
-    long bytes = requireFit(submissions);
+    QueueRegistry.QueueHandle view = registry.find(queue);
+    List<PreparedMessage> preparedMessages = view == null ? List.of() : prepare(messages);
+    long bytes = requireFit(preparedMessages);
     CompletableFuture<List<UUID>> call = calls.begin();
     if (call.isDone()) {
       return call;
@@ -71,9 +71,9 @@ public final class EnqueuePipeline {
       if (view == null) {
         throw QueueRegistry.notFound(queue);
       } else if (view.onEnqueue() != null || hooks.isBusy(queue)) {
-        runScript(view, messages, submissions, bytes, call);
+        submitToHooks(view, messages, preparedMessages, bytes, call);
       } else {
-        put(queue, submissions, bytes, call);
+        put(queue, preparedMessages, bytes, call);
       }
     } catch (BrokerException refused) {
       count(queue, refused);
@@ -84,11 +84,11 @@ public final class EnqueuePipeline {
 
   /** Checks and encodes messages; their route is the one that the producer gives. */
   private List<PreparedMessage> prepare(List<Message> messages) {
-    List<PreparedMessage> submissions = new ArrayList<>(messages.size());
+    List<PreparedMessage> preparedMessages = new ArrayList<>(messages.size());
     for (Message message : messages) {
       byte[] body = MessageEnvelope.encode(message.headers(), message.payload());
       Checks.requireBetween("bytes of message", body.length, 0, config.maxMessageBytes());
-      submissions.add(
+      preparedMessages.add(
           new PreparedMessage(
               new InternedPlacement.Spec(
                   message.fairnessKey(),
@@ -101,24 +101,24 @@ public final class EnqueuePipeline {
               message.dedupeId().orElse(null),
               false));
     }
-    return submissions;
+    return preparedMessages;
   }
 
-  private long requireFit(List<PreparedMessage> submissions) {
+  private long requireFit(List<PreparedMessage> preparedMessages) {
     long bytes = 0;
-    for (PreparedMessage submission : submissions) {
-      bytes += submission.bytes();
+    for (PreparedMessage prepared : preparedMessages) {
+      bytes += prepared.bytes();
     }
     return Checks.requireBetween("bytes of messages", bytes, 0, config.maxInboundBytes());
   }
 
   private void put(
       String queue,
-      List<PreparedMessage> submissions,
+      List<PreparedMessage> preparedMessages,
       long bytes,
       CompletableFuture<List<UUID>> call) {
     boolean taken =
-        inbox.putMessages(machine -> machine.intake.enqueue(queue, submissions, call), bytes);
+        inbox.putMessages(machine -> machine.enqueueHandler.enqueue(queue, preparedMessages, call), bytes);
     if (taken) {
       return;
     }
@@ -132,16 +132,16 @@ public final class EnqueuePipeline {
             + config.maxInboundBytes());
   }
 
-  private void count(String queue, BrokerException refused) {
-    if (refused.code() != Code.STOPPED && refused.code() != Code.WAITING_FOR_SPACE) {
-      config.metrics().rejected(queue, refused.code());
+  private void count(String queue, BrokerException rejection) {
+    if (rejection.code() != Code.STOPPED && rejection.code() != Code.WAITING_FOR_SPACE) {
+      config.metrics().rejected(queue, rejection.code());
     }
   }
 
-  private void runScript(
+  private void submitToHooks(
       QueueRegistry.QueueHandle view,
       List<Message> messages,
-      List<PreparedMessage> submissions,
+      List<PreparedMessage> preparedMessages,
       long bytes,
       CompletableFuture<List<UUID>> call) {
     // Not the messages: their payloads are in the submissions already.
@@ -159,7 +159,7 @@ public final class EnqueuePipeline {
         held,
         () -> {
           config.metrics().hookWaited(view.name(), System.nanoTime() - from);
-          assignAndPut(view, arrivals, submissions, call);
+          runHooksAndPut(view, arrivals, preparedMessages, call);
         });
   }
 
@@ -176,37 +176,37 @@ public final class EnqueuePipeline {
    * Runs on a thread of the pool. A call that is done by then, such as a cancelled one, stores
    * nothing.
    */
-  private void assignAndPut(
+  private void runHooksAndPut(
       QueueRegistry.QueueHandle view,
       List<HookEngine.EnqueueContext> arrivals,
-      List<PreparedMessage> submissions,
+      List<PreparedMessage> preparedMessages,
       CompletableFuture<List<UUID>> call) {
     try {
       HookBudget budget = new HookBudget();
-      List<PreparedMessage> routed = new ArrayList<>(submissions.size());
+      List<PreparedMessage> routed = new ArrayList<>(preparedMessages.size());
       for (int i = 0; i < arrivals.size() && !call.isDone(); i++) {
         if (budget.isSpent()) {
           throw budget.refusal(view.name(), i, arrivals.size());
         }
-        HookEngine.EnqueueResult assigned = scripts.assign(view, arrivals.get(i), budget);
-        PreparedMessage submission = submissions.get(i);
+        HookEngine.EnqueueResult assigned = registry.runEnqueueHook(view, arrivals.get(i), budget);
+        PreparedMessage prepared = preparedMessages.get(i);
         routed.add(
             assigned == null
-                ? submission
-                : submission.withRoute(route(assigned, submission.route().priority())));
+                ? prepared
+                : prepared.withPlacement(placement(assigned, prepared.placement().priority())));
       }
       if (!call.isDone()) {
         put(view.name(), routed, requireFit(routed), call);
       }
     } catch (BrokerException refused) {
       count(view.name(), refused);
-      refusals.refuse(call, refused);
+      rejections.reject(call, refused);
     } catch (RuntimeException | Error failed) {
-      refusals.refuse(call, failed);
+      rejections.reject(call, failed);
     }
   }
 
-  static InternedPlacement.Spec route(HookEngine.EnqueueResult assigned, int priority) {
+  static InternedPlacement.Spec placement(HookEngine.EnqueueResult assigned, int priority) {
     SortedMap<String, Long> throttles = Collections.emptySortedMap();
     if (!assigned.throttleKeys().isEmpty()) {
       throttles = new TreeMap<>();

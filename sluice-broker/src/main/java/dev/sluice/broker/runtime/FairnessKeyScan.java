@@ -37,20 +37,20 @@ public final class FairnessKeyScan {
   private final FairnessKeyCounters[] counts;
   private final long now;
 
-  private FairnessKeyScan(BrokerQueue line, long now) {
+  private FairnessKeyScan(BrokerQueue brokerQueue, long now) {
     this.now = now;
-    this.stats = line.stats(List.of(), now);
-    this.active = line.keys.size();
-    this.counts = line.keys.all();
+    this.stats = brokerQueue.stats(List.of(), now);
+    this.active = brokerQueue.fairnessKeys.size();
+    this.counts = brokerQueue.fairnessKeys.all();
     this.keys = new ArrayList<>(counts.length);
-    scanSlice(line);
+    scanSlice(brokerQueue);
   }
 
   public static FairnessKeyScan over(EngineCalls calls, String queue) {
     FairnessKeyScan scan =
-        calls.query(engine -> new FairnessKeyScan(engine.state.line(queue), engine.state.now));
+        calls.query(engine -> new FairnessKeyScan(engine.state.queue(queue), engine.state.now));
     while (scan.keys.size() < scan.counts.length) {
-      calls.query(engine -> scan.scanSlice(engine.state.line(queue)));
+      calls.query(engine -> scan.scanSlice(engine.state.queue(queue)));
     }
     return scan;
   }
@@ -59,14 +59,14 @@ public final class FairnessKeyScan {
     return keys.size() > EXPENSIVE;
   }
 
-  private FairnessKeyScan scanSlice(BrokerQueue line) {
+  private FairnessKeyScan scanSlice(BrokerQueue brokerQueue) {
     int from = keys.size();
     int to = Math.min(from + SLICE, counts.length);
     for (int i = from; i < to; i++) {
       FairnessKeyCounters count = counts[i];
       if (count.pending() > 0) {
         waiting++;
-        readyWeight += count.throttled && line.queue.isThrottled(count.key) ? 0 : count.weight;
+        readyWeight += count.throttled && brokerQueue.fairQueue.isThrottled(count.key) ? 0 : count.weight;
       }
       keys.add(key(count));
     }

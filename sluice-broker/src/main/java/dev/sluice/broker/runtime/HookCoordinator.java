@@ -46,21 +46,21 @@ final class HookCoordinator {
   void runFailureHook(EngineState.FailureHookRequest request) {
     executor.run(
         HookExecutor.Work.FAILURE,
-        request.entry().line.name,
+        request.entry().queue.name,
         1,
         () -> {
           HookEngine.FailureResult result = failureResult(request);
-          engine.submit(machine -> machine.failures.verdict(request, result));
+          engine.submit(machine -> machine.failureHandler.applyHookResult(request, result));
         });
   }
 
   private HookEngine.FailureResult failureResult(EngineState.FailureHookRequest request) {
     try {
       MessageEntry entry = request.entry();
-      QueueRegistry.QueueHandle queue = registry.find(entry.line.name);
+      QueueRegistry.QueueHandle queue = registry.find(entry.queue.name);
       MessageEnvelope envelope = reader.read(entry);
       if (queue != null && envelope != null) {
-        return registry.judge(
+        return registry.runFailureHook(
             queue,
             new HookEngine.FailureContext(
                 queue.name(),
@@ -81,21 +81,21 @@ final class HookCoordinator {
    */
   InternedPlacement.Spec redrivePlacement(MessageEntry entry, HookBudget budget) {
     try {
-      QueueRegistry.QueueHandle queue = registry.find(QueueNames.sourceOf(entry.line.name));
+      QueueRegistry.QueueHandle queue = registry.find(QueueNames.sourceOf(entry.queue.name));
       MessageEnvelope envelope = reader.read(entry);
       if (queue != null && envelope != null) {
         HookEngine.EnqueueContext context =
             new HookEngine.EnqueueContext(
                 queue.name(), envelope.headers(), envelope.payload().length);
-        HookEngine.EnqueueResult assigned = registry.assign(queue, context, budget);
+        HookEngine.EnqueueResult assigned = registry.runEnqueueHook(queue, context, budget);
         if (assigned != null) {
-          return EnqueuePipeline.route(assigned, entry.route.spec.priority());
+          return EnqueuePipeline.placement(assigned, entry.placement.spec.priority());
         }
       }
     } catch (RuntimeException | Error unreadable) {
       LOG.log(System.Logger.Level.WARNING, "on_enqueue could not be run", unreadable);
     }
-    return entry.route.spec;
+    return entry.placement.spec;
   }
 
   /** Waits for the hooks of open calls, for a bounded time. */

@@ -32,13 +32,13 @@ public final class LeasedDelivery implements Delivery {
   }
 
   /** Returns where the message is stored, which differs from its id once it has moved. */
-  public UUID place() {
-    return leased.entry().place();
+  public UUID storedId() {
+    return leased.entry().storedId();
   }
 
   @Override
   public String queue() {
-    return leased.entry().line.name;
+    return leased.entry().queue.name;
   }
 
   @Override
@@ -53,17 +53,17 @@ public final class LeasedDelivery implements Delivery {
 
   @Override
   public String fairnessKey() {
-    return leased.entry().route.spec.key();
+    return leased.entry().placement.spec.fairnessKey();
   }
 
   @Override
   public int weight() {
-    return leased.entry().route.spec.weight();
+    return leased.entry().placement.spec.weight();
   }
 
   @Override
   public Set<String> throttleKeys() {
-    return leased.entry().route.spec.throttles().keySet();
+    return leased.entry().placement.spec.throttleKeys().keySet();
   }
 
   @Override

@@ -84,13 +84,13 @@ public final class LocalBroker implements Broker {
   @Override
   public void deleteQueue(String name, @Nullable String revision) {
     PendingCalls.await(
-        engine().<Void>call((machine, call) -> machine.admin.delete(name, revision, call)));
+        engine().<Void>call((machine, call) -> machine.queueAdmin.delete(name, revision, call)));
   }
 
   @Override
   public SortedMap<String, QueueConfig> queues() {
     SortedMap<String, QueueConfig> all = new TreeMap<>();
-    runtime().registry.views().forEach((name, queue) -> all.put(name, queue.config()));
+    runtime().registry.handles().forEach((name, queue) -> all.put(name, queue.config()));
     return all;
   }
 
@@ -102,13 +102,13 @@ public final class LocalBroker implements Broker {
 
   @Override
   public QueueStats stats(String queue) {
-    return engine().query(machine -> machine.admin.stats(queue));
+    return engine().query(machine -> machine.queueAdmin.stats(queue));
   }
 
   @Override
   public long purgeQueue(String name) {
     return PendingCalls.await(
-        engine().<Long>call((machine, call) -> machine.admin.purge(name, call)));
+        engine().<Long>call((machine, call) -> machine.queueAdmin.purge(name, call)));
   }
 
   @Override
@@ -175,13 +175,13 @@ public final class LocalBroker implements Broker {
   }
 
   private CompletableFuture<List<UUID>> ackAll(String queue, List<Dispatcher.LeaseRef> leases) {
-    return engine().call((machine, call) -> machine.dispatch.ackAll(queue, leases, call));
+    return engine().call((machine, call) -> machine.dispatcher.ackAll(queue, leases, call));
   }
 
   @Override
   public CompletableFuture<Void> ack(String queue, UUID id, @Nullable LeaseToken token) {
     Dispatcher.LeaseRef lease = new Dispatcher.LeaseRef(id, token);
-    return engine().call((machine, call) -> machine.dispatch.ack(queue, lease, call));
+    return engine().call((machine, call) -> machine.dispatcher.ack(queue, lease, call));
   }
 
   @Override
@@ -189,7 +189,7 @@ public final class LocalBroker implements Broker {
       String queue, UUID id, @Nullable LeaseToken token, String error, @Nullable Duration delay) {
     FailureHandler.Nack nack = FailureHandler.Nack.of(error, delay);
     Dispatcher.LeaseRef lease = new Dispatcher.LeaseRef(id, token);
-    return engine().call((machine, call) -> machine.failures.nack(queue, lease, nack, call));
+    return engine().call((machine, call) -> machine.failureHandler.nack(queue, lease, nack, call));
   }
 
   @Override
@@ -199,13 +199,13 @@ public final class LocalBroker implements Broker {
         "leaseTimeout", leaseTimeout, Duration.ofMillis(1), QueueConfig.MAX_LEASE_TIMEOUT);
     Dispatcher.LeaseRef lease = new Dispatcher.LeaseRef(id, token);
     long nanos = leaseTimeout.toNanos();
-    return engine().call((machine, call) -> machine.dispatch.extend(queue, lease, nanos, call));
+    return engine().call((machine, call) -> machine.dispatcher.extend(queue, lease, nanos, call));
   }
 
   @Override
   public CompletableFuture<Void> release(String queue, UUID id, @Nullable LeaseToken token) {
     Dispatcher.LeaseRef lease = new Dispatcher.LeaseRef(id, token);
-    return engine().call((machine, call) -> machine.dispatch.release(queue, lease, call));
+    return engine().call((machine, call) -> machine.dispatcher.release(queue, lease, call));
   }
 
   @Override
@@ -217,8 +217,8 @@ public final class LocalBroker implements Broker {
   public CompletableFuture<Long> redriveAsync(String deadLetterQueue, long count, boolean runHook) {
     requireBetween("count", count, 0, Long.MAX_VALUE);
     BrokerRuntime runtime = runtime();
-    long most = count == 0 ? Long.MAX_VALUE : count;
-    return new Redrive(runtime.engine, runtime.hooks, deadLetterQueue, most, runHook).start();
+    long max = count == 0 ? Long.MAX_VALUE : count;
+    return new Redrive(runtime.engine, runtime.hooks, deadLetterQueue, max, runHook).start();
   }
 
   // ---- limits and config entries

@@ -80,9 +80,9 @@ final class LocalBrokerView implements BrokerView {
         .query(
             machine -> {
               SortedMap<String, QueueStats> all = new TreeMap<>();
-              for (BrokerQueue line : machine.state.lines.values()) {
-                if (!line.deleting) {
-                  all.put(line.name, line.stats(List.of(), machine.state.now));
+              for (BrokerQueue brokerQueue : machine.state.queues.values()) {
+                if (!brokerQueue.deleting) {
+                  all.put(brokerQueue.name, brokerQueue.stats(List.of(), machine.state.now));
                 }
               }
               return all;
@@ -97,7 +97,7 @@ final class LocalBrokerView implements BrokerView {
     OptionalLong place = from == null ? OptionalLong.empty() : placeOf(queue, from);
     return runtime.deliveries.reading(
         () -> {
-          QueueRegistry.QueueHandle handle = runtime.registry.view(queue);
+          QueueRegistry.QueueHandle handle = runtime.registry.handle(queue);
           long first = place.orElseGet(() -> formerPlaceOf(runtime.registry, handle, from));
           return runtime.reader.browse(handle, first, max, size, budget);
         });
@@ -109,7 +109,7 @@ final class LocalBrokerView implements BrokerView {
         .query(
             machine -> {
               MessageEntry entry = machine.state.index.get(id);
-              return entry == null || !entry.line.name.equals(queue)
+              return entry == null || !entry.queue.name.equals(queue)
                   ? OptionalLong.empty()
                   : OptionalLong.of(entry.sequence);
             });
@@ -155,7 +155,7 @@ final class LocalBrokerView implements BrokerView {
   private int idOf(String queue) {
     PendingCalls.requireMayWait();
     engine().requireOpen();
-    return lifecycle.runtime().registry.view(queue).id();
+    return lifecycle.runtime().registry.handle(queue).id();
   }
 
   private QueryCache.CachedResult<QueueSnapshot> scan(String name, int limit) {
@@ -167,7 +167,7 @@ final class LocalBrokerView implements BrokerView {
             .sorted()
             .limit(limit)
             .toList();
-    List<FairnessKeyStats> keys = inSlices(first, (state, slice) -> stats(state.line(name), slice));
+    List<FairnessKeyStats> keys = inSlices(first, (state, slice) -> stats(state.queue(name), slice));
     return new QueryCache.CachedResult<>(
         new QueueSnapshot(with(scan.stats, keys), scan.waiting), scan.isExpensive());
   }
@@ -186,8 +186,8 @@ final class LocalBrokerView implements BrokerView {
         stats.lastUnknownThrottleKey());
   }
 
-  private static List<FairnessKeyStats> stats(BrokerQueue line, List<String> keys) {
-    return keys.stream().flatMap(key -> line.queue.stats(key).stream()).toList();
+  private static List<FairnessKeyStats> stats(BrokerQueue brokerQueue, List<String> keys) {
+    return keys.stream().flatMap(key -> brokerQueue.fairQueue.stats(key).stream()).toList();
   }
 
   private <T, R> List<R> inSlices(List<T> whole, BiFunction<EngineState, List<T>, List<R>> query) {
@@ -258,15 +258,15 @@ final class LocalBrokerView implements BrokerView {
   /** Adds throttled messages; {@code weights}, by throttle key, keeps sums between slices. */
   private static List<FairnessKeyPage.Row> withThrottled(
       EngineState state, String queue, List<FairnessKeyPage.Row> keys, Map<String, Long> weights) {
-    BrokerQueue line = state.line(queue);
+    BrokerQueue brokerQueue = state.queue(queue);
     ToLongFunction<String> weightAt =
-        throttleKey -> weights.computeIfAbsent(throttleKey, line.queue::waitingWeight);
+        throttleKey -> weights.computeIfAbsent(throttleKey, brokerQueue.fairQueue::waitingWeight);
     return keys.stream()
         .map(
             each ->
                 each.pending() == 0
                     ? each
-                    : line.queue
+                    : brokerQueue.fairQueue
                         .stats(each.fairnessKey())
                         .map(stats -> with(each, throttled(stats, state.now, weightAt)))
                         .orElse(each))

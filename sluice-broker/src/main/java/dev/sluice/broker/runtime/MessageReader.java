@@ -136,7 +136,7 @@ public final class MessageReader {
   }
 
   /** Notes which of the messages that are about to move can be read. */
-  void probed(CommitBatch batch) {
+  void updateUnreadable(CommitBatch batch) {
     if (!unreadable.isEmpty()) {
       batch.probes.forEach(unreadable::remove);
     }
@@ -151,7 +151,7 @@ public final class MessageReader {
     MessageEntry first = entries.get(0);
     MessageEntry before = first;
     for (MessageEntry entry : entries) {
-      if (entry.line != first.line || entry.sequence < before.sequence) {
+      if (entry.queue != first.queue || entry.sequence < before.sequence) {
         return false;
       }
       before = entry;
@@ -167,7 +167,7 @@ public final class MessageReader {
     store.scan(
         StoreTable.MESSAGE,
         Schema.messageKey(next[0]),
-        Schema.messageKey(last.line.id, last.sequence + 1),
+        Schema.messageKey(last.queue.id, last.sequence + 1),
         (key, value) -> {
           long sequence = Schema.sequence(key);
           while (next[0].sequence < sequence && wanted.hasNext()) {
@@ -244,8 +244,8 @@ public final class MessageReader {
       UUID id, Schema.StateRow state, MessageEnvelope envelope, byte[] shown) {
     return new StoredMessage(
         id,
-        state.route().key(),
-        Collections.unmodifiableSet(state.route().throttles().keySet()),
+        state.route().fairnessKey(),
+        Collections.unmodifiableSet(state.route().throttleKeys().keySet()),
         state.attempts(),
         Instant.ofEpochSecond(0, state.availableAt()),
         Instant.ofEpochSecond(0, envelope.enqueuedAt()),

@@ -14,17 +14,17 @@ final class PayloadPreview {
 
   private PayloadPreview() {}
 
-  static byte[] cut(byte[] payload, int most) {
-    return payload.length <= most ? payload : Arrays.copyOf(payload, end(payload, most));
+  static byte[] cut(byte[] payload, int max) {
+    return payload.length <= max ? payload : Arrays.copyOf(payload, end(payload, max));
   }
 
   /** Before the character that {@code most} would cut. */
-  private static int end(byte[] payload, int most) {
-    for (int at = most; at >= 0 && at >= most - MOST_INSIDE; at--) {
+  private static int end(byte[] payload, int max) {
+    for (int at = max; at >= 0 && at >= max - MOST_INSIDE; at--) {
       if ((payload[at] & PLACE) != INSIDE) {
         return at;
       }
     }
-    return most;
+    return max;
   }
 }

@@ -23,9 +23,9 @@ public final class PendingCalls {
     }
 
     @Override
-    public boolean completeExceptionally(Throwable why) {
+    public boolean completeExceptionally(Throwable reason) {
       open.remove(this);
-      return super.completeExceptionally(why);
+      return super.completeExceptionally(reason);
     }
 
     @Override
@@ -48,32 +48,32 @@ public final class PendingCalls {
   /**
    * Fails every call from now on. The first reason stays, but a later one ends a wait for space.
    */
-  synchronized void refuseNew(BrokerException why) {
+  synchronized void refuseNew(BrokerException reason) {
     BrokerException before = end;
     if (before == null || before.code() == BrokerException.Code.WAITING_FOR_SPACE) {
-      end = why;
+      end = reason;
     }
   }
 
   /** Every call that is open fails. */
   void failOpen() {
-    BrokerException why = end;
-    if (why != null) {
-      open.forEach(call -> call.completeExceptionally(why));
+    BrokerException reason = end;
+    if (reason != null) {
+      open.forEach(call -> call.completeExceptionally(reason));
     }
   }
 
   /** Returns why calls fail; {@code otherwise} if they do not. */
   Throwable reasonOr(Throwable otherwise) {
-    BrokerException why = end;
-    return why == null ? otherwise : why;
+    BrokerException reason = end;
+    return reason == null ? otherwise : reason;
   }
 
   /** Throws if calls fail. */
   public void requireOpen() {
-    BrokerException why = end;
-    if (why != null) {
-      throw new BrokerException(why.code(), why.getMessage(), why.getCause());
+    BrokerException reason = end;
+    if (reason != null) {
+      throw new BrokerException(reason.code(), reason.getMessage(), reason.getCause());
     }
   }
 
@@ -108,8 +108,8 @@ public final class PendingCalls {
         }
       }
     } catch (ExecutionException failed) {
-      if (failed.getCause() instanceof BrokerException refused) {
-        throw new BrokerException(refused.code(), refused.getMessage(), refused);
+      if (failed.getCause() instanceof BrokerException rejection) {
+        throw new BrokerException(rejection.code(), rejection.getMessage(), rejection);
       }
       throw new IllegalStateException(failed.getCause());
     } finally {

@@ -68,7 +68,7 @@ final class PrefetchingConsumer implements MessageConsumer {
      * Drops the payload if the prefetch budget is used up; it is read when the message is polled.
      */
     private void add(PendingDelivery leased) {
-      waiting.add(registry.prefetched().admit(leased));
+      waiting.add(registry.prefetched().reserve(leased));
       waitingBytes += leased.entry().bytes;
     }
 
@@ -76,26 +76,26 @@ final class PrefetchingConsumer implements MessageConsumer {
       PendingDelivery next = waiting.poll();
       if (next != null) {
         waitingBytes -= next.entry().bytes;
-        registry.prefetched().give(next.bodyBytes());
+        registry.prefetched().release(next.bodyBytes());
       }
       return next;
     }
 
     @Override
-    public void closed(BrokerException why) {
-      if (close(why) && handler != null) {
-        registry.handlers().execute(() -> CallbackExecutor.guarded(() -> handler.ended(why)));
+    public void closed(BrokerException reason) {
+      if (close(reason) && handler != null) {
+        registry.handlers().execute(() -> CallbackExecutor.guarded(() -> handler.ended(reason)));
       }
     }
 
     /** Returns whether it was open. */
-    boolean close(BrokerException why) {
+    boolean close(BrokerException reason) {
       lock.lock();
       try {
         if (end != null) {
           return false;
         }
-        end = why;
+        end = reason;
         while (poll() != null) {
           // Returns the bytes to the prefetch budget.
         }
@@ -106,7 +106,7 @@ final class PrefetchingConsumer implements MessageConsumer {
       }
     }
 
-    List<PendingDelivery> take(int most, long waitNanos) throws InterruptedException {
+    List<PendingDelivery> take(int max, long waitNanos) throws InterruptedException {
       lock.lockInterruptibly();
       try {
         long left = waitNanos;
@@ -114,7 +114,7 @@ final class PrefetchingConsumer implements MessageConsumer {
           if (end != null) {
             throw new BrokerException(end.code(), end.getMessage(), end.getCause());
           }
-          List<PendingDelivery> taken = drain(most, Handler.DEFAULT_PAYLOAD_BUDGET);
+          List<PendingDelivery> taken = drain(max, Handler.DEFAULT_PAYLOAD_BUDGET);
           if (!taken.isEmpty() || left <= 0) {
             return taken;
           }
@@ -147,11 +147,11 @@ final class PrefetchingConsumer implements MessageConsumer {
     }
 
     /** Drops messages whose leases have ended, and renews their credit. */
-    private List<PendingDelivery> drain(int most, long maxBytes) {
-      List<PendingDelivery> taken = new ArrayList<>(Math.min(most, waiting.size()));
+    private List<PendingDelivery> drain(int max, long maxBytes) {
+      List<PendingDelivery> taken = new ArrayList<>(Math.min(max, waiting.size()));
       long left = maxBytes;
       int ended = 0;
-      while (taken.size() < most && (taken.isEmpty() || fits(left))) {
+      while (taken.size() < max && (taken.isEmpty() || fits(left))) {
         PendingDelivery next = poll();
         if (next == null) {
           break;
@@ -294,30 +294,30 @@ final class PrefetchingConsumer implements MessageConsumer {
 
   private void giveCredit(int messages) {
     ConsumerState known = PendingCalls.await(state);
-    engine.submit(machine -> machine.dispatch.give(known, messages));
+    engine.submit(machine -> machine.dispatcher.addCredit(known, messages));
   }
 
   /** Reports that the broker has ended. */
-  void end(BrokerException why) {
-    mailbox.closed(why);
+  void end(BrokerException reason) {
+    mailbox.closed(reason);
   }
 
   @Override
   public void close() {
     ConsumerState known = leave();
-    engine.submit(machine -> machine.dispatch.close(known, null));
+    engine.submit(machine -> machine.dispatcher.close(known, null));
   }
 
   @Override
   public CompletableFuture<Void> drain() {
     ConsumerState known = PendingCalls.await(state);
-    return engine.call((machine, call) -> machine.dispatch.drain(known, call));
+    return engine.call((machine, call) -> machine.dispatcher.drain(known, call));
   }
 
   @Override
   public void detach() {
     ConsumerState known = leave();
-    engine.submit(machine -> machine.dispatch.detach(known));
+    engine.submit(machine -> machine.dispatcher.detach(known));
   }
 
   private ConsumerState leave() {

@@ -23,7 +23,7 @@ public final class QueryCache<A> {
   private final NanoClock clock;
 
   // Guarded by itself; the first to be asked first.
-  private final Map<Object, QueryCache.CacheSlot<A>> places = new LinkedHashMap<>();
+  private final Map<Object, QueryCache.CacheSlot<A>> slots = new LinkedHashMap<>();
 
   public QueryCache(NanoClock clock) {
     this.clock = clock;
@@ -34,44 +34,44 @@ public final class QueryCache<A> {
    *
    * @param isExpensive whether others are to have it, too
    */
-  public record CachedResult<A>(A answer, boolean isExpensive) {}
+  public record CachedResult<A>(A result, boolean isExpensive) {}
 
   /** Where those meet who ask the same. */
   private static final class CacheSlot<A> {
-    volatile QueryCache.@Nullable SharedQuery<A> shared;
+    volatile QueryCache.@Nullable SharedQuery<A> result;
   }
 
-  private record SharedQuery<A>(A answer, long atNanos) {}
+  private record SharedQuery<A>(A result, long atNanos) {}
 
   /** Asks what equals {@code question}. */
-  public A get(Object question, Supplier<QueryCache.CachedResult<A>> look) {
-    QueryCache.CacheSlot<A> place = place(question);
+  public A get(Object request, Supplier<QueryCache.CachedResult<A>> look) {
+    QueryCache.CacheSlot<A> place = slot(request);
     synchronized (place) {
-      QueryCache.SharedQuery<A> shared = place.shared;
+      QueryCache.SharedQuery<A> shared = place.result;
       if (shared != null) {
-        return shared.answer;
+        return shared.result;
       }
       QueryCache.CachedResult<A> found = look.get();
       if (found.isExpensive) {
-        place.shared = new QueryCache.SharedQuery<>(found.answer, clock.nanoTime());
+        place.result = new QueryCache.SharedQuery<>(found.result, clock.nanoTime());
       }
-      return found.answer;
+      return found.result;
     }
   }
 
-  private QueryCache.CacheSlot<A> place(Object question) {
-    synchronized (places) {
+  private QueryCache.CacheSlot<A> slot(Object request) {
+    synchronized (slots) {
       long now = clock.nanoTime();
-      places.values().removeIf(each -> isOld(each.shared, now));
-      QueryCache.CacheSlot<A> known = places.get(question);
+      slots.values().removeIf(each -> isOld(each.result, now));
+      QueryCache.CacheSlot<A> known = slots.get(request);
       if (known != null) {
         return known;
       }
-      if (places.size() == MAX_QUESTIONS) {
-        places.remove(places.keySet().iterator().next());
+      if (slots.size() == MAX_QUESTIONS) {
+        slots.remove(slots.keySet().iterator().next());
       }
       QueryCache.CacheSlot<A> place = new QueryCache.CacheSlot<>();
-      places.put(question, place);
+      slots.put(request, place);
       return place;
     }
   }

@@ -23,7 +23,7 @@ final class QueueConfigurator {
 
   void create(String queue, QueueConfig config, boolean adoptDeadLetterQueue) {
     this.<Void>apply(
-        config, (machine, call) -> machine.admin.create(queue, config, adoptDeadLetterQueue, call));
+        config, (machine, call) -> machine.queueAdmin.create(queue, config, adoptDeadLetterQueue, call));
   }
 
   /**
@@ -35,12 +35,12 @@ final class QueueConfigurator {
   String update(String queue, UnaryOperator<QueueConfig> change, @Nullable String revision) {
     while (true) {
       engine.requireOpen();
-      QueueRegistry.QueueHandle handle = registry.view(queue);
+      QueueRegistry.QueueHandle handle = registry.handle(queue);
       String expected = revision == null ? handle.revision() : revision;
       QueueConfig config = change.apply(handle.config());
       try {
         return apply(
-            config, (machine, call) -> machine.admin.update(queue, config, expected, call));
+            config, (machine, call) -> machine.queueAdmin.update(queue, config, expected, call));
       } catch (BrokerException rejection) {
         if (revision != null || rejection.code() != Code.REVISION_MISMATCH) {
           throw rejection;
@@ -67,13 +67,13 @@ final class QueueConfigurator {
 
   /** Discards hooks that were compiled for a rejected change. */
   private void discardUnusedHooks() {
-    engine.submit(machine -> registry.publish(machine.state.lines.values()));
+    engine.submit(machine -> registry.publish(machine.state.queues.values()));
   }
 
   /** Sets a config entry, or removes it if {@code value} is null. */
   void changeConfig(String key, @Nullable String value) {
     PendingCalls.await(
-        engine.<Void>call((machine, call) -> machine.admin.setConfig(key, value, call)));
+        engine.<Void>call((machine, call) -> machine.queueAdmin.setConfig(key, value, call)));
   }
 
   static void requireConfigKey(String key) {

@@ -39,10 +39,10 @@ public final class QueueRegistry {
   private final Map<String, Integer> pinned = new ConcurrentHashMap<>();
 
   // Replaced as a whole by the thread of the state machine.
-  private volatile Map<String, QueueRegistry.QueueHandle> views = Map.of();
+  private volatile Map<String, QueueRegistry.QueueHandle> handles = Map.of();
 
   /** The configuration as it is; changed by the thread of the state machine. */
-  private final Map<String, String> live = new ConcurrentHashMap<>();
+  private final Map<String, String> config = new ConcurrentHashMap<>();
 
   private final AtomicLong changes = new AtomicLong();
   private volatile Snapshot snapshot = new Snapshot(0, Map.of());
@@ -116,18 +116,18 @@ public final class QueueRegistry {
   }
 
   /** Shows callers which queues there are now. */
-  void publish(Collection<BrokerQueue> lines) {
+  void publish(Collection<BrokerQueue> queues) {
     Map<String, QueueRegistry.QueueHandle> next = new HashMap<>();
     Set<String> sources = new HashSet<>();
-    for (BrokerQueue line : lines) {
-      QueueRegistry.QueueHandle before = views.get(line.name);
+    for (BrokerQueue brokerQueue : queues) {
+      QueueRegistry.QueueHandle before = handles.get(brokerQueue.name);
       // A revision names the queue, too: a queue that is made again has another one.
-      boolean same = before != null && before.revision.equals(line.revision());
-      next.put(line.name, same ? before : view(line));
-      sources.add(String.valueOf(line.config.onEnqueue()));
-      sources.add(String.valueOf(line.config.onFailure()));
+      boolean same = before != null && before.revision.equals(brokerQueue.revision());
+      next.put(brokerQueue.name, same ? before : handle(brokerQueue));
+      sources.add(String.valueOf(brokerQueue.config.onEnqueue()));
+      sources.add(String.valueOf(brokerQueue.config.onFailure()));
     }
-    views = next;
+    handles = next;
     forgetOthers(enqueueHooks, sources);
     forgetOthers(failureHooks, sources);
   }
@@ -142,9 +142,9 @@ public final class QueueRegistry {
 
   void publish(String key, @Nullable String value) {
     if (value == null) {
-      live.remove(key);
+      config.remove(key);
     } else {
-      live.put(key, value);
+      config.put(key, value);
     }
     changes.incrementAndGet();
   }
@@ -153,20 +153,20 @@ public final class QueueRegistry {
     Snapshot known = snapshot;
     long now = changes.get();
     if (known.changes != now) {
-      known = new Snapshot(now, new HashMap<>(live));
+      known = new Snapshot(now, new HashMap<>(config));
       snapshot = known;
     }
     return known.values;
   }
 
-  private QueueRegistry.QueueHandle view(BrokerQueue line) {
-    String onEnqueue = line.config.onEnqueue();
-    String onFailure = line.config.onFailure();
+  private QueueRegistry.QueueHandle handle(BrokerQueue brokerQueue) {
+    String onEnqueue = brokerQueue.config.onEnqueue();
+    String onFailure = brokerQueue.config.onFailure();
     return new QueueRegistry.QueueHandle(
-        line.id,
-        line.name,
-        line.config,
-        line.revision(),
+        brokerQueue.id,
+        brokerQueue.name,
+        brokerQueue.config,
+        brokerQueue.revision(),
         onEnqueue == null ? null : enqueueHook(onEnqueue),
         onFailure == null ? null : failureHook(onFailure),
         new HookCircuitBreaker());
@@ -198,16 +198,16 @@ public final class QueueRegistry {
     return enqueueHooks.size() + failureHooks.size();
   }
 
-  public Map<String, QueueRegistry.QueueHandle> views() {
-    return views;
+  public Map<String, QueueRegistry.QueueHandle> handles() {
+    return handles;
   }
 
   public QueueRegistry.@Nullable QueueHandle find(String queue) {
-    return views.get(queue);
+    return handles.get(queue);
   }
 
-  public QueueRegistry.QueueHandle view(String queue) {
-    QueueRegistry.QueueHandle view = views.get(queue);
+  public QueueRegistry.QueueHandle handle(String queue) {
+    QueueRegistry.QueueHandle view = handles.get(queue);
     if (view == null) {
       throw notFound(queue);
     }
@@ -220,14 +220,14 @@ public final class QueueRegistry {
   }
 
   public Map<String, String> config() {
-    return live;
+    return config;
   }
 
   /**
    * Returns the route of a message by {@code on_enqueue} of {@code view}; null if it has no such
    * script. Charges the run to {@code budget}.
    */
-  HookEngine.@Nullable EnqueueResult assign(
+  HookEngine.@Nullable EnqueueResult runEnqueueHook(
       QueueRegistry.QueueHandle view, HookEngine.EnqueueContext arrival, HookBudget budget) {
     HookEngine.EnqueueHook hook = view.onEnqueue;
     return hook == null
@@ -240,7 +240,7 @@ public final class QueueRegistry {
   }
 
   /** What becomes of a message that failed. */
-  HookEngine.FailureResult judge(
+  HookEngine.FailureResult runFailureHook(
       QueueRegistry.QueueHandle view, HookEngine.FailureContext failure) {
     HookEngine.FailureHook hook = view.onFailure;
     return hook == null

@@ -18,7 +18,7 @@ final class ReceiveCall {
   private final Broker broker;
   private final EngineCalls engine;
   private final ConsumerRegistry registry;
-  private final PendingReceive poll;
+  private final PendingReceive receive;
   private final LongUnaryOperator payloadBudget;
   private final CompletableFuture<List<Delivery>> result = new CompletableFuture<>();
 
@@ -26,12 +26,12 @@ final class ReceiveCall {
       Broker broker,
       EngineCalls engine,
       ConsumerRegistry registry,
-      PendingReceive poll,
+      PendingReceive receive,
       LongUnaryOperator payloadBudget) {
     this.broker = broker;
     this.engine = engine;
     this.registry = registry;
-    this.poll = poll;
+    this.receive = receive;
     this.payloadBudget = payloadBudget;
   }
 
@@ -42,12 +42,12 @@ final class ReceiveCall {
         (messages, failure) -> {
           if (failure != null) {
             // Ends a call that was canceled before it was answered.
-            poll.future.cancel(false);
-            poll.take();
+            receive.future.cancel(false);
+            receive.take();
             releaseUnsent();
           }
         });
-    poll.future.whenComplete(
+    receive.future.whenComplete(
         (answered, failure) -> {
           if (failure == null) {
             attempt(this::answered);
@@ -59,7 +59,7 @@ final class ReceiveCall {
   }
 
   private void answered() {
-    List<PendingDelivery> all = poll.take();
+    List<PendingDelivery> all = receive.take();
     if (all.isEmpty()) {
       result.complete(List.of());
     } else {
@@ -101,6 +101,6 @@ final class ReceiveCall {
   }
 
   private void releaseUnsent() {
-    engine.submit(machine -> machine.dispatch.polls.cancel(poll));
+    engine.submit(machine -> machine.dispatcher.receives.cancel(receive));
   }
 }

@@ -62,7 +62,7 @@ final class Redrive {
     QueueAdmin.Range range = new QueueAdmin.Range(from, end);
     then(
         engine.<List<MessageEntry>>call(
-            (machine, call) -> machine.admin.claimDeadLetters(queue, limit, range, call)),
+            (machine, call) -> machine.queueAdmin.claimDeadLetters(queue, limit, range, call)),
         this::claimed);
   }
 
@@ -75,7 +75,7 @@ final class Redrive {
     if (runHook) {
       place(entries, new ArrayList<>(entries.size()));
     } else {
-      move(entries, entries.stream().map(entry -> entry.route.spec).toList());
+      move(entries, entries.stream().map(entry -> entry.placement.spec).toList());
     }
   }
 
@@ -100,7 +100,7 @@ final class Redrive {
 
   private void move(List<MessageEntry> entries, List<InternedPlacement.Spec> placements) {
     then(
-        engine.<Integer>call((machine, call) -> machine.admin.redrive(entries, placements, call)),
+        engine.<Integer>call((machine, call) -> machine.queueAdmin.redrive(entries, placements, call)),
         more -> {
           moved += more;
           claim();

@@ -16,10 +16,10 @@ public final class Checks {
    *
    * @throws IllegalArgumentException if it is out of range
    */
-  public static long requireBetween(String name, long value, long least, long most) {
-    if (value < least || value > most) {
+  public static long requireBetween(String name, long value, long least, long max) {
+    if (value < least || value > max) {
       throw new IllegalArgumentException(
-          name + " must be from " + least + " to " + most + ": " + name + "=" + value);
+          name + " must be from " + least + " to " + max + ": " + name + "=" + value);
     }
     return value;
   }
@@ -30,10 +30,10 @@ public final class Checks {
    * @throws IllegalArgumentException if it is out of range
    */
   public static Duration requireDuration(
-      String name, Duration value, Duration least, Duration most) {
-    if (value.compareTo(least) < 0 || value.compareTo(most) > 0) {
+      String name, Duration value, Duration least, Duration max) {
+    if (value.compareTo(least) < 0 || value.compareTo(max) > 0) {
       throw new IllegalArgumentException(
-          name + " must be from " + least + " to " + most + ": " + name + "=" + value);
+          name + " must be from " + least + " to " + max + ": " + name + "=" + value);
     }
     return value;
   }

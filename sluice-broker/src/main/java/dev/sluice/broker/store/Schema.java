@@ -69,7 +69,7 @@ public final class Schema {
   }
 
   public static byte[] messageKey(MessageEntry entry) {
-    return messageKey(entry.line.id, entry.sequence);
+    return messageKey(entry.queue.id, entry.sequence);
   }
 
   /**
@@ -93,7 +93,7 @@ public final class Schema {
   }
 
   public static byte[] stateRow(MessageEntry entry, int attempts, long availableAt) {
-    byte[] route = entry.route.encoded;
+    byte[] route = entry.placement.encoded;
     ByteWriter out =
         new ByteWriter(42 + route.length)
             .varint(attempts)

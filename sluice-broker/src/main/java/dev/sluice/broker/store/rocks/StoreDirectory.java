@@ -70,7 +70,7 @@ public final class StoreDirectory {
     }
 
     @Override
-    public FileVisitResult visitFileFailed(Path notOurs, IOException why) {
+    public FileVisitResult visitFileFailed(Path notOurs, IOException reason) {
       return FileVisitResult.CONTINUE;
     }
 
