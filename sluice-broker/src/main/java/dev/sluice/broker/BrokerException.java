@@ -4,14 +4,17 @@ import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The broker refuses an operation, which has changed nothing, or has stopped.
+ * Thrown when the broker refuses an operation.
+ *
+ * <p>Nothing has changed, unless the code is {@link Code#WAITING_FOR_SPACE} or {@link
+ * Code#STOPPED}.
  *
  * @since 0.1
  */
 public final class BrokerException extends RuntimeException {
   private static final long serialVersionUID = 1L;
 
-  /** What is wrong. */
+  /** The reasons of a refusal. */
   public enum Code {
     /** No queue has that name. */
     QUEUE_NOT_FOUND,
@@ -25,13 +28,13 @@ public final class BrokerException extends RuntimeException {
     /** The queue has another revision than the caller expects: its configuration was changed. */
     REVISION_MISMATCH,
 
-    /** The queue, or the fairness key, holds as many messages as it may. */
+    /** The queue or the fairness key holds its maximum of messages. */
     QUEUE_FULL,
 
-    /** The queue has strict throttle keys, and a producer named one that has no rate. */
+    /** The queue has strict throttle keys, and a producer named one without a limit. */
     UNKNOWN_THROTTLE_KEY,
 
-    /** The message is not leased, or the token is not that of its present lease. */
+    /** The message is not leased, or the token is not the one of its present lease. */
     LEASE_NOT_FOUND,
 
     /** A queue that must not be adopted has the name of the new queue's dead-letter queue. */
@@ -43,25 +46,25 @@ public final class BrokerException extends RuntimeException {
     /** The queue that dead letters came from does not exist any more. */
     SOURCE_NOT_FOUND,
 
-    /** A script does not compile. */
+    /** A hook does not compile. */
     INVALID_HOOK,
 
-    /** More is being enqueued than the broker, or the scripts of a queue, can take; try again. */
+    /** Too many messages are on their way into the broker or to the hooks of a queue; try again. */
     BUSY,
 
-    /** The scripts of one call used more than they may together; send fewer messages at once. */
+    /** The hooks of one call exceeded their common budget; send fewer messages at once. */
     HOOK_BUDGET,
 
     /** The disk is nearly full: messages are not accepted, but can be settled. */
     DISK_FULL,
 
-    /** Queues or messages take as much of the heap as they may; delete, settle or purge some. */
+    /** Queues or messages take their maximum of the heap; delete, settle or purge some. */
     HEAP_FULL,
 
     /** The consumer was closed. */
     CONSUMER_CLOSED,
 
-    /** The directory cannot be opened or read, or what it holds is damaged. */
+    /** The directory cannot be opened or read, or its content is damaged. */
     STORE_FAILED,
 
     /**
@@ -77,7 +80,7 @@ public final class BrokerException extends RuntimeException {
     STOPPED
   }
 
-  /** What is wrong. */
+  /** The reason. */
   private final Code code;
 
   public BrokerException(Code code, @Nullable String message) {
@@ -90,7 +93,7 @@ public final class BrokerException extends RuntimeException {
   }
 
   /**
-   * What is wrong.
+   * Returns the reason.
    *
    * @return the code
    */

@@ -1,18 +1,18 @@
 package dev.sluice.broker;
 
 /**
- * Told what a broker does, so that somebody can count it; every method does nothing by itself.
+ * Receives events of a broker, for metrics. Every method does nothing unless overridden.
  *
- * <p>Called on the broker's own threads: an implementation must be thread-safe, quick, and must not
- * throw.
+ * <p>Called on broker threads, in order: an implementation must be thread-safe, must not block and
+ * must not throw.
  *
  * @since 0.1
  */
 public interface BrokerMetrics {
-  /** Counts nothing. */
+  /** Ignores all events. */
   BrokerMetrics NONE = new BrokerMetrics() {};
 
-  /** What a script was asked for. */
+  /** The kinds of hooks. */
   enum Hook {
     /** {@code on_enqueue}. */
     ENQUEUE,
@@ -20,33 +20,33 @@ public interface BrokerMetrics {
     FAILURE
   }
 
-  /** How a script ended. */
+  /** The outcomes of a hook. */
   enum HookOutcome {
-    /** With an answer. */
+    /** The hook returned a result. */
     ANSWERED,
-    /** With an error, or over its budget. */
+    /** The hook failed, or exceeded its budget. */
     FAILED,
-    /** Not asked: it failed too often not long ago. */
+    /** The hook was not run, because it failed too often lately. */
     BYPASSED
   }
 
   /**
-   * A message was stored.
+   * Called when a message was stored.
    *
    * @param queue the queue
-   * @param key its fairness key
+   * @param key the fairness key of the message
    */
   default void enqueued(String queue, String key) {}
 
   /**
-   * A message was stored that names a throttle key without a rate, which lets it pass.
+   * Called when a message was stored that names a throttle key without a limit, which it passes.
    *
    * @param queue the queue
    */
   default void unknownThrottleKey(String queue) {}
 
   /**
-   * A message was not accepted.
+   * Called when a message was refused.
    *
    * @param queue the queue
    * @param why the reason
@@ -54,79 +54,79 @@ public interface BrokerMetrics {
   default void rejected(String queue, BrokerException.Code why) {}
 
   /**
-   * A message went to a consumer.
+   * Called when a message was delivered to a consumer.
    *
    * @param queue the queue
-   * @param key its fairness key
-   * @param attempts how often it had failed before
+   * @param key the fairness key of the message
+   * @param attempts its failed deliveries so far
    */
   default void delivered(String queue, String key, int attempts) {}
 
   /**
-   * A message was acknowledged.
+   * Called when a message was acknowledged.
    *
    * @param queue the queue
-   * @param key its fairness key
-   * @param heldNanos how long the consumer had it
+   * @param key the fairness key of the message
+   * @param heldNanos the time since its delivery
    */
   default void acked(String queue, String key, long heldNanos) {}
 
   /**
-   * A message failed and will be tried again.
+   * Called when a delivery failed.
    *
    * @param queue the queue
-   * @param key its fairness key
-   * @param expired true if its lease ran out, false if the consumer said so
+   * @param key the fairness key of the message
+   * @param expired true if its lease expired, false if it was nacked
    */
   default void failed(String queue, String key, boolean expired) {}
 
   /**
-   * A message became a dead letter.
+   * Called when a message became a dead letter.
    *
    * @param queue the queue it left
-   * @param key its fairness key
+   * @param key the fairness key of the message
    * @param reason why
    */
   default void deadLettered(String queue, String key, DeadLetter.Reason reason) {}
 
   /**
-   * A dead letter went back to where it came from.
+   * Called when a dead letter was moved back to its queue.
    *
    * @param queue the queue it went to
    */
   default void redriven(String queue) {}
 
   /**
-   * A script was run, or not.
+   * Called when a hook was run, or bypassed.
    *
    * @param queue the queue
-   * @param hook which script
-   * @param outcome how it ended
-   * @param nanos how long it took
+   * @param hook the hook
+   * @param outcome the outcome
+   * @param nanos the duration in nanoseconds
    */
   default void hook(String queue, Hook hook, HookOutcome outcome, long nanos) {}
 
   /**
-   * A call to enqueue has waited for a thread that runs scripts.
+   * Called when a call to enqueue has waited for a hook thread.
    *
    * @param queue the queue
-   * @param nanos how long
+   * @param nanos the duration in nanoseconds
    */
   default void hookWaited(String queue, long nanos) {}
 
   /**
-   * A batch was handed to the operating system.
+   * Called when a batch was written, to the operating system.
    *
    * @param changes the number of state changes in the batch
    * @param bytes its size
-   * @param nanos how long it took
+   * @param nanos the duration in nanoseconds
    */
   default void written(int changes, long bytes, long nanos) {}
 
   /**
-   * Everything written was put on the disk.
+   * Called when everything written was synced to the disk.
    *
-   * @param nanos how long it took
+   * @param nanos the duration in nanoseconds
    */
   default void synced(long nanos) {}
 }

@@ -6,7 +6,7 @@ package dev.sluice.broker;
  * @since 0.1
  */
 public enum BrokerStatus {
-  /** It takes calls. */
+  /** The broker takes calls. */
   RUNNING,
 
   /**
@@ -17,11 +17,11 @@ public enum BrokerStatus {
   WAITING_FOR_SPACE,
 
   /**
-   * Its store failed: the disk reported an error, or files are damaged. Every call fails with
-   * {@link BrokerException.Code#STOPPED}, for good; the process must be started again.
+   * The store failed: the disk reported an error, or files are damaged. Every call fails with
+   * {@link BrokerException.Code#STOPPED}, until the process is started again.
    */
   STOPPED,
 
-  /** It was closed. */
+  /** The broker was closed. */
   CLOSED
 }

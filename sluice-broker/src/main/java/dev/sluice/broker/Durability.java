@@ -1,17 +1,18 @@
 package dev.sluice.broker;
 
 /**
- * When an operation on a queue is answered.
+ * When the result of an operation on a queue counts as stored, so that its future completes.
  *
  * @since 0.1
  */
 public enum Durability {
-  /** Once it is on the disk: it survives the end of the machine. The default. */
+  /** After an fsync: it survives a power loss. The default. */
   ALWAYS,
 
   /**
-   * Once it is handed to the operating system, which is told to put it on the disk a little later:
-   * it survives the end of the process, and all but the last moments survive that of the machine.
+   * Once it is handed to the operating system, with an fsync at most {@link
+   * BrokerConfig#syncInterval} later: it survives the end of the process, and all but the last
+   * moments survive a power loss.
    */
   INTERVAL,
 

@@ -5,41 +5,42 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * How the fairness keys of a queue stand: those that come first in some order, and sums over all.
+ * Statistics of fairness keys of a queue: the first ones in some order, and sums over all.
  *
- * @param active keys of which the queue has messages
- * @param waiting keys of which something waits for a consumer
- * @param readyWeight the weights together of those that can go, which are these but for keys that
- *     only wait for throttle keys: the share of one that can go is its weight of it
- * @param matching keys that were asked for; also some that have no messages now
- * @param rows the first of them
+ * @param active the number of keys with messages
+ * @param waiting the number of keys with messages that wait for a consumer
+ * @param readyWeight the sum of the weights of waiting keys that are not throttled: the share of a
+ *     key is its weight divided by this
+ * @param matching the number of keys with the requested prefix, including remembered ones without
+ *     messages
+ * @param rows the first keys
  * @since 0.1
  */
 public record FairnessKeyPage(
     long active, long waiting, long readyWeight, long matching, List<FairnessKeyPage.Row> rows) {
-  /** Which keys come first. */
+  /** The order of the keys. */
   public enum Order {
-    /** Those with most messages. */
+    /** By messages, most first. */
     DEPTH,
-    /** Those that have waited longest without getting anything. */
+    /** By the time since their last delivery, longest first. */
     WAIT,
-    /** Those that were given most. */
+    /** By deliveries, most first. */
     DELIVERED
   }
 
   /**
-   * How a key stands.
+   * The statistics of a fairness key.
    *
    * @param fairnessKey the fairness key
-   * @param depth the messages the queue holds of it, whatever they wait for
-   * @param pending those that wait for a consumer, a throttle key or a slot
-   * @param inFlight those that consumers have
-   * @param delayed those that may not go before some time
-   * @param weight its share
-   * @param delivered handed to consumers so far, each time; begins anew if the key was forgotten,
-   *     which may happen when it has no messages
-   * @param waited since something of it was last delivered, if something is pending
-   * @param throttled what some of them wait for
+   * @param depth all messages of the key
+   * @param pending messages that wait for a consumer, a limit or the maximum in flight
+   * @param inFlight messages that are delivered and not settled
+   * @param delayed messages that cannot be delivered yet
+   * @param weight the weight
+   * @param delivered deliveries so far; starts again at 0 if the key was forgotten while it had no
+   *     messages
+   * @param waited the time since the last delivery, if messages are pending
+   * @param throttled the limits that messages wait for
    */
   public record Row(
       String fairnessKey,
@@ -53,13 +54,13 @@ public record FairnessKeyPage(
       List<FairnessKeyPage.Throttled> throttled) {}
 
   /**
-   * Messages that wait for a throttle key.
+   * The messages of a fairness key that wait for a limit.
    *
-   * @param throttleKey which
-   * @param messages how many
-   * @param weight the weights together of the keys of this queue that wait for it: of what it lets
-   *     through, the share of one is its weight of it
-   * @param nextGrantIn how long until it lets somebody go; empty if time alone does not do it
+   * @param throttleKey the name of the limit
+   * @param messages the number of messages
+   * @param weight the sum of the weights of the keys of this queue that wait for the limit: the
+   *     share of a key is its weight divided by this
+   * @param nextGrantIn the time until the next grant; empty if time alone grants nothing
    */
   public record Throttled(
       String throttleKey, int messages, long weight, Optional<Duration> nextGrantIn) {}

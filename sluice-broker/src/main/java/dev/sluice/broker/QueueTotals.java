@@ -1,13 +1,13 @@
 package dev.sluice.broker;
 
 /**
- * What became of a queue's messages since the broker was opened, or the queue was made.
+ * Counters of a queue since the broker was opened, or the queue was created.
  *
- * @param enqueued stored by producers; neither dead letters nor redriven messages
- * @param delivered handed to consumers, each time, also what came back untouched
- * @param acked acknowledged
- * @param failed not handled by a consumer that said so, or whose lease ran out, each time
- * @param deadLettered moved from this queue to that of its dead letters
+ * @param enqueued messages stored by producers, without dead letters and redriven messages
+ * @param delivered deliveries, including those that were released
+ * @param acked acknowledged messages
+ * @param failed deliveries that were nacked or whose lease expired
+ * @param deadLettered messages moved to the dead-letter queue
  * @since 0.1
  */
 public record QueueTotals(

@@ -6,17 +6,17 @@ import java.util.Set;
 import java.util.UUID;
 
 /**
- * A message as it lies in a queue.
+ * A message in a queue, as {@link BrokerView#browse} reads it.
  *
- * @param id its id
- * @param fairnessKey its fairness key
- * @param throttleKeys the throttle keys it obeys
- * @param attempts how often it failed
- * @param availableAt since when it may go, or from when on
- * @param enqueuedAt when it was enqueued
- * @param headers its headers
- * @param payload its content, or as much of it as was asked for
- * @param payloadSize how much there is of it
+ * @param id the id
+ * @param fairnessKey the fairness key
+ * @param throttleKeys the throttle keys
+ * @param attempts the failed deliveries so far
+ * @param availableAt the time since which, or from which on, it can be delivered
+ * @param enqueuedAt the time when it was enqueued
+ * @param headers the headers
+ * @param payload the payload, cut at the requested size
+ * @param payloadSize the size of the whole payload in bytes
  * @param deadLetter why it is a dead letter; empty if it is none
  * @since 0.1
  */
@@ -33,9 +33,9 @@ public record StoredMessage(
     int payloadSize,
     Optional<DeadLetter> deadLetter) {
   /**
-   * Whether there is more of the payload.
+   * Returns whether the payload is cut.
    *
-   * @return true if less was asked for
+   * @return true if {@code payload} is shorter than {@code payloadSize}
    */
   public boolean isTruncated() {
     return payload.length < payloadSize;

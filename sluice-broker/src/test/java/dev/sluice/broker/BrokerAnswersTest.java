@@ -64,7 +64,7 @@ final class BrokerAnswersTest {
     return CompletableFuture.runAsync(call, task -> new Thread(task).start());
   }
 
-  /** Whoever is told that messages are stored gets their ids. */
+  /** A caller whose messages are stored gets their ids. */
   @Test
   void enqueueing_whileTheQueueIsMade_storesOrRefuses() throws Exception {
     Gate gate = new Gate();

@@ -15,7 +15,7 @@ import java.util.List;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
-/** What the broker may know and show. */
+/** The dependencies and the public types of the broker. */
 @Tag("any-jdk")
 final class BrokerArchitectureTest {
   private static final String ENGINE = "dev.sluice.broker.engine";

@@ -76,7 +76,7 @@ final class BrokerFullDiskMain {
       Files.delete(main.ballast);
       main.openWithRoom();
     }
-    // What hangs must not keep the process.
+    // A thread that hangs must not keep the process.
     System.exit(0);
   }
 

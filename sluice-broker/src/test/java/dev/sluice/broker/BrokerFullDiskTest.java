@@ -18,11 +18,12 @@ final class BrokerFullDiskTest {
   private static final long RESERVE = 12 << 20;
 
   private static final String REFUSAL =
-      "WAITING_FOR_SPACE: the disk is full: the broker waits for free space and then goes on by itself";
+      "WAITING_FOR_SPACE: the disk is full: the broker waits for free space and then goes on by"
+          + " itself";
 
   @TempDir private Path temp;
 
-  /** What a process printed, by the first words of each line. */
+  /** The output of a process, by the first words of each line. */
   private Map<String, String> run(long reserve, int atOnce, long pauseMillis) throws Exception {
     String mount = "mount -t tmpfs -o size=80m tmpfs \"$0\" && exec \"$@\"";
     List<String> prefix = List.of("unshare", "-rm", "sh", "-c", mount, temp.toString());

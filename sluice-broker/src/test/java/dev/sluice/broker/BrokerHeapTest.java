@@ -31,7 +31,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** What callers make a broker keep is bounded, and what is refused changes nothing. */
+/** The heap that callers can use is bounded, and refused calls change nothing. */
 final class BrokerHeapTest {
   @TempDir private Path dir;
   private Broker broker;
@@ -225,7 +225,8 @@ final class BrokerHeapTest {
 
   private int keysOfAll() {
     return ask(
-        state -> state.queues.values().stream().mapToInt(line -> line.fairnessKeys.all().length).sum());
+        state ->
+            state.queues.values().stream().mapToInt(line -> line.fairnessKeys.all().length).sum());
   }
 
   private int keysOf(String queue) {

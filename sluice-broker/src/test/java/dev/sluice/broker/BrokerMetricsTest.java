@@ -11,7 +11,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
-/** What somebody who counts is told. */
+/** The events that metrics receive. */
 @Timeout(60)
 class BrokerMetricsTest {
   private static final Duration SOON = Duration.ofSeconds(20);

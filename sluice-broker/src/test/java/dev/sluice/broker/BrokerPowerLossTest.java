@@ -17,8 +17,8 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 /**
- * What a broker confirmed survives a loss of power: after the kill everything is cut off that no
- * sync had reached before the last answer. More cycles with {@code -Dsluice.cycles=100}.
+ * Confirmed results survive a power loss: after the kill everything is cut off that no sync had
+ * reached before the last answer. More cycles with {@code -Dsluice.cycles=100}.
  */
 @Tag("any-jdk")
 @Timeout(1_800)

@@ -436,7 +436,7 @@ class BrokerTest {
   void aCallbackThatWaitsForTheBroker_isToldSo_andHoldsUpNobody() {
     broker.createQueue("q");
     assertThatThrownBy(() -> AnswerThreads.callback(broker, "q", () -> broker.stats("q")))
-        .hasMessageContaining("must not wait for the broker");
+        .hasMessageContaining("must not block on the broker");
     assertThat(broker.stats("q").depth()).isPositive();
     AnswerThreads.callback(
         broker,

@@ -24,7 +24,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
-/** What those see who look on. */
+/** Statistics and stored messages as a view returns them. */
 @Timeout(60)
 class BrokerViewTest {
   private static final Duration SOON = Duration.ofSeconds(20);
@@ -164,7 +164,7 @@ class BrokerViewTest {
             () ->
                 AnswerThreads.callback(
                     broker, "q", () -> broker.view().fairnessKeys("q", Order.DEPTH, 1, "")))
-        .hasMessageContaining("must not wait for the broker");
+        .hasMessageContaining("must not block on the broker");
   }
 
   @Test

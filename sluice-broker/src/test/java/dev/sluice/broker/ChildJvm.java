@@ -35,7 +35,7 @@ final class ChildJvm {
     return new ProcessBuilder(command).redirectError(ProcessBuilder.Redirect.INHERIT).start();
   }
 
-  /** What a process printed, line by line, after it has ended by itself without an error. */
+  /** Returns the lines that a process printed, after it has exited without an error. */
   static List<String> output(Process process) throws IOException, InterruptedException {
     try {
       List<String> lines =

@@ -45,7 +45,8 @@ abstract class EngineFixture implements EngineState.EngineCallbacks {
   }
 
   void enqueue(int messages, long delayNanos) {
-    engine.enqueueHandler.enqueue("q", submissions(messages, delayNanos), new CompletableFuture<>());
+    engine.enqueueHandler.enqueue(
+        "q", submissions(messages, delayNanos), new CompletableFuture<>());
   }
 
   /** Returns messages of one byte each. */

@@ -14,7 +14,7 @@ import java.util.stream.Collectors;
 
 /** The promises of a broker, held against what its clients saw over all restarts. */
 final class KillCheck {
-  /** What stopped the broker. */
+  /** The event that stopped the broker. */
   enum Fault {
     /** The end of its process: what was written is there. */
     KILL,

@@ -143,7 +143,7 @@ final class KillConsumer implements Runnable {
     answered(operation, word(delivery), answer);
   }
 
-  /** Somebody who had a lease before the broker was killed comes back. */
+  /** A consumer returns that had a lease before the broker was killed. */
   static void ackAgain(Broker broker, KillLog log, KillHistory.Lease lease) {
     String token = KillLog.word(lease.token);
     log.add("try", "ack", token, wall());

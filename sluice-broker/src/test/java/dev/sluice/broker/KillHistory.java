@@ -12,7 +12,7 @@ import java.util.Set;
 import java.util.UUID;
 import org.jspecify.annotations.Nullable;
 
-/** What a {@link KillLog} tells, put together by message and by lease. */
+/** The events of a {@link KillLog} by message and by lease. */
 final class KillHistory {
   /** The clocks of a client and of the broker differ by less. */
   private static final long CLOCKS_NANOS = 50_000_000;
@@ -123,7 +123,7 @@ final class KillHistory {
   /** Run and queue in which a consumer was closed, with leases that nobody may have seen. */
   final Set<String> closings = new HashSet<>();
 
-  /** What is wrong already. */
+  /** The contradictions found so far. */
   final List<String> violations = new ArrayList<>();
 
   /** Refused although the lease should be in force. */

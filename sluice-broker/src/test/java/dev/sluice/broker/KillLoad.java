@@ -9,7 +9,7 @@ import java.util.Arrays;
 import java.util.Map;
 import java.util.Set;
 
-/** What is sent to a broker that is killed, and the queues it is sent to. */
+/** The messages for a broker that is killed, and their queues. */
 final class KillLoad {
   /** Of the messages that one process may send; the second half goes to {@link #SLOW}. */
   static final long NUMBERS = 10_000_000;

@@ -12,7 +12,7 @@ import java.nio.file.StandardOpenOption;
 import java.util.List;
 
 /**
- * What clients of a broker did and were told, in a file that outlives their process: each line is
+ * The calls and results of a broker's clients, in a file that outlives their process: each line is
  * written at once, and the file cache survives a kill. Words of a line:
  *
  * <pre>

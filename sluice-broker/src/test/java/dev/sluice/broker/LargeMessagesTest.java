@@ -19,7 +19,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
-/** What a consumer reads at once is bounded by bytes, however much it may have. */
+/** A consumer reads a bounded number of bytes at once, whatever its prefetch is. */
 @Timeout(60)
 class LargeMessagesTest {
   private static final int MEBIBYTE = 1 << 20;

@@ -23,7 +23,7 @@ class LuaSandboxTest {
   private static final String VALUES = "passed more than 256 values";
   private static final String DEPTH = "nested more than 200 calls";
 
-  /** What the interpreter may allocate between two looks at the counter. */
+  /** The bytes that the interpreter may allocate between two readings of the counter. */
   private static final long SLACK_BYTES = 1 << 20;
 
   private final ScriptRunner runner = new ScriptRunner();

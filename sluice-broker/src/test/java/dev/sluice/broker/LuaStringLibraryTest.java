@@ -88,7 +88,7 @@ class LuaStringLibraryTest {
     }
   }
 
-  /** What Lua 5.2 says where LuaJ is wrong. */
+  /** The results of Lua 5.2 where LuaJ is wrong. */
   @ParameterizedTest
   @CsvSource(
       delimiter = '|',

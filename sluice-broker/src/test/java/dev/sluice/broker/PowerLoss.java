@@ -87,7 +87,7 @@ final class PowerLoss {
   }
 
   /**
-   * What the world outside was told, in a file that no loss of power touches. A line begins with
+   * The results that clients have seen, in a file that no power loss touches. A line begins with
    * what is about to happen, {@code try}, or with how far the log was synced when it was
    * acknowledged, and goes on with {@code +id} for a message stored and {@code -id} for one
    * deleted.
@@ -120,7 +120,7 @@ final class PowerLoss {
     }
   }
 
-  /** What must be true after the loss of power. */
+  /** The rules after a power loss. */
   static final class Promises {
     private final Set<String> present = new HashSet<>();
     private final Set<String> absent = new HashSet<>();
@@ -165,7 +165,7 @@ final class PowerLoss {
       return present.size() + absent.size();
     }
 
-    /** What was promised and is not so. */
+    /** The broken promises. */
     List<String> broken(Set<String> found) {
       List<String> broken = new ArrayList<>();
       present.stream()

@@ -288,7 +288,7 @@ final class RocksStoreCorruptionTest {
     return dir;
   }
 
-  /** What is replayed from a log when opening goes to table files. */
+  /** Rows replayed from a log when the store opens go to table files. */
   private Path storeOfTables() throws IOException {
     Path dir = closedStore(1000);
     RocksStore.open(dir).close();

@@ -16,7 +16,7 @@ import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** Who looks, and who is told what another has seen. */
+/** Which callers run a query, and which share its result. */
 @Timeout(60)
 class SharedLooksTest {
   private final ManualClock clock = ManualClock.create();

@@ -265,7 +265,7 @@ final class SimClients {
     }
   }
 
-  /** Somebody acknowledges a message that it had long ago. */
+  /** A consumer acknowledges a message whose lease ended long ago. */
   void ackLate() {
     if (!all.isEmpty()) {
       Past past = all.get(Math.max(0, all.size() - 1 - random.nextInt(30)));
@@ -398,7 +398,7 @@ final class SimClients {
     onlySentStayLeased(subscriber);
   }
 
-  /** What was sent to the consumer it can settle by calls, until its time is over. */
+  /** The consumer can settle forwarded messages by calls until their leases end. */
   private void detach(Client client, ConsumerState subscriber) {
     tell("detach " + subscriber);
     Client caller = new Client(client.queue);

@@ -23,9 +23,9 @@ import java.util.UUID;
 import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
-/** What clients of a simulated broker know, and the promises that this must not contradict. */
+/** Records what clients of a simulated broker know, and checks the promises against it. */
 final class SimLedger {
-  /** What is known of one message, which is its payload. */
+  /** The knowledge about one message, whose number is its payload. */
   static final class Sent {
     final int number;
     final String queue;
@@ -44,7 +44,7 @@ final class SimLedger {
     /** A consumer was told that it is acknowledged, or an operator that it is purged. */
     boolean done;
 
-    /** Somebody tried to end it: whether it exists is open. */
+    /** A client tried to remove it: whether it exists is unknown. */
     boolean doubtful;
 
     /** The broker has leased it at least once, whether it reached a consumer or not. */
@@ -277,7 +277,7 @@ final class SimLedger {
     // Whether what ended a lease was stored is open.
     leases.values().removeIf(held -> ended.contains(held.token));
     ended.clear();
-    // What producers were not told of may be stored or not.
+    // Messages whose calls did not complete may be stored or not.
     inOrder.values().forEach(group -> group.removeIf(message -> !message.confirmed));
     // A lease whose end was not stored is in force again: its message is out of line until the
     // lease ends, and at the back of the line if that is a failure.

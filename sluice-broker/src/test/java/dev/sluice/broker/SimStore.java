@@ -22,10 +22,10 @@ import org.jspecify.annotations.Nullable;
  * write is a {@link #beginSync} and a later {@link #endSync}.
  */
 final class SimStore implements Store {
-  /** What a crash never takes. */
+  /** The rows that survive a crash. */
   private final Tables durable;
 
-  /** What readers see: durable and, on top of it, unsynced. */
+  /** The rows that readers see: durable and, on top of them, unsynced. */
   private final Tables visible;
 
   /** Batches not yet durable, oldest first. */
@@ -99,7 +99,7 @@ final class SimStore implements Store {
     endSync();
   }
 
-  /** What is written by now becomes durable by {@link #endSync}. */
+  /** Rows written so far become durable by {@link #endSync}. */
   void beginSync() {
     requireIntact("sync");
     syncing = unsynced.size();

@@ -2,7 +2,6 @@ package dev.sluice.broker;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.sluice.broker.accounting.ReadyAgeHistogram;
 import dev.sluice.broker.engine.BatchEncoder;
 import dev.sluice.broker.engine.BrokerEngine;
 import dev.sluice.broker.engine.BrokerQueue;
@@ -24,7 +23,6 @@ import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Deque;
-import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
@@ -111,7 +109,7 @@ final class Simulation implements EngineState.EngineCallbacks {
             ledger.noTokenIsLost(key, rate, level(key), engine.state.now, engine.state.epoch));
   }
 
-  /** What happened, for whoever looks at a seed that fails. */
+  /** The events so far, for the analysis of a seed that fails. */
   List<String> story() {
     return story;
   }
@@ -141,7 +139,11 @@ final class Simulation implements EngineState.EngineCallbacks {
     for (int i = 0; i < steps; i++) {
       step();
       answers.check();
-      engine.state.queues.values().forEach(this::consistent);
+      engine
+          .state
+          .queues
+          .values()
+          .forEach(queue -> EngineInvariants.consistent(engine.state, queue));
     }
     drain();
     answers.check();
@@ -189,32 +191,19 @@ final class Simulation implements EngineState.EngineCallbacks {
     List<PendingDelivery> all = engine.state.batch.deliveries;
     for (PendingDelivery handover : all.subList(before, all.size())) {
       MessageEnvelope envelope = Objects.requireNonNull(body(handover), "its payload is stored");
-      withinLimit(handover.entry());
+      EngineInvariants.withinMaxInFlight(engine.state, handover.entry());
       withinAttempts(handover);
       tell("lease " + SimClients.number(envelope) + ": " + handover.lease());
       ledger.leased(ledger.message(SimClients.number(envelope)), handover);
     }
     if (next > engine.state.now) {
-      nobodyIsHeldUp();
+      EngineInvariants.noReadyMessageWaits(engine.state);
     }
   }
 
   @Nullable MessageEnvelope body(PendingDelivery handover) {
     byte[] body = store.get(StoreTable.MESSAGE, Schema.messageKey(handover.entry()));
     return body == null ? null : MessageEnvelope.decode(body);
-  }
-
-  /** What names no throttle key, and whose consumers have credit, does not wait. */
-  private void nobodyIsHeldUp() {
-    List<MessageEntry> pending =
-        engine.state.index.find(entry -> entry.stage == MessageEntry.Stage.PENDING);
-    for (MessageEntry entry : pending) {
-      boolean free =
-          entry.placement.spec.throttleKeys().isEmpty()
-              && !entry.queue.config.strictOrder()
-              && entry.queue.config.maxInFlightPerKey() == 0;
-      assertThat(free && entry.queue.fairQueue.credit() > 0).as("held up: %s", entry).isFalse();
-    }
   }
 
   private void seal() {
@@ -438,47 +427,11 @@ final class Simulation implements EngineState.EngineCallbacks {
     redrives.removeIf(CompletableFuture::isDone);
   }
 
-  private void consistent(BrokerQueue line) {
-    Map<MessageEntry.Stage, Long> stages = new HashMap<>();
-    long depth = 0;
-    int now = ReadyAgeHistogram.second(engine.state.now);
-    int oldest = now;
-    for (MessageEntry entry : engine.state.index.find(each -> each.queue == line)) {
-      stages.merge(entry.stage, 1L, Long::sum);
-      oldest =
-          entry.stage == MessageEntry.Stage.PENDING ? Math.min(oldest, entry.readySince) : oldest;
-      assertThat(engine.state.index.get(entry.id())).as("found by its id").isSameAs(entry);
-      depth++;
-    }
-    assertThat(line.depth).isEqualTo(depth);
-    assertThat(line.leased).isEqualTo(stages.getOrDefault(MessageEntry.Stage.LEASED, 0L));
-    assertThat(line.delayed).isEqualTo(stages.getOrDefault(MessageEntry.Stage.DELAYED, 0L));
-    assertThat(stages).doesNotContainKey(MessageEntry.Stage.GONE);
-    assertThat(line.stats(List.of(), engine.state.now).oldestReady()).hasSeconds(now - oldest);
-  }
-
   /** Checks that no message is delivered beyond its attempts, unless the disk was full. */
   private void withinAttempts(PendingDelivery handover) {
     int most = handover.entry().queue.config.maxAttempts();
     boolean tooMany = most > 0 && handover.attempts() >= most && !diskWasFull;
     assertThat(tooMany).as("too many attempts: %s", handover).isFalse();
-  }
-
-  /** After a crash there may be more, if acknowledgements were lost; but no new ones. */
-  private void withinLimit(MessageEntry leased) {
-    int most = leased.queue.config.maxInFlightPerKey();
-    String key = leased.placement.spec.fairnessKey();
-    int inFlight =
-        engine
-            .state
-            .index
-            .find(
-                any ->
-                    any.queue == leased.queue
-                        && any.placement.spec.fairnessKey().equals(key)
-                        && any.lease() != null)
-            .size();
-    assertThat(most > 0 && inFlight > most).as("too many of %s in flight", key).isFalse();
   }
 
   // ---- the end

@@ -51,7 +51,8 @@ final class SteppedBroker extends EngineFixture {
           }
         };
     CompletableFuture<ConsumerState> opened = new CompletableFuture<>();
-    engine.dispatcher.open(queue, new Dispatcher.ConsumerRegistration(credit, true, outlet, opened));
+    engine.dispatcher.open(
+        queue, new Dispatcher.ConsumerRegistration(credit, true, outlet, opened));
     step();
     return opened.join();
   }
@@ -85,7 +86,8 @@ final class SteppedBroker extends EngineFixture {
   }
 
   void release(PendingDelivery handover) {
-    engine.dispatcher.release(handover.entry().queue.name, claim(handover), new CompletableFuture<>());
+    engine.dispatcher.release(
+        handover.entry().queue.name, claim(handover), new CompletableFuture<>());
     step();
   }
 

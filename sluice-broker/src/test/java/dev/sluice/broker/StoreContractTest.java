@@ -22,7 +22,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
-/** What every {@link Store} does. */
+/** The contract of every {@link Store}. */
 abstract class StoreContractTest {
   /** Greater than every key used here. */
   private static final byte[] END = {-1, -1, -1};

@@ -15,7 +15,7 @@ import java.util.stream.Stream;
 final class StoreImage {
   private StoreImage() {}
 
-  /** What a process leaves that ends now; of a store that is open, too. */
+  /** Copies the files that a process would leave if it ended now, even while the store is open. */
   static Path copy(Path from, Path to) throws IOException {
     Files.createDirectories(to);
     for (Path file : files(from)) {

@@ -8,7 +8,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Counts the heap of queues, their scripts and the configuration. The text of a script is kept
- * once, however many queues have it. Used by the thread of the state machine alone.
+ * once, however many queues have it. Used by the thread of the engine alone.
  */
 public final class ConfigHeapUsage {
   /** The estimated heap of a queue with its statistics, counters and metrics. */

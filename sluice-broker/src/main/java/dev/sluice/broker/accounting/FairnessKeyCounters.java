@@ -2,25 +2,25 @@ package dev.sluice.broker.accounting;
 
 import org.jspecify.annotations.Nullable;
 
-/** What a queue has of one fairness key, and what it has had so far. */
+/** Counts the messages of one fairness key of a queue, now and so far. */
 public final class FairnessKeyCounters {
   public final String key;
 
   /** The keys of its queue. */
   final FairnessKeyTable home;
 
-  // What it holds; `messages` counts everything.
+  // Messages now; `messages` counts all of them.
   public long messages;
   public long leased;
   public long delayed;
 
-  /** Handed to consumers, each time. */
+  /** Deliveries so far. */
   public long delivered;
 
   /** Broker time when something was last delivered, or when it came back from having nothing. */
   public long servedAt;
 
-  /** That of the last message to come; what comes back changes nobody's weight. */
+  /** The weight of the message enqueued last; returned messages do not change it. */
   public int weight = 1;
 
   /** Whether some message named throttle keys; without, nothing of it waits for any. */

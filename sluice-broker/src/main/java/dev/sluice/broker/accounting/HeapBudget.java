@@ -5,7 +5,7 @@ import dev.sluice.broker.BrokerException.Code;
 
 /**
  * Estimates and bounds the heap of one part of the broker's state, so that callers cannot fill the
- * heap. Used by the thread of the state machine alone.
+ * heap. Used by the thread of the engine alone.
  *
  * <p>Before {@link #bound} there is no limit: state that exists when the broker opens is counted
  * and never refused.

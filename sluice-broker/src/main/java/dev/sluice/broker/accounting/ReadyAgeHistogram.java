@@ -8,7 +8,7 @@ import java.util.concurrent.TimeUnit;
 
 /**
  * Counts the ready messages of a queue by the second since which they have been ready, and so knows
- * how long the oldest of them has waited. Used by the thread of the state machine alone.
+ * how long the oldest of them has waited. Used by the thread of the engine alone.
  *
  * <p>A message is ready from the moment at which it may be delivered: when it is stored, or when
  * its delay ends. One that a consumer gives back is as old as before.

@@ -27,7 +27,7 @@ public final class RecoveryHeapCheck {
   private final HeapBudget budget;
   private final long heapBytes;
 
-  /** Bytes of kept rows that are not in {@code room} yet. */
+  /** Bytes of kept rows that are not in the budget yet. */
   private long unbudgeted;
 
   /** Bytes of the ids of messages that have moved. */
@@ -44,7 +44,7 @@ public final class RecoveryHeapCheck {
   /**
    * Counts one more row and returns whether to keep its content.
    *
-   * @param bytes the heap of the row that is not in the room yet
+   * @param bytes the heap of the row that is not in the budget yet
    */
   public boolean tryReserve(long bytes) {
     if (isExceeded() || !fits(used() + bytes)) {

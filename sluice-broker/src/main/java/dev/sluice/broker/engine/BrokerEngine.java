@@ -4,14 +4,13 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The state machine: inputs with their time go in; facts to store, and what may happen once they
- * are stored, come out as batches.
+ * The state machine of a broker: takes inputs with their time; returns batches of changes to store,
+ * with the effects that follow once they are stored.
  *
- * <p>Belongs to one thread at a time; reads no clock, no payload and no file. Given the same inputs
- * it does the same.
+ * <p>Belongs to one thread at a time; reads no clock, no payload and no file. Deterministic.
  */
 public final class BrokerEngine {
-  /** Messages to hand out, or timers to see to, before inputs get their turn again. */
+  /** The most messages to deliver, and timers to fire, between two rounds of inputs. */
   private static final int AT_ONCE = 512;
 
   public final EngineState state;
@@ -28,15 +27,15 @@ public final class BrokerEngine {
     this.queueAdmin = new QueueAdmin(state, dispatcher, enqueueHandler);
   }
 
-  /** Broker time; goes on only. */
+  /** Advances broker time to {@code now}; it never goes back. */
   public void advanceTo(long now) {
     state.now = Math.max(state.now, now);
   }
 
   /**
-   * Does what is due and hands out what can go.
+   * Fires due timers and delivers messages.
    *
-   * @return when to come back if nothing comes in before
+   * @return when to call again if there is no input before
    */
   public long tick() {
     boolean more = queueAdmin.runTask();
@@ -66,7 +65,7 @@ public final class BrokerEngine {
   }
 
   /**
-   * What has come together since the last time.
+   * Returns the changes since the last call.
    *
    * @param bootNanos the present on a clock that counts since the machine started
    * @return null if there is nothing
@@ -93,7 +92,7 @@ public final class BrokerEngine {
     return sealed;
   }
 
-  /** Something came to be as durable as asked for: what waited for it can go on. */
+  /** Applies effects, after their batch was written or synced. */
   public void apply(CommitBatch.Effects effects) {
     List<MessageEntry> ready = effects.ready;
     for (int i = 0; i < ready.size(); i++) {

@@ -18,7 +18,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 
-/** A queue as the state machine sees it. */
+/** The state of a queue in the engine. */
 public final class BrokerQueue {
   /** More than any consumer needs, and small enough for sums. */
   static final long MAX_CREDIT = 1L << 30;
@@ -29,7 +29,7 @@ public final class BrokerQueue {
   final DedupeWindow dedupe;
   final Set<ConsumerState> consumers = new LinkedHashSet<>();
 
-  /** Subscribers with credit, in turn. */
+  /** Consumers with credit, in the order of their turns. */
   private final Deque<ConsumerState> inTurn = new ArrayDeque<>();
 
   private final Map<InternedPlacement.Spec, InternedPlacement> placements = new HashMap<>();
@@ -39,25 +39,25 @@ public final class BrokerQueue {
 
   public QueueConfig config;
 
-  /** The number of its present configuration; the first one is 1. */
+  /** The number of the present configuration; the first one is 1. */
   long revisionNumber;
 
-  /** It takes nothing and gives nothing any more. */
+  /** Set when the queue neither accepts nor delivers messages anymore. */
   public boolean deleting;
 
-  // What it holds; `depth` counts everything.
+  // Messages now; `depth` counts all of them.
   public long depth;
   public long leased;
   public long delayed;
 
-  // What became of messages since the broker was opened.
+  // Totals since the broker was opened.
   long enqueued;
   long delivered;
   long acked;
   public long failed;
   long deadLettered;
 
-  // Messages that named a throttle key without a rate, and the latest such key.
+  // Messages that named a throttle key without a limit, and the latest such key.
   long unknownThrottles;
   String unknownThrottleKey = "";
 
@@ -90,12 +90,12 @@ public final class BrokerQueue {
     return config.durability() == Durability.ALWAYS;
   }
 
-  /** Returns whether a message of this queue has such a route. */
+  /** Returns whether a message of this queue has such a placement. */
   boolean hasPlacement(InternedPlacement.Spec spec) {
     return placements.containsKey(spec);
   }
 
-  /** The route of one more message. */
+  /** Returns the placement of one more message. */
   public InternedPlacement addMessage(InternedPlacement.Spec spec, long now) {
     InternedPlacement route = placements.get(spec);
     if (route == null) {
@@ -111,7 +111,7 @@ public final class BrokerQueue {
     return route;
   }
 
-  /** A message is gone. */
+  /** Removes a message from the counters. */
   void removeMessage(InternedPlacement route) {
     depth--;
     fairnessKeys.leave(route.count);
@@ -152,7 +152,7 @@ public final class BrokerQueue {
     return fairnessKeys.messagesOf(key);
   }
 
-  /** Lets {@code subscriber} have so many messages more. */
+  /** Lets the broker deliver {@code credit} more messages to the consumer. */
   void addCredit(ConsumerState consumer, long credit) {
     long more = Math.min(credit, MAX_CREDIT - consumer.credit);
     consumer.credit += more;
@@ -163,7 +163,7 @@ public final class BrokerQueue {
     fairQueue.setCredit(fairQueue.credit() + more);
   }
 
-  /** Takes from {@code subscriber} what credit it has. */
+  /** Removes the credit of the consumer. */
   void removeCredit(ConsumerState consumer) {
     fairQueue.setCredit(fairQueue.credit() - consumer.credit);
     consumer.credit = 0;
@@ -171,7 +171,7 @@ public final class BrokerQueue {
     consumer.hasTurn = false;
   }
 
-  /** Whose turn it is to get the message that the scheduler has just let go. */
+  /** Returns the consumer that receives the message that the scheduler has just offered. */
   ConsumerState nextConsumer() {
     for (ConsumerState next; (next = inTurn.pollFirst()) != null; next.hasTurn = false) {
       if (next.credit > 0) {
@@ -184,7 +184,7 @@ public final class BrokerQueue {
         return next;
       }
     }
-    throw new IllegalStateException("credit without a subscriber in " + this);
+    throw new IllegalStateException("credit without a consumer in " + this);
   }
 
   @Override

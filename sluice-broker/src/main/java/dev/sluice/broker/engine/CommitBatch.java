@@ -7,20 +7,20 @@ import java.util.List;
 import java.util.Set;
 
 /**
- * What goes into the store as one, and what may happen once it is there.
+ * The changes that are stored together, and the effects that follow once they are stored.
  *
- * <p>Grows on the thread of the state machine until it is sealed; then only the writer changes it,
- * which notes what it cannot read.
+ * <p>Grows on the thread of the engine until it is sealed; then only the writer changes it, which
+ * notes what it cannot read.
  */
 public final class CommitBatch {
   final int epoch;
   final long number;
   public final List<StateChange> changes = new ArrayList<>();
 
-  /** Messages to hand over once their leases are written. */
+  /** Messages to deliver once their leases are written. */
   public final List<PendingDelivery> deliveries = new ArrayList<>();
 
-  /** Throttle keys from which tokens were taken. */
+  /** Limits whose tokens were taken or returned. */
   final Set<String> touchedLimits = new HashSet<>();
 
   /** Messages that are about to move, which the writer reads to see whether they can. */
@@ -32,7 +32,7 @@ public final class CommitBatch {
   public final Effects whenWritten = new Effects();
   public final Effects whenSynced = new Effects();
 
-  /** Whether somebody whose queue need not wait for the disk wants it there soon all the same. */
+  /** Whether a queue with {@link Durability#INTERVAL} has changed. */
   public boolean syncSoon;
 
   /** Bytes of messages in it. */
@@ -46,11 +46,11 @@ public final class CommitBatch {
   List<Level> levels = List.of();
   Meta meta = Meta.NONE;
 
-  /** What may happen at some point. */
+  /** Effects that wait until a batch is written or synced. */
   public static final class Effects {
     public final List<Completion<?>> completions = new ArrayList<>();
 
-    /** New messages that may go. */
+    /** New messages that can be delivered then. */
     final List<MessageEntry> ready = new ArrayList<>();
 
     final List<Runnable> actions = new ArrayList<>();
@@ -98,7 +98,7 @@ public final class CommitBatch {
     touchedLimits.addAll(delivery.entry().placement.spec.throttleKeys().keySet());
   }
 
-  /** What may happen once operations on {@code line} are as durable as it asks for. */
+  /** Returns the effects that wait until the batch is as durable as {@code queue} requires. */
   Effects whenDurable(BrokerQueue queue) {
     if (queue.syncs()) {
       return whenSynced;
@@ -107,7 +107,7 @@ public final class CommitBatch {
     return whenWritten;
   }
 
-  /** Whether somebody waits for the disk. */
+  /** Returns whether a call waits for the sync. */
   public boolean needsSync() {
     return !whenSynced.isEmpty();
   }

@@ -5,7 +5,7 @@ import java.util.ArrayList;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
-/** A consumer as the state machine sees it. */
+/** The state of a consumer in the engine. */
 public final class ConsumerState {
   final BrokerQueue queue;
 
@@ -17,26 +17,27 @@ public final class ConsumerState {
 
   long credit;
 
-  /** Whether it stands among those of its queue with credit. */
+  /** Whether it is among the consumers of its queue with credit. */
   boolean hasTurn;
 
   boolean closed;
 
-  /** Whether it gets nothing more; it may still settle what it has. */
+  /** Whether it receives no more messages; it may still settle those it has. */
   boolean drained;
 
   int inFlight;
   private @Nullable Lease first;
 
-  /** Takes what is delivered; called outside the state machine. */
+  /** Receives deliveries; called outside the engine. */
   public interface DeliveryTarget {
     void deliver(List<PendingDelivery> batch);
 
-    /** Nothing will be delivered any more. */
+    /** Called when nothing will be delivered anymore. */
     void closed(BrokerException reason);
   }
 
-  ConsumerState(BrokerQueue brokerQueue, boolean renewsCredit, ConsumerState.DeliveryTarget outlet) {
+  ConsumerState(
+      BrokerQueue brokerQueue, boolean renewsCredit, ConsumerState.DeliveryTarget outlet) {
     this.queue = brokerQueue;
     this.renewsCredit = renewsCredit;
     this.target = outlet;
@@ -71,7 +72,7 @@ public final class ConsumerState {
 
   @Override
   public String toString() {
-    return "subscriber of " + queue + " with " + inFlight + " in flight";
+    return "consumer of " + queue + " with " + inFlight + " in flight";
   }
 
   /** Its leases, the newest first. */

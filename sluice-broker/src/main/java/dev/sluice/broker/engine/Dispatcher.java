@@ -13,16 +13,16 @@ import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
 
-/** Hands messages out, and takes back the right to settle them. */
+/** Delivers messages, and ends leases. */
 public final class Dispatcher {
   public final PendingReceives receives;
   private final EngineState state;
   private boolean stopped;
 
   /**
-   * A message that a consumer means.
+   * Refers to a leased message.
    *
-   * @param token null for whatever lease the message has
+   * @param token null for its present lease
    */
   public record LeaseRef(UUID id, @Nullable LeaseToken token) {
     public LeaseRef {
@@ -54,7 +54,7 @@ public final class Dispatcher {
     }
   }
 
-  /** Asks for a subscriber. */
+  /** Registers a consumer. */
   public record ConsumerRegistration(
       long credit,
       boolean renewsCredit,
@@ -111,8 +111,8 @@ public final class Dispatcher {
   }
 
   /**
-   * Hands out nothing more. What no consumer has seen yet goes back; what they have they may settle
-   * after a restart.
+   * Ends all deliveries. Messages that no consumer has received return to their places; consumers
+   * may settle the others after a restart.
    */
   public void stop() {
     stopped = true;
@@ -135,13 +135,14 @@ public final class Dispatcher {
     state.endLease(lease);
     state.revoke(lease);
     entry.scheduled =
-        entry.queue.fairQueue.requeue(Objects.requireNonNull(entry.scheduled), entry.placement.placement());
+        entry.queue.fairQueue.requeue(
+            Objects.requireNonNull(entry.scheduled), entry.placement.placement());
     entry.queue.markPending(entry);
     state.armExpiry(entry);
   }
 
   /**
-   * Hands out up to {@code limit} messages.
+   * Delivers up to {@code limit} messages.
    *
    * @return when more can go: {@code now} if some can at once, {@link Long#MAX_VALUE} if only an
    *     input brings more
@@ -192,7 +193,7 @@ public final class Dispatcher {
     state.metrics.delivered(brokerQueue.name, entry.placement.spec.fairnessKey(), entry.attempts);
   }
 
-  /** Acknowledges each of {@code claims} that holds; answers with those that do not. */
+  /** Acknowledges messages; completes with the ids of those whose leases have ended. */
   public void ackAll(
       String queue, List<Dispatcher.LeaseRef> claims, CompletableFuture<List<UUID>> future) {
     try {
@@ -233,7 +234,7 @@ public final class Dispatcher {
     state.batch.changes.add(new StateChange.Removed(entry));
   }
 
-  /** Gives a consumer more time. */
+  /** Extends a lease. */
   public void extend(
       String queue, Dispatcher.LeaseRef claim, long nanos, CompletableFuture<Void> future) {
     try {
@@ -249,7 +250,7 @@ public final class Dispatcher {
     }
   }
 
-  /** Takes back a message that a consumer did not use, with its tokens. */
+  /** Returns a message that a consumer did not use to its place, with its tokens. */
   public void release(String queue, Dispatcher.LeaseRef claim, CompletableFuture<Void> future) {
     try {
       returnUntouched(require(queue, claim));
@@ -270,7 +271,7 @@ public final class Dispatcher {
   private static BrokerException leaseNotFound(String queue, Dispatcher.LeaseRef claim) {
     return new BrokerException(
         Code.LEASE_NOT_FOUND,
-        // Not formatted(): a call can ask for thousands of these.
+        // Not formatted(): a call can fail with thousands of these.
         "the message is not leased, or not by that token: queue="
             + queue
             + ", id="

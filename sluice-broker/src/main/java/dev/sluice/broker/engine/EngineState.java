@@ -16,7 +16,7 @@ import java.util.TreeMap;
 import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
 
-/** What the parts of the state machine share; belongs to one thread at a time. */
+/** The state that the handlers of the engine share; used by one thread at a time. */
 public final class EngineState {
   /** Messages that are delivered soon after they came are not read from the store. */
   private static final long MAX_BODY_BYTES = 8L << 20;
@@ -38,7 +38,7 @@ public final class EngineState {
   public final EngineState.EngineCallbacks callbacks;
   final BrokerMetrics metrics;
 
-  /** How often the store was opened. */
+  /** The number of times that the store was opened. */
   public final int epoch;
 
   /** Broker time of the input at hand; never goes back. */
@@ -54,15 +54,15 @@ public final class EngineState {
   private long nextLease = 1;
   private long bodyBytes;
 
-  /** What the state machine asks of others; they come back with another input. */
+  /** Called by the engine; results come back as inputs. */
   public interface EngineCallbacks {
-    /** Answers at once. */
+    /** Fails a call at once. */
     void reject(CompletableFuture<?> future, BrokerException reason);
 
-    /** Runs {@code on_failure}; {@link FailureHandler#applyHookResult} takes the answer. */
+    /** Runs {@code on_failure}; {@link FailureHandler#applyHookResult} takes the result. */
     void runFailureHook(EngineState.FailureHookRequest request);
 
-    /** Whether the queue has such a script. */
+    /** Returns whether the queue has {@code on_failure}. */
     boolean hasFailureHook(BrokerQueue queue);
 
     /** Returns false if the last attempt to read {@code entry} failed. */
@@ -70,19 +70,19 @@ public final class EngineState {
       return true;
     }
 
-    /** Queues are different now. */
+    /** Called when queues or their configurations have changed. */
     void queuesChanged();
 
-    /** A value of the configuration is different now; null if it is gone. */
+    /** Called when a config entry has changed; null if it was removed. */
     void configChanged(String key, @Nullable String value);
   }
 
   /**
-   * What to ask {@code on_failure}.
+   * A message for {@code on_failure}.
    *
    * @param lease the one under which it failed
    * @param attempts failures, the one at hand included
-   * @param future whom to answer once it is decided and stored; null if nobody asked
+   * @param future completed once the decision is stored; null if the lease expired
    */
   public record FailureHookRequest(
       MessageEntry entry,
@@ -103,7 +103,11 @@ public final class EngineState {
     return new LeaseToken(epoch, nextLease++);
   }
 
-  /** The queue of this name, if it is one to work with. */
+  /**
+   * Returns the queue of that name.
+   *
+   * @throws BrokerException if it does not exist or is being deleted
+   */
   public BrokerQueue queue(String name) {
     BrokerQueue queue = queues.get(name);
     if (queue == null) {
@@ -116,7 +120,7 @@ public final class EngineState {
     return queue;
   }
 
-  /** A new message of {@code line}, which is not stored yet. */
+  /** A new message of {@code queue}, which is not stored yet. */
   MessageEntry create(BrokerQueue queue, InternedPlacement.Spec spec, int bytes, long expiresAt) {
     MessageEntry entry =
         new MessageEntry(queue, nextSequence++, queue.addMessage(spec, now), bytes, expiresAt);
@@ -124,7 +128,7 @@ public final class EngineState {
     return entry;
   }
 
-  /** A place in {@code line} for {@code entry}, which keeps its id; it is not stored there yet. */
+  /** A place in {@code queue} for {@code entry}, which keeps its id; it is not stored there yet. */
   MessageEntry move(
       MessageEntry entry, BrokerQueue queue, InternedPlacement.Spec spec, long expiresAt) {
     MessageEntry moved =
@@ -136,7 +140,7 @@ public final class EngineState {
     return moved;
   }
 
-  /** Keeps what is stored of {@code entry} at hand, if there is room: it may be wanted soon. */
+  /** Caches the body of {@code entry} if there is room: it may be delivered soon. */
   void cacheBody(MessageEntry entry, byte[] body) {
     if (bodyBytes + body.length <= MAX_BODY_BYTES) {
       bodyBytes += body.length;
@@ -144,7 +148,7 @@ public final class EngineState {
     }
   }
 
-  /** What was kept of {@code entry}, which makes room for others. */
+  /** Returns the cached body of {@code entry} and removes it from the cache. */
   public byte @Nullable [] removeCachedBody(MessageEntry entry) {
     byte[] body = entry.body;
     if (body != null) {
@@ -154,7 +158,7 @@ public final class EngineState {
     return body;
   }
 
-  /** {@code entry} is gone from memory; wherever it stood, it does not any more. */
+  /** Removes {@code entry} from the state. */
   void forget(MessageEntry entry) {
     Lease lease = entry.lease();
     unschedule(entry);
@@ -170,7 +174,7 @@ public final class EngineState {
     index.remove(entry);
   }
 
-  /** Ends whatever {@code entry} waits for, or its lease. */
+  /** Removes {@code entry} from the scheduler and the timers, and ends its lease. */
   void unschedule(MessageEntry entry) {
     Lease lease = entry.lease();
     if (lease != null) {
@@ -231,7 +235,7 @@ public final class EngineState {
     }
   }
 
-  /** The holder of {@code lease} has the message no more. */
+  /** Ends {@code lease}: returns tokens of an undelivered message, and renews credit. */
   void endLease(Lease lease) {
     timers.remove(lease);
     lease.entry.timer = null;

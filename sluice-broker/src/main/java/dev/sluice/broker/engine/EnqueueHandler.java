@@ -14,14 +14,14 @@ import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
 
-/** Takes messages in. */
+/** Accepts messages. */
 public final class EnqueueHandler {
-  /** Ids to forget at a time: the rest waits for the next moment. */
+  /** The most dedupe ids to forget at a time. */
   private static final int FORGET_AT_ONCE = 1_000;
 
   private final EngineState state;
 
-  /** Wakes up to forget ids. */
+  /** Fires when dedupe ids expire. */
   static final class DedupeTimer extends EngineTimer {
     final BrokerQueue queue;
 
@@ -36,7 +36,7 @@ public final class EnqueueHandler {
     this.state = state;
   }
 
-  /** Takes all of {@code submissions} or, with an exception, none. */
+  /** Takes all of {@code messages} or, with an exception, none. */
   public void enqueue(
       String queue, List<PreparedMessage> messages, CompletableFuture<List<UUID>> future) {
     try {
@@ -56,7 +56,7 @@ public final class EnqueueHandler {
     }
   }
 
-  /** Which of {@code submissions} have been enqueued before. */
+  /** Which of {@code messages} have been enqueued before. */
   private @Nullable UUID[] duplicates(BrokerQueue brokerQueue, List<PreparedMessage> messages) {
     @Nullable UUID[] known = new UUID[messages.size()];
     for (int i = 0; i < known.length; i++) {
@@ -83,9 +83,7 @@ public final class EnqueueHandler {
     }
   }
 
-  /**
-   * Counts {@code submission} if it names a throttle key without a rate; returns whether it does.
-   */
+  /** Counts {@code message} if it names a throttle key without a rate; returns whether it does. */
   private boolean countUnknownThrottle(BrokerQueue brokerQueue, PreparedMessage message) {
     for (String key : message.placement().throttleKeys().keySet()) {
       if (!state.scheduler.hasLimit(key)) {
@@ -187,7 +185,8 @@ public final class EnqueueHandler {
   void remember(BrokerQueue brokerQueue, String dedupeId, UUID id, long until) {
     brokerQueue.dedupe.remember(dedupeId, id, until);
     state.timers.set(
-        dedupeTimers.computeIfAbsent(brokerQueue, EnqueueHandler.DedupeTimer::new), brokerQueue.dedupe.firstDue());
+        dedupeTimers.computeIfAbsent(brokerQueue, EnqueueHandler.DedupeTimer::new),
+        brokerQueue.dedupe.firstDue());
   }
 
   /** Forgets ids whose time is over. */
@@ -203,7 +202,7 @@ public final class EnqueueHandler {
     }
   }
 
-  /** {@code line} is gone. */
+  /** the queue is gone. */
   void forgetAll(BrokerQueue brokerQueue) {
     EnqueueHandler.DedupeTimer timer = dedupeTimers.remove(brokerQueue);
     if (timer != null) {

@@ -37,9 +37,9 @@ public final class FailureHandler {
   }
 
   /**
-   * What a consumer says of a message that it could not handle.
+   * A negative acknowledgement.
    *
-   * @param delay before it is tried again; null for what the queue says
+   * @param delay the time until it can be delivered again; null for the delay of the queue
    */
   public record Nack(String error, @Nullable Duration delay) {
     /** Checks the delay and cuts an error that is too long. */
@@ -52,7 +52,7 @@ public final class FailureHandler {
     }
   }
 
-  /** A consumer says that it could not handle a message. */
+  /** Fails a message for its consumer. */
   public void nack(
       String queue, Dispatcher.LeaseRef claim, Nack nack, CompletableFuture<Void> future) {
     try {
@@ -62,12 +62,12 @@ public final class FailureHandler {
     }
   }
 
-  /** A consumer did not settle a message in time. */
+  /** Fails a message whose lease has expired. */
   void expire(Lease lease) {
     fail(lease, EXPIRED, null);
   }
 
-  /** A message could not be read for its consumer, which has not got it. */
+  /** Fails a message that could not be read for its consumer, and returns its tokens. */
   public void unreadable(Lease lease, String error) {
     if (lease.entry.lease() == lease) {
       state.returnTokens(lease.entry);
@@ -118,14 +118,15 @@ public final class FailureHandler {
     return RetryBackoff.delayNanos(entry.queue.config, entry.sequence, request.attempts());
   }
 
-  /** What {@code on_failure} says of a message that failed. */
-  public void applyHookResult(EngineState.FailureHookRequest request, HookEngine.FailureResult result) {
+  /** Applies the result of {@code on_failure} to a message that failed. */
+  public void applyHookResult(
+      EngineState.FailureHookRequest request, HookEngine.FailureResult result) {
     boolean retries = result instanceof HookEngine.Retry;
     long millis = result instanceof HookEngine.Retry retry ? retry.delayMillis() : 0;
     decide(request, !retries, TimeUnit.MILLISECONDS.toNanos(millis));
   }
 
-  /** {@code delayNanos} counts unless the consumer has named a delay. */
+  /** Retries or gives up; a delay of the nack replaces {@code delayNanos}. */
   private void decide(EngineState.FailureHookRequest request, boolean givesUp, long delayNanos) {
     MessageEntry entry = request.entry();
     CompletableFuture<Void> future = request.future();
@@ -144,7 +145,8 @@ public final class FailureHandler {
     BrokerQueue deadLetters = deadLettersOf(entry.queue);
     Duration named = request.nack().delay();
     long wanted = named == null ? delayNanos : named.toNanos();
-    long delay = state.callbacks.isReadable(entry) ? wanted : Math.max(UNREADABLE_DELAY_NANOS, wanted);
+    long delay =
+        state.callbacks.isReadable(entry) ? wanted : Math.max(UNREADABLE_DELAY_NANOS, wanted);
     if (!givesUp && !last) {
       retry(entry, request.attempts(), delay);
     } else if (deadLetters == null || !canMove(entry)) {
@@ -167,7 +169,7 @@ public final class FailureHandler {
     state.batch.whenDurable(entry.queue).actions.add(() -> state.makeAvailable(entry, availableAt));
   }
 
-  /** A message may go now, or has waited too long. */
+  /** Makes a delayed message available, or expires it. */
   void fire(MessageTimer alarm) {
     MessageEntry entry = alarm.entry;
     state.unschedule(entry);
@@ -215,12 +217,14 @@ public final class FailureHandler {
     return entry.bytes < state.diskSpaceLeft;
   }
 
-  private void moveToDeadLetters(MessageEntry entry, BrokerQueue deadLetters, Reason reason, String error) {
+  private void moveToDeadLetters(
+      MessageEntry entry, BrokerQueue deadLetters, Reason reason, String error) {
     MessageEntry deadLetter = state.move(entry, deadLetters, entry.placement.spec, Long.MAX_VALUE);
     deadLetter.attempts = entry.attempts;
     DeadLetter why = new DeadLetter(entry.queue.name, entry.id(), reason, entry.attempts, error);
     state.forget(entry);
-    state.batch.changes.add(new StateChange.Moved(entry, deadLetter, deadLetter.attempts, state.now, why));
+    state.batch.changes.add(
+        new StateChange.Moved(entry, deadLetter, deadLetter.attempts, state.now, why));
     state.batch.whenDurable(entry.queue).ready.add(deadLetter);
     entry.queue.deadLettered++;
     state.metrics.deadLettered(entry.queue.name, entry.placement.spec.fairnessKey(), reason);

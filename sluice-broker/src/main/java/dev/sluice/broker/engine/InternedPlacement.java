@@ -11,19 +11,20 @@ import java.util.SortedMap;
 import java.util.TreeMap;
 
 /**
- * Where messages go: fairness key, weight, priority and throttle keys, kept once for all messages
- * of a queue that have them in common.
+ * Fairness key, weight, priority and throttle keys, kept once for all messages of a queue that have
+ * them in common.
  */
 public final class InternedPlacement {
   /**
-   * The values by which routes are equal. Specs have an order so that a hash map finds one in
+   * The values by which placements are equal. Specs have an order so that a hash map finds one in
    * logarithmic time even if producers choose keys whose hashes collide.
    *
    * @param throttleKeys tokens by throttle key
    */
-  public record Spec(String fairnessKey, int weight, int priority, SortedMap<String, Long> throttleKeys)
+  public record Spec(
+      String fairnessKey, int weight, int priority, SortedMap<String, Long> throttleKeys)
       implements Comparable<Spec> {
-    /** The estimated heap of a route besides its messages and texts. */
+    /** The estimated heap of a placement besides its messages and texts. */
     private static final long HEAP_BYTES = 600;
 
     /** The estimated heap of each of its throttle keys besides their text. */
@@ -67,16 +68,17 @@ public final class InternedPlacement {
 
   private final Placement placement;
 
-  /** As it is stored. */
+  /** The stored form. */
   public final byte[] encoded;
 
-  /** Messages that have this route. */
+  /** The number of messages with this placement. */
   long users;
 
   InternedPlacement(Spec spec, FairnessKeyCounters count) {
     this.spec = spec;
     this.count = count;
-    this.placement = new Placement(spec.fairnessKey, spec.weight, spec.priority, 1, spec.throttleKeys);
+    this.placement =
+        new Placement(spec.fairnessKey, spec.weight, spec.priority, 1, spec.throttleKeys);
     this.encoded = encode(spec);
   }
 
@@ -87,7 +89,10 @@ public final class InternedPlacement {
 
   private static byte[] encode(Spec spec) {
     ByteWriter out = new ByteWriter(32 + spec.fairnessKey.length());
-    out.text(spec.fairnessKey).varint(spec.weight).varint(spec.priority).varint(spec.throttleKeys.size());
+    out.text(spec.fairnessKey)
+        .varint(spec.weight)
+        .varint(spec.priority)
+        .varint(spec.throttleKeys.size());
     spec.throttleKeys.forEach((name, tokens) -> out.text(name).varint(tokens));
     return out.toBytes();
   }

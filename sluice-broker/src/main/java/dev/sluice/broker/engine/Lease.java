@@ -14,7 +14,7 @@ public final class Lease extends EngineTimer {
   final MessageEntry entry;
   public final LeaseToken token;
 
-  /** Who has it; null after a restart. */
+  /** The consumer that holds it; null after a restart. */
   final @Nullable ConsumerState holder;
 
   /** The rows in which it is stored. */
@@ -33,7 +33,7 @@ public final class Lease extends EngineTimer {
   }
 
   /*
-   * The holder's thread and the state machine race: either the message is sent, or its lease ends
+   * The holder's thread and the engine race: either the message is sent, or its lease ends
    * first. CLAIMED says that the holder has taken the message out of its mailbox, SENT that it went
    * to its receiver, out of the broker's reach. The end of the lease sets both marks, so that
    * neither can happen later.

@@ -7,13 +7,14 @@ import java.util.List;
  * The row in which a batch stores the leases that it gave or changed.
  *
  * <p>It is needed while one of them is in force, and while another row says something that it
- * corrects; then it is deleted. So what is found after a restart is what was in force.
+ * corrects; then it is deleted. So the rows that are found after a restart have the leases in
+ * force.
  */
 final class LeaseRow {
   final int epoch;
   final long batch;
 
-  /** What it is needed for: leases, and rows that it corrects. */
+  /** The leases, and the rows that it corrects, for which it is needed. */
   int references;
 
   /** Rows that say that leases of this one are over. */

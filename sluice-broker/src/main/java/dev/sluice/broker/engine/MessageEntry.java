@@ -7,26 +7,26 @@ import dev.sluice.broker.store.MessageId;
 import java.util.UUID;
 import org.jspecify.annotations.Nullable;
 
-/** What is in memory of a message: not its payload, and nothing by name. */
+/** The state of a message in memory, without payload and headers. */
 public class MessageEntry {
   /** The estimated heap of an entry, with its place and its lease. */
   public static final long HEAP_BYTES = 200;
 
-  /** Where a message stands. */
+  /** The stages of a message. */
   public enum Stage {
-    /** What happened to it last is not stored yet. */
+    /** Its last change is not stored yet. */
     COMMITTING,
-    /** It may not go before its timer is due. */
+    /** It cannot be delivered before its timer is due. */
     DELAYED,
     /** It waits in the scheduler. */
     PENDING,
-    /** A consumer has it. */
+    /** It is leased. */
     LEASED,
-    /** A script is asked what becomes of it. */
+    /** It failed, and {@code on_failure} or the writer decides what happens next. */
     FAILING,
     /** It is about to be moved to another queue. */
     MOVING,
-    /** It does not exist any more. */
+    /** It does not exist anymore. */
     GONE
   }
 
@@ -37,7 +37,7 @@ public class MessageEntry {
   /** The size of its {@link MessageEnvelope}. */
   public final int bytes;
 
-  /** How often it failed. */
+  /** Its failed deliveries. */
   public int attempts;
 
   public Stage stage = Stage.COMMITTING;
@@ -45,16 +45,16 @@ public class MessageEntry {
   /** The second since which it has been ready for delivery, by {@link ReadyAgeHistogram#second}. */
   public int readySince;
 
-  /** Broker time after which it is given up; {@link Long#MAX_VALUE} for never. */
+  /** Broker time at which it expires; {@link Long#MAX_VALUE} for never. */
   public final long expiresAt;
 
   /** Its place in the scheduler while it is pending, and while it is leased the one it had. */
   @Nullable ScheduledItem<MessageEntry> scheduled;
 
-  /** Its {@link MessageEnvelope}, as long as it is at hand; see {@link EngineState#cacheBody}. */
+  /** Its {@link MessageEnvelope}, while it is cached; see {@link EngineState#cacheBody}. */
   byte @Nullable [] body;
 
-  /** Its lease, or what it waits for. */
+  /** Its lease, or the timer that it waits for. */
   @Nullable EngineTimer timer;
 
   MessageEntry(

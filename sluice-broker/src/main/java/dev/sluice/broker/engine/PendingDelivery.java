@@ -5,19 +5,19 @@ import dev.sluice.broker.store.MessageEnvelope;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A message on its way to a consumer.
+ * A leased message on its way to a consumer.
  *
  * @param until broker time at which the lease ends
  * @param body its {@link MessageEnvelope}; null if it has to be read
  */
-public @SuppressWarnings("ArrayRecordComponent") // compared by nobody
+public @SuppressWarnings("ArrayRecordComponent") // never compared
 record PendingDelivery(
     ConsumerState consumer, Lease lease, int attempts, long until, byte @Nullable [] body) {
   static PendingDelivery of(Lease lease, ConsumerState to, byte @Nullable [] body) {
     return new PendingDelivery(to, lease, lease.entry.attempts, lease.due, body);
   }
 
-  /** To be read when it is wanted. */
+  /** Returns this delivery without its body, which is read when the message is polled. */
   PendingDelivery withoutBody() {
     return new PendingDelivery(consumer, lease, attempts, until, null);
   }

@@ -16,7 +16,7 @@ public final class PendingReceive extends EngineTimer implements ConsumerState.D
 
   private final PrefetchBudget prefetched;
 
-  // Used by the state machine alone.
+  // Used by the engine alone.
   @Nullable ConsumerState consumer;
   @Nullable PendingReceives receives;
 

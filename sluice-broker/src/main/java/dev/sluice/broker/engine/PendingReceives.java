@@ -27,7 +27,7 @@ public final class PendingReceives {
     this.dispatcher = dispatch;
   }
 
-  /** Begins a call for up to {@code most} messages, which waits up to {@code waitNanos}. */
+  /** Begins a call for up to {@code max} messages, which waits up to {@code waitNanos}. */
   public void open(String queue, int max, long waitNanos, PendingReceive receive) {
     try {
       ConsumerState consumer = new ConsumerState(state.queue(queue), false, receive);
@@ -51,7 +51,7 @@ public final class PendingReceives {
     }
   }
 
-  /** Notes that {@code subscriber} got a message. */
+  /** Notes that {@code consumer} got a message. */
   void delivered(ConsumerState consumer) {
     if (consumer.target instanceof PendingReceive receive) {
       decideLater(receive);
@@ -74,7 +74,7 @@ public final class PendingReceives {
     }
   }
 
-  /** Answers {@code poll}, waits for another round, or waits for its timer. */
+  /** Answers {@code receive}, waits for another round, or waits for its timer. */
   private void decide(PendingReceive receive, ConsumerState consumer) {
     boolean got = consumer.inFlight > 0;
     boolean more = consumer.credit > 0 && consumer.queue.fairQueue.hasReady();
@@ -85,7 +85,7 @@ public final class PendingReceives {
     }
   }
 
-  /** Answers {@code poll}, which has waited long enough. */
+  /** Answers {@code receive}, which has waited long enough. */
   void expire(PendingReceive receive) {
     ConsumerState consumer = receive.consumer;
     if (consumer != null && !consumer.closed) {

@@ -3,15 +3,15 @@ package dev.sluice.broker.engine;
 import java.util.concurrent.atomic.AtomicLong;
 
 /**
- * How many bytes of messages may wait in memory for consumers that are slow to take them, all
- * consumers together; what is beyond is read again when they do.
+ * Bounds the bytes of messages that wait in memory for slow consumers, all of them together; the
+ * bodies of further messages are dropped and read again when they are polled.
  */
 public final class PrefetchBudget {
   private static final long MAX_BYTES = 16L << 20;
 
   private final AtomicLong used = new AtomicLong();
 
-  /** False if there is no room. */
+  /** Returns false, and reserves nothing, if the budget is used up. */
   public boolean tryReserve(long bytes) {
     if (used.addAndGet(bytes) <= MAX_BYTES) {
       return true;
@@ -20,7 +20,7 @@ public final class PrefetchBudget {
     return false;
   }
 
-  /** Returns {@code handover} with its body if there is room for it, else without. */
+  /** Returns {@code delivery} with its body if there is room for it, else without. */
   public PendingDelivery reserve(PendingDelivery delivery) {
     int bytes = delivery.bodyBytes();
     return bytes > 0 && !tryReserve(bytes) ? delivery.withoutBody() : delivery;

@@ -4,13 +4,13 @@ import dev.sluice.broker.store.MessageEnvelope;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A message on its way to the state machine: checked, encoded and, in the end, routed.
+ * A message on its way to the engine: checked, encoded and, after its hook, placed.
  *
  * @param body its {@link MessageEnvelope}
- * @param timeToLiveNanos zero for what its queue says
- * @param isScripted whether a script set its fairness key and throttle keys, and not its producer
+ * @param timeToLiveNanos zero for that of its queue
+ * @param isScripted whether a hook set its fairness key and throttle keys, and not its producer
  */
-public @SuppressWarnings("ArrayRecordComponent") // compared by nobody
+public @SuppressWarnings("ArrayRecordComponent") // never compared
 record PreparedMessage(
     InternedPlacement.Spec placement,
     byte[] body,
@@ -18,18 +18,18 @@ record PreparedMessage(
     long timeToLiveNanos,
     @Nullable String dedupeId,
     boolean isScripted) {
-  /** What a message takes up beside its bytes. */
+  /** The heap of a message besides its bytes. */
   private static final int OVERHEAD_BYTES = 200;
 
   /** The heap of a throttle key besides its name. */
   private static final int THROTTLE_BYTES = 50;
 
-  /** The same, going where a script has decided. */
+  /** Returns this message with the placement that a hook has assigned. */
   public PreparedMessage withPlacement(InternedPlacement.Spec decided) {
     return new PreparedMessage(decided, body, delayNanos, timeToLiveNanos, dedupeId, true);
   }
 
-  /** What it takes up while it is on its way. */
+  /** Returns the heap of the message on its way into the engine. */
   public long bytes() {
     long bytes = (long) body.length + OVERHEAD_BYTES + placement.fairnessKey().length();
     for (String throttle : placement.throttleKeys().keySet()) {

@@ -14,7 +14,7 @@ import java.util.function.BooleanSupplier;
 import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
-/** Queues, configuration and rates; long work is done a piece at a time. */
+/** Creates, changes and deletes queues, config entries and limits; splits long work into slices. */
 public final class QueueAdmin {
   /** Messages in one piece of long work. */
   static final int SLICE = 1_000;
@@ -105,11 +105,12 @@ public final class QueueAdmin {
     save(open(state.nextQueueId++, name, config));
   }
 
-  /** Stores the configuration of {@code line} under a revision of its own. */
+  /** Stores the configuration of the queue under a revision of its own. */
   private void save(BrokerQueue brokerQueue) {
     brokerQueue.revisionNumber++;
     state.batch.changes.add(
-        new StateChange.QueueSaved(brokerQueue.id, brokerQueue.name, brokerQueue.config, brokerQueue.revisionNumber));
+        new StateChange.QueueSaved(
+            brokerQueue.id, brokerQueue.name, brokerQueue.config, brokerQueue.revisionNumber));
   }
 
   BrokerQueue open(int id, String name, QueueConfig config) {
@@ -219,7 +220,11 @@ public final class QueueAdmin {
             removed[0] += slice.size();
             boolean done = slice.size() < SLICE;
             if (done) {
-              state.batch.whenDurable(brokerQueue).completions.add(new Completion<>(future, removed[0]));
+              state
+                  .batch
+                  .whenDurable(brokerQueue)
+                  .completions
+                  .add(new Completion<>(future, removed[0]));
             }
             return done;
           });
@@ -248,7 +253,9 @@ public final class QueueAdmin {
           budget == 0
               ? List.of()
               : state.index.find(
-                  range.from, budget, entry -> waitsIn(brokerQueue, entry) && entry.sequence < range.end);
+                  range.from,
+                  budget,
+                  entry -> waitsIn(brokerQueue, entry) && entry.sequence < range.end);
       List<MessageEntry> fitting = fitting(claimed, range.from == 0);
       for (MessageEntry entry : fitting) {
         state.unschedule(entry);
@@ -347,7 +354,8 @@ public final class QueueAdmin {
   private void requireHeap(MessageEntry entry, BrokerQueue source, InternedPlacement.Spec route) {
     long more = entry instanceof MovedMessageEntry ? 0 : MovedMessageEntry.ID_HEAP_BYTES;
     if (!source.hasPlacement(route)) {
-      more += route.heapBytes() - (entry.placement.users == 1 ? entry.placement.spec.heapBytes() : 0);
+      more +=
+          route.heapBytes() - (entry.placement.users == 1 ? entry.placement.spec.heapBytes() : 0);
     }
     state.messageHeap.require(more);
   }

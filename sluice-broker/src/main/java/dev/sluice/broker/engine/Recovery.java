@@ -25,7 +25,7 @@ import java.util.Objects;
 import java.util.UUID;
 import org.jspecify.annotations.Nullable;
 
-/** Rebuilds the state machine from what is stored. */
+/** Rebuilds the engine from what is stored. */
 public final class Recovery {
   /** Levels are doubles; this much is given away so that rounding never adds a token. */
   private static final double ROUNDING = 1 - 1e-12;
@@ -102,7 +102,7 @@ public final class Recovery {
   }
 
   /**
-   * Rebuilds the state machine from {@code store}, and records the restart there.
+   * Rebuilds the engine from {@code store}, and records the restart there.
    *
    * @throws BrokerException if {@code heapBytes} are too few for the stored messages; nothing was
    *     written
@@ -134,7 +134,8 @@ public final class Recovery {
         (key, value) -> {
           if (Schema.isQueue(key)) {
             Schema.QueueRow row = Schema.queueRow(value);
-            BrokerQueue queue = engine.queueAdmin.open(Schema.queueId(key), row.name(), row.config());
+            BrokerQueue queue =
+                engine.queueAdmin.open(Schema.queueId(key), row.name(), row.config());
             queue.revisionNumber = row.revisionNumber();
           } else {
             state.config.put(Schema.configName(key), Schema.text(value));
@@ -211,7 +212,8 @@ public final class Recovery {
       return;
     }
     // It takes its place, to which it may come back, and goes again.
-    ScheduledItem<MessageEntry> place = entry.queue.fairQueue.enqueue(entry, entry.placement.placement());
+    ScheduledItem<MessageEntry> place =
+        entry.queue.fairQueue.enqueue(entry, entry.placement.placement());
     entry.queue.fairQueue.markDelivered(place);
     entry.scheduled = place;
     entry.readySince = ReadyAgeHistogram.second(waiting.availableAt);
@@ -244,7 +246,7 @@ public final class Recovery {
           rows.delete(StoreTable.LEASE, key);
           return true;
         });
-    // What is in force is stored anew, in one row.
+    // Leases in force are stored again, in one row.
     ByteWriter row = new ByteWriter(64);
     for (MessageEntry entry : state.index.find(any -> any.lease() != null)) {
       Lease lease = Objects.requireNonNull(entry.lease());
@@ -266,7 +268,9 @@ public final class Recovery {
    */
   private void restore(StoredLease stored) {
     MessageEntry entry = state.index.get(stored.sequence());
-    if (entry == null || entry.queue.id != stored.queueId() || entry.attempts != stored.attempts()) {
+    if (entry == null
+        || entry.queue.id != stored.queueId()
+        || entry.attempts != stored.attempts()) {
       return;
     }
     Lease known = entry.lease();
@@ -306,7 +310,8 @@ public final class Recovery {
         });
     heapCheck.requireFit();
     all.sort(Comparator.comparingLong(Seen::until));
-    all.forEach(seen -> engine.enqueueHandler.remember(seen.queue, seen.dedupeId, seen.id, seen.until));
+    all.forEach(
+        seen -> engine.enqueueHandler.remember(seen.queue, seen.dedupeId, seen.id, seen.until));
   }
 
   private void writeRestart() {

@@ -7,9 +7,7 @@ import dev.sluice.broker.store.MessageEnvelope;
 import java.util.UUID;
 import org.jspecify.annotations.Nullable;
 
-/**
- * Something that happened and must not be forgotten; hooks, ids, time and turns have been decided.
- */
+/** A change of the state that must be stored; all decisions about it have been made. */
 sealed interface StateChange {
   /** The end of a lease that was given back. */
   long ENDED = 0;
@@ -17,10 +15,10 @@ sealed interface StateChange {
   /**
    * A message came.
    *
-   * @param availableAt when it may go; its place among the messages of its key after a restart
+   * @param availableAt when it can be delivered; orders the messages of its key after a restart
    * @param body its {@link MessageEnvelope}
    */
-  @SuppressWarnings("ArrayRecordComponent") // compared by nobody
+  @SuppressWarnings("ArrayRecordComponent") // never compared
   record Enqueued(MessageEntry entry, long availableAt, byte[] body) implements StateChange {}
 
   /** A message was not handled. */
@@ -58,7 +56,7 @@ sealed interface StateChange {
   /** A configuration value changed; null if it is gone. */
   record ConfigSet(String key, @Nullable String value) implements StateChange {}
 
-  /** A throttle key has no rate any more. */
+  /** A limit was removed. */
   record LevelDropped(String throttleKey) implements StateChange {}
 
   /** A queue was created or changed. */

@@ -1,5 +1,5 @@
 /**
- * The state machine of the broker: queues, messages, leases and timers, changed by one thread.
+ * The engine of the broker: queues, messages, leases and timers, changed by one thread.
  *
  * <p>Reads no clock, starts no thread and opens no file: time and results of I/O are arguments.
  */

@@ -12,20 +12,20 @@ import java.util.UUID;
  */
 public interface HookEngine {
 
-  /** What {@code on_enqueue} is told. */
+  /** The argument of {@code on_enqueue}. */
   record EnqueueContext(String queue, Map<String, String> headers, int payloadSize) {}
 
-  /** What {@code on_failure} is told; {@code attempts} counts the one that failed. */
+  /** The argument of {@code on_failure}; {@code attempts} counts the failure at hand. */
   record FailureContext(
       String queue, UUID id, Map<String, String> headers, int attempts, String error) {}
 
-  /** What {@code on_enqueue} decides. */
+  /** The result of {@code on_enqueue}. */
   record EnqueueResult(String fairnessKey, int weight, List<String> throttleKeys) {
     public static final HookEngine.EnqueueResult DEFAULT =
         new HookEngine.EnqueueResult("default", 1, List.of());
   }
 
-  /** What {@code on_failure} decides. */
+  /** The result of {@code on_failure}. */
   sealed interface FailureResult {}
 
   /** Try again after a while. */

@@ -13,7 +13,7 @@ import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.ReentrantLock;
 
 /**
- * The threads on which scripts run: neither callers nor the state machine wait for a script.
+ * The threads on which scripts run: neither callers nor the engine wait for a script.
  *
  * <p>Thread-safe; only {@link #drain} blocks.
  */
@@ -24,7 +24,7 @@ public final class HookExecutor {
    * these runs, however many calls the others have waiting.
    *
    * Order. The tasks of one tenant run one at a time, in the order in which they came. So the calls
-   * of one queue reach the state machine in that order, and hold one thread at most.
+   * of one queue reach the engine in that order, and hold one thread at most.
    *
    * Bounds. Calls to enqueue are refused beyond MAX_CALLS of a queue, half of maxBytes of a queue,
    * or maxBytes in all. Everything else (on_failure, redrive) is about messages that the broker
@@ -49,7 +49,7 @@ public final class HookExecutor {
   private long bytes;
   private boolean draining;
 
-  /** The calls of one queue that have not reached the state machine yet. Guarded by lock. */
+  /** The calls of one queue that have not reached the engine yet. Guarded by lock. */
   private static final class Backlog {
     int calls;
     long bytes;

@@ -1,7 +1,7 @@
 package dev.sluice.broker.hooks;
 
 /**
- * What one call of a hook may use.
+ * The resources that one call of a hook may use.
  *
  * @param instructions of the interpreter, and steps of the library functions, which count alike
  * @param timeNanos of the clock; a pause of the process is charged as one millisecond at most

@@ -56,7 +56,7 @@ public final class BaseLibrary {
     LibraryFunction.add(table, "xpcall", base::xpcall);
   }
 
-  /** What {@code tostring} returns. */
+  /** Returns the result of {@code tostring}. */
   public static LuaString text(ResourceGuard guard, LuaValue value) {
     if (value instanceof LuaString text) {
       return text;

@@ -10,8 +10,8 @@ import org.luaj.vm2.Varargs;
 /**
  * The headers of a message.
  *
- * <p>A hook reads one or two of them: those are converted as they are read. Whatever else it does
- * with the table finds all of them in it.
+ * <p>A hook reads one or two of them: those are converted as they are read. Anything else that it
+ * does with the table finds all of them in it.
  */
 public final class HeaderTable extends LuaTable {
   private final ResourceGuard guard;

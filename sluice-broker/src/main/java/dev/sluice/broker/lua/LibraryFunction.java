@@ -8,7 +8,7 @@ import org.luaj.vm2.lib.VarArgFunction;
 final class LibraryFunction extends VarArgFunction {
   private final Body body;
 
-  /** What the function does. */
+  /** The body of the function. */
   interface Body {
     Varargs apply(Varargs args);
   }

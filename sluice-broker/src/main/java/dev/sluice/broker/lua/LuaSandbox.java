@@ -49,7 +49,7 @@ public final class LuaSandbox {
     library.freeze();
   }
 
-  /** What the current thread has allocated so far, where the JVM tells. */
+  /** Counts the bytes that the current thread has allocated, where the JVM supports that. */
   public static LongSupplier allocatedBytes() {
     return ManagementFactory.getThreadMXBean() instanceof com.sun.management.ThreadMXBean threads
             && threads.isThreadAllocatedMemorySupported()
@@ -61,7 +61,7 @@ public final class LuaSandbox {
     return guard;
   }
 
-  /** What {@link #run} calls the function with; made after the budgets were filled. */
+  /** Creates the arguments of the function, after the budgets were filled. */
   public interface Message {
     LuaValue in(ResourceGuard guard);
   }

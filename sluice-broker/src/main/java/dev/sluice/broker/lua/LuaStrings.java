@@ -17,7 +17,7 @@ public final class LuaStrings {
     return LuaString.valueUsing(text.getBytes(UTF_8));
   }
 
-  /** What is no UTF-8 becomes U+FFFD. */
+  /** Returns the text; bytes that are no UTF-8 become U+FFFD. */
   public static String toJava(LuaString text) {
     return new String(text.m_bytes, text.m_offset, text.m_length, UTF_8);
   }

@@ -27,7 +27,7 @@ public final class ResourceGuard extends DebugLib {
   /** Small strings are announced together: a look at memory costs more than they do. */
   private static final int CHECK_BYTES = 4096;
 
-  /** What a step is taken to allocate where the JVM cannot tell. */
+  /** The assumed allocation of a step where the JVM does not measure it. */
   private static final int UNMETERED_STEP_BYTES = 8;
 
   private static final int NUMBER_BYTES = 32;

@@ -22,19 +22,19 @@ final class ScriptError extends LuaError {
     this.raised = null;
   }
 
-  /** What the script itself raised. */
+  /** The value that the script raised. */
   ScriptError(LuaValue raised) {
     super("");
     this.message = "error object is a " + raised.typename();
     this.raised = raised;
   }
 
-  /** What {@code pcall} returns for {@code error}. */
+  /** Returns the value that {@code pcall} returns for {@code error}. */
   static LuaValue valueOf(LuaError error) {
     return error instanceof ScriptError own ? own.value() : LuaStrings.of(text(error));
   }
 
-  /** What to tell the owner of the script. */
+  /** Returns the message for the owner of the script. */
   static String text(LuaError error) {
     if (!(error instanceof ScriptError own)) {
       // LuaJ appends a traceback, which the guard leaves empty.

@@ -26,8 +26,8 @@ final class BrokerClock {
   }
 
   /**
-   * What the machine's clock said at {@code brokerTime}. A later reading beside it would let broker
-   * time fall behind at every restart.
+   * The reading of the machine's clock at {@code brokerTime}. A later reading beside it would let
+   * broker time fall behind at every restart.
    */
   long bootNanosAt(long brokerTime) {
     return brokerTime - offset;

@@ -162,7 +162,7 @@ public final class Committer {
         deadline = System.nanoTime() + syncIntervalNanos;
       }
       if (deadline == Long.MAX_VALUE) {
-        // Nobody waits for the disk: the operating system writes when it likes.
+        // No caller waits for the disk: the operating system decides when to write.
         waiting.clear();
       }
     }

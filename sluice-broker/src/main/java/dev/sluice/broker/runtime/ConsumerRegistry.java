@@ -60,7 +60,8 @@ final class ConsumerRegistry {
     CompletableFuture<List<Delivery>> messages =
         new ReceiveCall(broker, engine, this, pending, payloadBudget).start();
     engine.submit(
-        machine -> machine.dispatcher.receives.open(queue, maxMessages, maxWait.toNanos(), pending));
+        machine ->
+            machine.dispatcher.receives.open(queue, maxMessages, maxWait.toNanos(), pending));
     return messages;
   }
 

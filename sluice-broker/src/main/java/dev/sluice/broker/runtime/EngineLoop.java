@@ -12,7 +12,7 @@ import java.util.List;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 
-/** The thread of the state machine. */
+/** Runs the engine on its thread. */
 final class EngineLoop implements Runnable {
   private static final long DISK_CHECK_NANOS = TimeUnit.MILLISECONDS.toNanos(500);
 
@@ -98,7 +98,7 @@ final class EngineLoop implements Runnable {
     return engine.state.queues.values();
   }
 
-  /** The last batch is written: an input. */
+  /** Handles a written batch; an input. */
   void written(CommitBatch batch) {
     writing = false;
     if (!batch.needsSync()) {
@@ -107,7 +107,7 @@ final class EngineLoop implements Runnable {
     engine.apply(batch.whenWritten);
   }
 
-  /** What was written is on the disk: an input. */
+  /** Handles synced batches; an input. */
   void synced(List<CommitBatch> batches) {
     for (CommitBatch batch : batches) {
       if (batch.needsSync()) {

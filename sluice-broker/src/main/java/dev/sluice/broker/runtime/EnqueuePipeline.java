@@ -21,9 +21,8 @@ import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
 
 /**
- * Takes messages from callers to the state machine. Messages are checked and encoded on the
- * caller's thread; {@code on_enqueue}, if the queue has one, runs on a thread of the {@link
- * HookExecutor}.
+ * Takes messages from callers to the engine. Messages are checked and encoded on the caller's
+ * thread; {@code on_enqueue}, if the queue has one, runs on a thread of the {@link HookExecutor}.
  *
  * <p>Thread-safe and does not block. Calls of one queue that come one after the other reach the
  * state machine in that order, even while a script is added or removed.
@@ -118,7 +117,8 @@ public final class EnqueuePipeline {
       long bytes,
       CompletableFuture<List<UUID>> call) {
     boolean taken =
-        inbox.putMessages(machine -> machine.enqueueHandler.enqueue(queue, preparedMessages, call), bytes);
+        inbox.putMessages(
+            machine -> machine.enqueueHandler.enqueue(queue, preparedMessages, call), bytes);
     if (taken) {
       return;
     }

@@ -66,7 +66,8 @@ public final class FairnessKeyScan {
       FairnessKeyCounters count = counts[i];
       if (count.pending() > 0) {
         waiting++;
-        readyWeight += count.throttled && brokerQueue.fairQueue.isThrottled(count.key) ? 0 : count.weight;
+        readyWeight +=
+            count.throttled && brokerQueue.fairQueue.isThrottled(count.key) ? 0 : count.weight;
       }
       keys.add(key(count));
     }

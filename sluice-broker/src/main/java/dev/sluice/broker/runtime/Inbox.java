@@ -8,8 +8,8 @@ import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Consumer;
 
 /**
- * Inputs on their way to the state machine: messages in a lane that can be full, everything else in
- * one that cannot, so that a flood of messages does not keep anybody from settling those there are.
+ * Inputs on their way to the engine: messages in a lane that can be full, everything else in one
+ * that cannot, so that a flood of messages does not keep anybody from settling those there are.
  */
 final class Inbox {
   private final long maxBytes;

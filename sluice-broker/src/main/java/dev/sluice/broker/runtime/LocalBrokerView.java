@@ -167,7 +167,8 @@ final class LocalBrokerView implements BrokerView {
             .sorted()
             .limit(limit)
             .toList();
-    List<FairnessKeyStats> keys = inSlices(first, (state, slice) -> stats(state.queue(name), slice));
+    List<FairnessKeyStats> keys =
+        inSlices(first, (state, slice) -> stats(state.queue(name), slice));
     return new QueryCache.CachedResult<>(
         new QueueSnapshot(with(scan.stats, keys), scan.waiting), scan.isExpensive());
   }
@@ -266,7 +267,8 @@ final class LocalBrokerView implements BrokerView {
             each ->
                 each.pending() == 0
                     ? each
-                    : brokerQueue.fairQueue
+                    : brokerQueue
+                        .fairQueue
                         .stats(each.fairnessKey())
                         .map(stats -> with(each, throttled(stats, state.now, weightAt)))
                         .orElse(each))

@@ -18,7 +18,7 @@ final class PayloadPreview {
     return payload.length <= max ? payload : Arrays.copyOf(payload, end(payload, max));
   }
 
-  /** Before the character that {@code most} would cut. */
+  /** Before the character that {@code max} would cut. */
   private static int end(byte[] payload, int max) {
     for (int at = max; at >= 0 && at >= max - MOST_INSIDE; at--) {
       if ((payload[at] & PLACE) != INSIDE) {

@@ -3,6 +3,7 @@ package dev.sluice.broker.runtime;
 import dev.sluice.broker.BrokerException;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ExecutionException;
 import org.jspecify.annotations.Nullable;
@@ -87,8 +88,7 @@ public final class PendingCalls {
 
   public static void requireMayWait() {
     if (Thread.currentThread() instanceof PendingCalls.CallbackThread) {
-      throw new IllegalStateException(
-          "what is chained to an answer of the broker must not wait for the broker");
+      throw new IllegalStateException("a callback of a broker future must not block on the broker");
     }
   }
 
@@ -111,7 +111,7 @@ public final class PendingCalls {
       if (failed.getCause() instanceof BrokerException rejection) {
         throw new BrokerException(rejection.code(), rejection.getMessage(), rejection);
       }
-      throw new IllegalStateException(failed.getCause());
+      throw new CompletionException(failed.getCause());
     } finally {
       if (interrupted) {
         Thread.currentThread().interrupt();

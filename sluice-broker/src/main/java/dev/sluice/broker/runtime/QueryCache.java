@@ -8,16 +8,16 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Lets those who ask the same within a second share an answer that was dear, so that many cost what
- * one does. Thread-safe; whoever asks while another looks waits for what that one finds.
+ * Shares the result of an expensive query between callers with equal keys for a second.
+ * Thread-safe; a caller blocks while another one runs the same query.
  *
  * @param <A> the answers
  */
 public final class QueryCache<A> {
-  /** How long an answer is good for. */
+  /** How long a result is shared. */
   public static final long AGE_NANOS = TimeUnit.SECONDS.toNanos(1);
 
-  /** More questions than these share nothing; an answer may have thousands of keys. */
+  /** The most keys with a shared result; a result may have thousands of fairness keys. */
   public static final int MAX_QUESTIONS = 16;
 
   private final NanoClock clock;
@@ -30,20 +30,20 @@ public final class QueryCache<A> {
   }
 
   /**
-   * What somebody found.
+   * The result of a query.
    *
-   * @param isExpensive whether others are to have it, too
+   * @param isExpensive whether to share the result
    */
   public record CachedResult<A>(A result, boolean isExpensive) {}
 
-  /** Where those meet who ask the same. */
+  /** Where callers with equal keys share a result. */
   private static final class CacheSlot<A> {
     volatile QueryCache.@Nullable SharedQuery<A> result;
   }
 
   private record SharedQuery<A>(A result, long atNanos) {}
 
-  /** Asks what equals {@code question}. */
+  /** Returns the shared result of an equal key, or runs {@code look}. */
   public A get(Object request, Supplier<QueryCache.CachedResult<A>> look) {
     QueryCache.CacheSlot<A> place = slot(request);
     synchronized (place) {

@@ -23,7 +23,8 @@ final class QueueConfigurator {
 
   void create(String queue, QueueConfig config, boolean adoptDeadLetterQueue) {
     this.<Void>apply(
-        config, (machine, call) -> machine.queueAdmin.create(queue, config, adoptDeadLetterQueue, call));
+        config,
+        (machine, call) -> machine.queueAdmin.create(queue, config, adoptDeadLetterQueue, call));
   }
 
   /**

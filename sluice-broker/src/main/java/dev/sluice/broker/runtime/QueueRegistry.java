@@ -26,7 +26,9 @@ import java.util.function.Supplier;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
-/** The scripts of all queues, and what callers' threads need to know of queues. */
+/**
+ * Keeps the compiled hooks and a snapshot of all queues for the threads of callers. Thread-safe.
+ */
 public final class QueueRegistry {
   private final BrokerMetrics metrics;
 
@@ -38,10 +40,10 @@ public final class QueueRegistry {
   /** Sources that calls in progress need, with the number of these calls. */
   private final Map<String, Integer> pinned = new ConcurrentHashMap<>();
 
-  // Replaced as a whole by the thread of the state machine.
+  // Replaced as a whole by the thread of the engine.
   private volatile Map<String, QueueRegistry.QueueHandle> handles = Map.of();
 
-  /** The configuration as it is; changed by the thread of the state machine. */
+  /** The configuration as it is; changed by the thread of the engine. */
   private final Map<String, String> config = new ConcurrentHashMap<>();
 
   private final AtomicLong changes = new AtomicLong();
@@ -71,7 +73,7 @@ public final class QueueRegistry {
 
   /**
    * Compiles what {@code queueConfig} has, on the thread of the caller, and keeps it: without the
-   * pin a change of another queue could discard it, and the state machine would compile it again.
+   * pin a change of another queue could discard it, and the engine would compile it again.
    *
    * @return ends the pin
    * @throws BrokerException if a script does not compile
@@ -104,7 +106,7 @@ public final class QueueRegistry {
     pinned.computeIfPresent(source, (key, uses) -> uses == 1 ? null : Integer.valueOf(uses - 1));
   }
 
-  /** Compiles outside of the map, which would hold up the state machine meanwhile. */
+  /** Compiles outside of the map, which would hold up the engine meanwhile. */
   private static <H> H compiled(Map<String, H> hooks, String source, Function<String, H> compiler) {
     H known = hooks.get(source);
     if (known != null) {
@@ -224,7 +226,7 @@ public final class QueueRegistry {
   }
 
   /**
-   * Returns the route of a message by {@code on_enqueue} of {@code view}; null if it has no such
+   * Returns the route of a message by {@code on_enqueue} of {@code handle}; null if it has no such
    * script. Charges the run to {@code budget}.
    */
   HookEngine.@Nullable EnqueueResult runEnqueueHook(
@@ -239,7 +241,7 @@ public final class QueueRegistry {
             HookEngine.EnqueueResult.DEFAULT);
   }
 
-  /** What becomes of a message that failed. */
+  /** Returns the result of {@code on_failure}; an immediate retry without such a hook. */
   HookEngine.FailureResult runFailureHook(
       QueueRegistry.QueueHandle view, HookEngine.FailureContext failure) {
     HookEngine.FailureHook hook = view.onFailure;
@@ -258,7 +260,7 @@ public final class QueueRegistry {
         outcome = HookOutcome.ANSWERED;
         view.breaker.succeeded();
       } catch (RuntimeException | Error failed) {
-        // Whatever a script does to the interpreter, the message goes on.
+        // No failure of a hook or of the interpreter may lose the message.
         outcome = HookOutcome.FAILED;
         view.breaker.failed(System.nanoTime());
       }

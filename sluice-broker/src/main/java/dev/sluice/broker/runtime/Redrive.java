@@ -100,7 +100,8 @@ final class Redrive {
 
   private void move(List<MessageEntry> entries, List<InternedPlacement.Spec> placements) {
     then(
-        engine.<Integer>call((machine, call) -> machine.queueAdmin.redrive(entries, placements, call)),
+        engine.<Integer>call(
+            (machine, call) -> machine.queueAdmin.redrive(entries, placements, call)),
         more -> {
           moved += more;
           claim();

@@ -1,6 +1,5 @@
 /**
- * Runs the engine: the thread of the state machine, the committer, readers, and calls that wait for
- * them.
+ * Runs the engine: the thread of the engine, the committer, readers, and calls that wait for them.
  *
  * <p>May use every other package of the broker.
  */

@@ -7,7 +7,7 @@ import java.util.UUID;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What is stored of a message once and never changed.
+ * The part of a message that is stored once and never changed.
  *
  * <pre>
  *   enqueued at: 8 bytes   flags: 1 byte   headers: varint, then name and value of each

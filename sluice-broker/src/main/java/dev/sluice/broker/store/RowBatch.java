@@ -33,7 +33,7 @@ public final class RowBatch {
     bytes = new byte[HEADER_BYTES + expectedBytes];
   }
 
-  /** What {@link #forEach} calls. */
+  /** Receives the rows of {@link #forEach}. */
   public interface Visitor {
     void put(StoreTable table, byte[] key, byte[] value);
 

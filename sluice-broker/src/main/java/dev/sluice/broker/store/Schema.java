@@ -15,7 +15,7 @@ import java.util.UUID;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What rows look like; {@code docs/storage.md} has it as a table.
+ * Encodes and decodes rows; {@code docs/storage.md} describes them.
  *
  * <p>A change of any of this is a new {@link #VERSION}. Rows of all versions from {@link
  * #OLDEST_VERSION} on are read, and those of the newest are written.

@@ -12,7 +12,7 @@ import org.jspecify.annotations.Nullable;
  */
 public interface Store extends AutoCloseable {
 
-  /** What {@link #scan} calls. */
+  /** Receives the rows of {@link #scan}. */
   interface RowVisitor {
     /** Returns whether to go on. */
     boolean row(byte[] key, byte[] value);
@@ -35,7 +35,7 @@ public interface Store extends AutoCloseable {
   /** Rows from {@code from} on, up to but without {@code to}, in the order of unsigned bytes. */
   void scan(StoreTable table, byte[] from, byte[] to, RowVisitor visitor);
 
-  /** What is free on the disk when everything written before has found its last place. */
+  /** Returns the free space of the disk, less what is still to be written to table files. */
   long freeBytes();
 
   @Override

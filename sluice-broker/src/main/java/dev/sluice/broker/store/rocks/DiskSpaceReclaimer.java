@@ -127,7 +127,7 @@ final class DiskSpaceReclaimer {
     return held > MIN_FLUSH_BYTES && disk.getUsableSpace() < TIGHT * held;
   }
 
-  /** What is in memory only, and in the log. */
+  /** Bytes that are in memory and in the log, and in no table file. */
   static long unflushedBytes(RocksDB db) throws RocksDBException {
     return db.getAggregatedLongProperty("rocksdb.cur-size-all-mem-tables");
   }

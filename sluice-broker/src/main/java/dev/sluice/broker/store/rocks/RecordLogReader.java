@@ -38,7 +38,7 @@ final class RecordLogReader {
   /** How many bytes of a record are shown to a {@link Visitor}: the header of a write batch. */
   static final int START_BYTES = 12;
 
-  /** What {@link #read} calls. */
+  /** Receives the records of {@link #read}. */
   interface Visitor {
     /** The first bytes of the next record, {@link #START_BYTES} if it has as many. */
     void record(ByteBuffer start);

@@ -3,7 +3,7 @@ package dev.sluice.broker.store.rocks;
 import dev.sluice.broker.store.StoreTable;
 
 /**
- * What may differ between two {@link RocksStore}s.
+ * The settings of a {@link RocksStore}.
  *
  * @param messageBufferBytes how much of {@link StoreTable#MESSAGE} is held in memory before it is
  *     written to a table file; messages that come and go within it never reach one

@@ -138,7 +138,7 @@ public final class RocksStore implements Store {
         new DiskSpaceReclaimer(db, families, dir, settings.messageBufferBytes());
     opened.push(reclaimer::close);
     RocksStore store = new RocksStore(dir, options, db, families, mark, reclaimer);
-    // What was recovered is in table files now: from here on the mark speaks of the new log.
+    // Recovered rows are in table files now: from here on the marker is about the new log.
     store.sync();
     return store;
   }
@@ -315,7 +315,7 @@ public final class RocksStore implements Store {
   public long freeBytes() {
     Lock held = hold("freeBytes");
     try {
-      // What is in memory is in the log, and will be in a table file as well.
+      // Rows in memory are in the log, and will be in a table file as well.
       return fileStore.getUsableSpace() - DiskSpaceReclaimer.unflushedBytes(db);
     } catch (RocksDBException | IOException e) {
       throw failed("freeBytes", e);

@@ -24,7 +24,7 @@ public final class StoreDirectory {
   private static final Set<PosixFilePermission> OWNER_FILE =
       PosixFilePermissions.fromString("rw-------");
 
-  /** What a first open that was cut short may have left behind. */
+  /** Files that an interrupted first open may have left. */
   private static final Pattern UNFINISHED =
       Pattern.compile(
           "LOCK|LOG|LOG\\.old\\..*|IDENTITY|MANIFEST-000001|.*\\.dbtmp|" + SyncMarkerFile.FILE);

@@ -72,7 +72,7 @@ public final class SyncMarkerFile implements AutoCloseable {
     }
   }
 
-  /** What was written last; null if nothing was or if nothing of it is left. */
+  /** Returns the marker that was written last; null if there is none or it is damaged. */
   public @Nullable WalPosition synced() {
     return synced;
   }
