@@ -55,6 +55,8 @@ final class FleetRulesTest {
         String.valueOf(server.command("HGET", new RedisKeys(prefix).rules(), "@version")));
   }
 
+  @SafeVarargs
+  @SuppressWarnings("varargs") // only read
   private static void awaitRules(SharedLimits node, Map.Entry<String, Limit>... rules) {
     await()
         .atMost(PATIENCE)

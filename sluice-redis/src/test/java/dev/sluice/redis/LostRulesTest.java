@@ -40,6 +40,8 @@ final class LostRulesTest {
     server.command("DEL", rules);
   }
 
+  @SafeVarargs
+  @SuppressWarnings("varargs") // only read
   private static void awaitRules(SharedLimits node, Map.Entry<String, Limit>... rules) {
     Waiting.until(
         "the rules " + List.of(rules),

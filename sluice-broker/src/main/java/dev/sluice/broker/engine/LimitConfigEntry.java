@@ -40,9 +40,7 @@ public record LimitConfigEntry(double perSecond, double burst) {
   }
 
   private static double perSecond(Limit.Balanced limit) {
-    BigDecimal seconds =
-        BigDecimal.valueOf(limit.refillPeriod().getSeconds())
-            .add(BigDecimal.valueOf(limit.refillPeriod().getNano(), 9));
+    BigDecimal seconds = BigDecimal.valueOf(limit.refillPeriod().toNanos(), 9);
     return BigDecimal.valueOf(limit.refillTokens()).divide(seconds, EXACT_DIGITS).doubleValue();
   }
 

@@ -268,7 +268,7 @@ final class MultiKeyAcquire {
       Decision decision =
           axis.decision(bucket.key, outcome(axis, fullAt, tokens), tokens, nowNanos);
       int difference = weight(decision) - weight(worst);
-      if (difference > 0 || difference == 0 && isTighter(decision, worst)) {
+      if (difference > 0 || (difference == 0 && isTighter(decision, worst))) {
         worst = decision;
       }
     }
