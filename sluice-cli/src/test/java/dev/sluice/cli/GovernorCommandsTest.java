@@ -26,7 +26,7 @@ class GovernorCommandsTest {
       {"models": {
          "slow": {"target_tpm": 60, "burst_tpm": 1000, "allocation": "off"},
          "one": {"target_tpm": 60000, "burst_tpm": 1000000, "concurrency": 1, "allocation": "off"}},
-       "governor": {"ticket_patience_ms": 300000}}
+       "governor": {"ticket_idle_timeout_ms": 300000}}
       """;
 
   @TempDir Path dir;
@@ -182,7 +182,7 @@ class GovernorCommandsTest {
     assertThat(shown.out())
         .matches("waiting for one: position 1, unknown: concurrency\nticket .*\n.*\n")
         .contains("\nticket " + ticket + "\n")
-        .endsWith("for ticket_patience_ms, 30s by default\n");
+        .endsWith("for ticket_idle_timeout_ms, 30s by default\n");
     assertThat(server.ok("governor", "cancel", ticket)).isEqualTo("canceled " + ticket + "\n");
     assertThat(server.fails(1, "governor", "ticket", ticket)).contains(ticket);
     assertThat(server.fails(1, "governor", "ticket", ticket, "--wait")).contains(ticket);

@@ -32,7 +32,7 @@ final class GovernorTest {
          "one": {"target_tpm": 60000, "burst_tpm": 1000000, "concurrency": 1, "allocation": "off"},
          "scaled": {"target_tpm": 240000, "burst_tpm": 300000, "allocation": "scale",
            "priority_classes": {"P0_clinical": 1.0, "P1_user": 0.7, "P2_batch": 0.4}}},
-       "governor": {"max_line": 3}}
+       "governor": {"max_waiting": 3}}
       """;
 
   @TempDir Path dir;

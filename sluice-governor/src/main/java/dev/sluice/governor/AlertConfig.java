@@ -38,7 +38,7 @@ public record AlertConfig(
       throw new IllegalArgumentException(
           "alert_threshold_429 must be from 0 to 1: " + rejectionThreshold);
     }
-    Checks.between("alert_from_requests", fromRequests, 1, MOST);
+    Checks.between("alert_min_requests", fromRequests, 1, MOST);
     Checks.between("alert_queue_length", maxWaiting, 0, MOST);
   }
 }

@@ -56,15 +56,15 @@ public final class BudgetConfigReader {
   private static final Set<String> TENANT_KEYS = Set.of("target_tpm", "burst_tpm", "weight");
   private static final Set<String> GOVERNOR_KEYS =
       Set.of(
-          "max_line",
-          "ticket_patience_ms",
-          "reservation_life_ms",
+          "max_waiting",
+          "ticket_idle_timeout_ms",
+          "reservation_timeout_ms",
           "drain_batch",
           "refill_interval_ms",
           "monitor_interval_ms",
           "alert_window_ms",
           "alert_threshold_429",
-          "alert_from_requests",
+          "alert_min_requests",
           "alert_queue_length");
   private static final Set<String> IDLE_GOVERNOR_KEYS =
       Set.of("redis_url", "queue_name", "alert_threshold_tpm_variance");
@@ -240,9 +240,9 @@ public final class BudgetConfigReader {
   private static WaitingListConfig rules(JsonNode governor) {
     WaitingListConfig usual = WaitingListConfig.DEFAULTS;
     return new WaitingListConfig(
-        small("governor", governor, "max_line", usual.maxLine()),
-        millis(governor, "ticket_patience_ms", usual.ticketPatience()),
-        millis(governor, "reservation_life_ms", usual.reservationLife()),
+        small("governor", governor, "max_waiting", usual.maxLine()),
+        millis(governor, "ticket_idle_timeout_ms", usual.ticketPatience()),
+        millis(governor, "reservation_timeout_ms", usual.reservationLife()),
         small("governor", governor, "drain_batch", usual.drainBatch()),
         millis(governor, "refill_interval_ms", usual.refillInterval()));
   }
@@ -256,7 +256,7 @@ public final class BudgetConfigReader {
         threshold.isMissingNode()
             ? usual.rejectionThreshold()
             : number("governor.alert_threshold_429", threshold),
-        small("governor", governor, "alert_from_requests", usual.fromRequests()),
+        small("governor", governor, "alert_min_requests", usual.fromRequests()),
         small("governor", governor, "alert_queue_length", usual.maxWaiting()));
   }
 

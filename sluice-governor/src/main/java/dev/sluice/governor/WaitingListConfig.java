@@ -35,9 +35,9 @@ public record WaitingListConfig(
 
   /** Checks every part. */
   public WaitingListConfig {
-    Checks.between("max_line", maxLine, 0, MOST_IN_LINE);
-    Checks.between("ticket_patience_ms", ticketPatience, SHORTEST, LONGEST);
-    Checks.between("reservation_life_ms", reservationLife, SHORTEST, LONGEST);
+    Checks.between("max_waiting", maxLine, 0, MOST_IN_LINE);
+    Checks.between("ticket_idle_timeout_ms", ticketPatience, SHORTEST, LONGEST);
+    Checks.between("reservation_timeout_ms", reservationLife, SHORTEST, LONGEST);
     Checks.between("drain_batch", drainBatch, 1, LARGEST_BATCH);
     Checks.between("refill_interval_ms", refillInterval, SECOND, LONGEST);
   }

@@ -70,9 +70,9 @@ class BudgetFileTest {
                "tenants": {"acme": {"target_tpm": 100, "weight": 3}, "*": {"target_tpm": 10}},
                "safe_ctx": 1},
                "n": {"target_tpm": 9, "priority_classes": {"rest": 1, "urgent": 1}}},
-             "governor": {"max_line": 7, "ticket_patience_ms": 1500, "redis_url": "${REDIS_URL}",
+             "governor": {"max_waiting": 7, "ticket_idle_timeout_ms": 1500, "redis_url": "${REDIS_URL}",
                "drain_batch": 3, "refill_interval_ms": 2000, "monitor_interval_ms": 1000,
-               "alert_window_ms": 30000, "alert_threshold_429": 0.1, "alert_from_requests": 5,
+               "alert_window_ms": 30000, "alert_threshold_429": 0.1, "alert_min_requests": 5,
                "alert_queue_length": 9},
              "routes": {"any": ["m", "n"]},
              "streaming": {"whatever": [1]}}
@@ -169,7 +169,7 @@ class BudgetFileTest {
       delimiter = '|',
       quoteCharacter = '\'',
       value = {
-        "\"max_line\":-1|max_line must be from 0 to 1000000: -1",
+        "\"max_waiting\":-1|max_waiting must be from 0 to 1000000: -1",
         "\"drain_batch\":0|drain_batch must be from 1 to 10000: 0",
         "\"drain_batch\":99999999999|drain_batch must be from 1 to 10000",
         "\"refill_interval_ms\":999|refill_interval_ms must be from PT1S to PT24H: PT0.999S",
@@ -178,7 +178,7 @@ class BudgetFileTest {
         "\"alert_window_ms\":1|alert_window_ms must be from PT1S",
         "\"alert_threshold_429\":1.5|alert_threshold_429 must be from 0 to 1: 1.5",
         "\"alert_threshold_429\":\"5\"|governor.alert_threshold_429 must be a number: \"5\"",
-        "\"alert_from_requests\":0|alert_from_requests must be from 1",
+        "\"alert_min_requests\":0|alert_min_requests must be from 1",
         "\"alert_queue_length\":-1|alert_queue_length must be from 0",
         "\"alert\":1|governor.alert is unknown",
       })

@@ -48,12 +48,12 @@ final class BadSettingsTest {
           server.host = "" | sluice.toml: server.host must be text, without control characters: ''
           server.data_dir = " " | sluice.toml: server.data_dir must be text
           server.data_dir = "a\\u0000b" | sluice.toml: server.data_dir must be text, without control characters: 'a?b'
-          server.drain = 10 | sluice.toml: server.drain must be text in quotes: '10'
-          server.drain = "10" | sluice.toml: server.drain must be a number and ms, s, m or h, from 0s to 1h: '10'
-          server.drain = "61m" | sluice.toml: server.drain must be a number and ms, s, m or h, from 0s to 1h: '61m'
-          server.drain = "-1s" | sluice.toml: server.drain must be a number and ms, s, m or h, from 0s to 1h: '-1s'
+          server.drain_timeout = 10 | sluice.toml: server.drain_timeout must be text in quotes: '10'
+          server.drain_timeout = "10" | sluice.toml: server.drain_timeout must be a number and ms, s, m or h, from 0s to 1h: '10'
+          server.drain_timeout = "61m" | sluice.toml: server.drain_timeout must be a number and ms, s, m or h, from 0s to 1h: '61m'
+          server.drain_timeout = "-1s" | sluice.toml: server.drain_timeout must be a number and ms, s, m or h, from 0s to 1h: '-1s'
           broker.sync_interval = "0ms" | sluice.toml: broker.sync_interval must be a number and ms, s, m or h, from 1ms to 1h: '0ms'
-          limits.max_header_bytes = 1023 | sluice.toml: limits.max_header_bytes must be a whole number from 1024 to 1048576: '1023'
+          transport.max_header_bytes = 1023 | sluice.toml: transport.max_header_bytes must be a whole number from 1024 to 1048576: '1023'
           telemetry.otlp_endpoint = "localhost:4317" | sluice.toml: telemetry.otlp_endpoint must be a URL such as http://localhost:4318, without a user: 'localhost:4317'
           telemetry.otlp_endpoint = "http://me:top-secret-word@host/" | sluice.toml: telemetry.otlp_endpoint must be a URL such as http://localhost:4318, without a user: 'http://***@host/'
           telemetry.otlp_endpoint = "a b" | sluice.toml: telemetry.otlp_endpoint must be a URL
@@ -79,8 +79,8 @@ final class BadSettingsTest {
           redis.url = "http://me:top-secret-word@host" | sluice.toml: redis.url is refused: the URL of Redis must be redis://, rediss://,
           redis.url = "redis://me:top-secret-word@host:99999" | sluice.toml: redis.url is refused: the URL of Redis must be
           redis.url = "redis-cluster://me:top-secret-word@" | sluice.toml: redis.url is refused: the URL of Redis must be
-          redis.outage = "shut" | sluice.toml: redis.outage must be one of open, closed, local: 'shut'
-          redis.nodes = 0 | sluice.toml: redis.nodes must be a whole number from 1 to 100000: '0'
+          redis.outage_mode = "shut" | sluice.toml: redis.outage_mode must be one of open, closed, local: 'shut'
+          redis.expected_nodes = 0 | sluice.toml: redis.expected_nodes must be a whole number from 1 to 100000: '0'
           server.host = "a" "b" | sluice.toml is not valid TOML, line 1, column
           """)
   void aBadFile_isRefused(String toml, String message) throws IOException {

@@ -27,7 +27,7 @@ final class ConsoleServers implements AutoCloseable {
          "odd": {"target_tpm": 1, "burst_tpm": 1000, "allocation": "off"},
          "crowded": {"target_tpm": 1, "burst_tpm": 1000, "allocation": "off"},
          "busy": {"target_tpm": 60000, "burst_tpm": 6000, "allocation": "off"}},
-       "governor": {"max_line": 500, "ticket_patience_ms": 600000, "reservation_life_ms": 600000}}
+       "governor": {"max_waiting": 500, "ticket_idle_timeout_ms": 600000, "reservation_timeout_ms": 600000}}
       """;
 
   private final SluiceServer open;

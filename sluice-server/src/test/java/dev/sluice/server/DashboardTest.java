@@ -180,8 +180,8 @@ final class DashboardTest {
 
   @Test
   void decisions_areCounted_byOutcomeAndByWhoMadeThem() {
-    assertThat(scrape.value("sluice_limit_decisions_total{outcome=\"granted\"}")).isEqualTo(1);
-    assertThat(scrape.value("sluice_limits_redis_decisions_total{path=\"exact\"}")).isEqualTo(1);
+    assertThat(scrape.value("sluice_limits_decisions_total{outcome=\"granted\"}")).isEqualTo(1);
+    assertThat(scrape.value("sluice_limits_redis_decisions_total{path=\"redis\"}")).isEqualTo(1);
     assertThat(scrape.value("sluice_limits_redis_available")).isEqualTo(1);
     assertThat(scrape.value("sluice_limits_redis_nodes")).isEqualTo(1);
   }

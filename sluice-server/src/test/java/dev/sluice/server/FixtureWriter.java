@@ -30,7 +30,7 @@ final class FixtureWriter {
       {"models": {
          "slow": {"target_tpm": 60, "burst_tpm": 1000, "allocation": "off"},
          "one": {"target_tpm": 60000, "burst_tpm": 100000, "concurrency": 1, "allocation": "off"}},
-       "governor": {"max_line": 5, "ticket_patience_ms": 86400000, "reservation_life_ms": 86400000}}
+       "governor": {"max_waiting": 5, "ticket_idle_timeout_ms": 86400000, "reservation_timeout_ms": 86400000}}
       """;
 
   private static final String ON_ENQUEUE =

@@ -31,7 +31,7 @@ final class GovernedServer implements AutoCloseable {
            "priority_classes": {"P0_clinical": 1.0, "P1_user": 0.7, "P2_batch": 0.4}},
          "shared": {"target_tpm": 240000, "burst_tpm": 300000,
            "priority_classes": {"P0_clinical": 1.0, "P1_user": 1.0, "P2_batch": 0.4}}},
-       "governor": {"max_line": 5, "ticket_patience_ms": %d, "reservation_life_ms": 600000}}
+       "governor": {"max_waiting": 5, "ticket_idle_timeout_ms": %d, "reservation_timeout_ms": 600000}}
       """;
 
   final Path file;

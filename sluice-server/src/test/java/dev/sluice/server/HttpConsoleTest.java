@@ -82,7 +82,7 @@ final class HttpConsoleTest {
         }
       }
     }
-    assertThat(seen).contains("app.js", "chart.js", "console.css", "icon.svg", "view-dead.js");
+    assertThat(seen).contains("app.js", "chart.js", "console.css", "icon.svg", "view-dead-letters.js");
   }
 
   @Test

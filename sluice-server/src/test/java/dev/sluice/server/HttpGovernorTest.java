@@ -385,7 +385,7 @@ final class HttpGovernorTest {
     assertShown("token_bucket_capacity{model=\"slow\"}", 1_000);
     assertShown("token_bucket_accepted_requests_total{model=\"slow\"}", 1);
     assertShown("token_bucket_rejected_requests_total{model=\"slow\"}", 1);
-    assertShown("token_bucket_queue_length{class=\"P1_user\",model=\"slow\"}", 1);
+    assertShown("token_bucket_queue_length{model=\"slow\",priority_class=\"P1_user\"}", 1);
     assertShown("token_bucket_tokens_consumed_total{model=\"slow\"}", 700);
     assertShown("token_bucket_running{model=\"slow\"}", 1);
     assertShown("token_bucket_audit_error_tokens{model=\"slow\"}", 0);

@@ -163,9 +163,9 @@ final class RequestMetersTest {
     decide("absent", 1, false);
     Scrape scrape = Scrape.of(http);
     assertThat(scrape.series())
-        .containsEntry("sluice_limit_decisions_total{outcome=\"granted\"}", 3.0)
-        .containsEntry("sluice_limit_decisions_total{outcome=\"denied\"}", 3.0)
-        .containsEntry("sluice_limit_decisions_total{outcome=\"depleted\"}", 4.0)
-        .containsEntry("sluice_limit_decisions_total{outcome=\"impossible\"}", 1.0);
+        .containsEntry("sluice_limits_decisions_total{outcome=\"granted\"}", 3.0)
+        .containsEntry("sluice_limits_decisions_total{outcome=\"denied\"}", 3.0)
+        .containsEntry("sluice_limits_decisions_total{outcome=\"depleted\"}", 4.0)
+        .containsEntry("sluice_limits_decisions_total{outcome=\"impossible\"}", 1.0);
   }
 }

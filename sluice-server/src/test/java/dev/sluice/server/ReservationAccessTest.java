@@ -55,7 +55,7 @@ class ReservationAccessTest {
            "one": {"target_tpm": 60000, "concurrency": 1, "allocation": "off"},
            "two": {"target_tpm": 60000, "allocation": "off"}},
          "routes": {"any": ["two"]},
-         "governor": {"ticket_patience_ms": 600000}}
+         "governor": {"ticket_idle_timeout_ms": 600000}}
         """);
     server =
         SluiceServer.start(

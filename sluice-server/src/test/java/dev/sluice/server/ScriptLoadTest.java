@@ -126,7 +126,7 @@ final class ScriptLoadTest {
     assertThat(seen).containsExactly("sluice-hooks");
     assertThat(http.get("/v1/queues/slow").json().at("/stats/depth").asInt(-1)).isZero();
     assertThat(http.get("/v1/queues/plain").json().at("/stats/depth").asInt(-1)).isEqualTo(100);
-    String refused = "sluice_enqueue_refused_total{queue=\"slow\",reason=\"hook_budget\"}";
+    String refused = "sluice_enqueue_rejected_total{queue=\"slow\",reason=\"hook_budget\"}";
     assertThat(Scrape.of(http).value(refused)).isGreaterThanOrEqualTo(CALLERS);
   }
 

@@ -102,7 +102,7 @@ final class GovernorOutput {
       return new String[] {
         progress(queued),
         "ticket " + queued.ticket(),
-        "it is removed if it is not polled for ticket_patience_ms, 30s by default"
+        "it is removed if it is not polled for ticket_idle_timeout_ms, 30s by default"
       };
     }
     return outcome instanceof TokenDecision.Impossible impossible

@@ -109,7 +109,8 @@ final class GovernorMetrics {
       Tags tags = Tags.of(MODEL, each.model());
       each.queueLengths()
           .forEach(
-              (name, length) -> waiting.add(MultiGauge.Row.of(tags.and("class", name), length)));
+              (name, length) ->
+                  waiting.add(MultiGauge.Row.of(tags.and("priority_class", name), length)));
       for (GovernorStatus.Alert.Kind kind : GovernorStatus.Alert.Kind.values()) {
         boolean on = each.alerts().stream().anyMatch(alert -> alert.kind() == kind);
         String word = kind.name().toLowerCase(Locale.ROOT);

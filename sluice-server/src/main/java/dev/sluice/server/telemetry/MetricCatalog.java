@@ -58,7 +58,7 @@ final class MetricCatalog implements MeterFilter {
         "sluice.messages.unknown.throttle.key",
         "Stored messages that name a throttle key without a rate, which lets them pass.");
     add("sluice.messages.redriven", "Dead letters that were moved back to their queue.");
-    add("sluice.enqueue.refused", "Refused calls to enqueue, by reason.");
+    add("sluice.enqueue.rejected", "Rejected calls to enqueue, by reason.");
     add("sluice.enqueue.unknown.queue", "Calls to enqueue to a queue that does not exist.");
     add("sluice.hook", "Run time of Lua hooks, by hook and outcome.", SCRIPT_SECONDS);
     add("sluice.hook.wait", "Time that calls waited for a thread to run hooks.", SCRIPT_SECONDS);
@@ -76,7 +76,7 @@ final class MetricCatalog implements MeterFilter {
   }
 
   private void store() {
-    add("sluice.store.written.facts", "Facts written to the log of the store.");
+    add("sluice.store.written.changes", "Changes written to the log of the store.");
     add("sluice.store.written.bytes", "Bytes written to the log of the store.");
     add("sluice.store.write", "Time to hand a batch to the operating system.", DISK_SECONDS);
     add("sluice.store.sync", "Time to sync the disk.", DISK_SECONDS);
@@ -95,22 +95,22 @@ final class MetricCatalog implements MeterFilter {
   }
 
   private void limits() {
-    add("sluice.limit.decisions", "Decisions on limits, by outcome.");
+    add("sluice.limits.decisions", "Decisions on limits, by outcome.");
     add("sluice.limits.redis.available", "1 while limits are decided in Redis, 0 in an outage.");
     add("sluice.limits.redis.nodes", "Servers that share the limits.");
-    add("sluice.limits.redis.decisions", "Decisions on shared limits, by where they were made.");
+    add("sluice.limits.redis.decisions", "Decisions on shared limits, by path.");
     add("sluice.limits.redis.timeouts", "Calls that Redis did not answer in time.");
     add("sluice.limits.redis.outages", "Outages of Redis, as the limits saw them.");
     add("sluice.governor.redis.available", "1 while budgets are shared through Redis, else 0.");
     add("sluice.governor.redis.outages", "Outages of Redis, as the governor saw them.");
-    add("sluice.governor.redis.refused", "Errors that Redis answered to the governor.");
+    add("sluice.governor.redis.errors", "Errors that Redis answered to the governor.");
   }
 
   private void models() {
     add("token.bucket.capacity", "Token capacity of the model.");
     add("token.bucket.available", "Available tokens of the model; negative after overuse.");
     add("token.bucket.accepted.requests", "Requests that were granted at once.");
-    add("token.bucket.rejected.requests", "Requests that had to wait or were refused.");
+    add("token.bucket.rejected.requests", "Requests that were queued, denied or impossible.");
     add("token.bucket.queue.length", "Requests that wait for tokens, by priority class.");
     add("token.bucket.tokens.consumed", "Granted tokens, less refunds.");
     add("token.bucket.refills", "Decisions that found new tokens.");
@@ -119,7 +119,9 @@ final class MetricCatalog implements MeterFilter {
     add("token.bucket.settled.excess.tokens", "Reported tokens that were not charged.");
     add("token.bucket.provider.factor", "Share of the configured rate that the provider accepts.");
     add("token.bucket.provider.drift.tokens", "Level of the model less the provider's own.");
-    add("token.bucket.provider.throttled", "Answers of the provider that it was asked too often.");
+    add(
+        "token.bucket.provider.throttled",
+        "Responses of the provider that said there were too many requests.");
     add("token.bucket.alert", "1 while the alert is on, by kind.");
   }
 

@@ -42,7 +42,7 @@ public final class ServerMetrics implements BrokerMetrics {
   private final PrometheusMeterRegistry registry = registry();
   private final Map<String, QueueMeters> queues = new ConcurrentHashMap<>();
   private final Counter unknownQueue = registry.counter("sluice.enqueue.unknown.queue");
-  private final Counter facts = registry.counter("sluice.store.written.facts");
+  private final Counter facts = registry.counter("sluice.store.written.changes");
   private final Counter bytes = registry.counter("sluice.store.written.bytes");
   private final Timer writes = registry.timer("sluice.store.write");
   private final Timer syncs = registry.timer("sluice.store.sync");
@@ -92,7 +92,7 @@ public final class ServerMetrics implements BrokerMetrics {
   /** Shows how limits decide. */
   public void watch(DecisionCounters decisions) {
     for (Outcome outcome : Outcome.values()) {
-      FunctionCounter.builder("sluice.limit.decisions", decisions, counts -> counts.of(outcome))
+      FunctionCounter.builder("sluice.limits.decisions", decisions, counts -> counts.of(outcome))
           .tag("outcome", word(outcome))
           .register(registry);
     }
@@ -109,7 +109,7 @@ public final class ServerMetrics implements BrokerMetrics {
         .register(registry);
     FunctionCounter.builder("sluice.governor.redis.outages", outages, each -> each.lost())
         .register(registry);
-    FunctionCounter.builder("sluice.governor.redis.refused", outages, each -> each.refused())
+    FunctionCounter.builder("sluice.governor.redis.errors", outages, each -> each.refused())
         .register(registry);
   }
 
@@ -168,7 +168,7 @@ public final class ServerMetrics implements BrokerMetrics {
       // Whoever asks can make up as many names as they like.
       unknownQueue.increment();
     } else {
-      of(queue).counter("sluice.enqueue.refused", "reason", word(why)).increment();
+      of(queue).counter("sluice.enqueue.rejected", "reason", word(why)).increment();
     }
   }
 

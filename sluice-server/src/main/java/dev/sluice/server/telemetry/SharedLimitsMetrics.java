@@ -23,8 +23,8 @@ final class SharedLimitsMetrics {
     SharedLimitsMetrics meters = new SharedLimitsMetrics(registry, limits);
     meters.gauge("available", status -> status.available() ? 1 : 0);
     meters.gauge("nodes", SharedLimitsStatus::nodes);
-    meters.path("exact", SharedLimitsStatus::fromRedis);
-    meters.path("leased", SharedLimitsStatus::fromBlocks);
+    meters.path("redis", SharedLimitsStatus::fromRedis);
+    meters.path("block", SharedLimitsStatus::fromBlocks);
     meters.path("open", SharedLimitsStatus::open);
     meters.path("closed", SharedLimitsStatus::closed);
     meters.path("local", SharedLimitsStatus::local);

@@ -4,13 +4,13 @@ import { ask } from "./dialogs.js";
 import { attr, text, visible } from "./dom.js";
 import { span, time } from "./format.js";
 import { learn, openGates } from "./permissions.js";
-import { view as dead } from "./view-dead.js";
+import { view as dead } from "./view-dead-letters.js";
 import { view as models } from "./view-models.js";
 import { view as overview } from "./view-overview.js";
 import { view as queue } from "./view-queue.js";
 import { view as queues } from "./view-queues.js";
 import { view as throttles } from "./view-throttles.js";
-import { view as tickets } from "./view-tickets.js";
+import { view as tickets } from "./view-waiting-list.js";
 
 const EVERY_MS = 1_000;
 const LONGEST_MS = 15_000;

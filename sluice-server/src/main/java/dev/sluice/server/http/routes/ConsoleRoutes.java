@@ -61,8 +61,8 @@ public final class ConsoleRoutes implements HttpRoute.RouteGroup {
           "view-queue.js",
           "view-throttles.js",
           "view-models.js",
-          "view-tickets.js",
-          "view-dead.js");
+          "view-waiting-list.js",
+          "view-dead-letters.js");
 
   /** Nothing but the files of this server runs, and the page talks to nobody else. */
   private static final Map<String, String> HEADERS =
