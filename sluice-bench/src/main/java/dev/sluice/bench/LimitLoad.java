@@ -1,7 +1,7 @@
 package dev.sluice.bench;
 
+import dev.sluice.Decision;
 import dev.sluice.Limit;
-import dev.sluice.client.LimitDecision;
 import dev.sluice.client.SluiceClient;
 import java.time.Duration;
 import java.util.List;
@@ -56,7 +56,7 @@ final class LimitLoad {
   }
 
   private void ask(SluiceClient client, Map<String, Long> costs) {
-    CompletableFuture<LimitDecision> decision = client.decideAsync(costs);
+    CompletableFuture<Decision> decision = client.decideAsync(costs);
     var unused =
         decision.whenComplete(
             (decided, failed) -> {

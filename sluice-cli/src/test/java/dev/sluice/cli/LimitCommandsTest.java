@@ -30,7 +30,7 @@ final class LimitCommandsTest {
     assertThat(server.ok("limit", "set", "slow", "--rate", "0.001", "--burst", "2"))
         .isEqualTo("set slow\n");
     assertThat(server.json("limit", "decide", "slow=2", "--peek", "--json"))
-        .containsExactly(Map.of("outcome", "GRANTED"));
+        .containsExactly(Map.of("outcome", "GRANTED", "remaining", 0L));
     assertThat(server.ok("limit", "decide", "slow=2")).isEqualTo("granted\n");
     Cli denied = server.run("limit", "decide", "slow", "--json");
     assertThat(denied.exitCode()).isEqualTo(3);

@@ -1,5 +1,6 @@
 package dev.sluice.client;
 
+import dev.sluice.Decision;
 import dev.sluice.Limit;
 import dev.sluice.client.internal.DecisionStream;
 import dev.sluice.client.internal.GrpcConnection;
@@ -403,7 +404,7 @@ public final class SluiceClient implements AutoCloseable {
    * @param costs tokens by limit name, at least 1 each; up to 64 names
    * @return the decision; after {@code UNAVAILABLE} the tokens may or may not have been taken
    */
-  public LimitDecision decide(Map<String, Long> costs) {
+  public Decision decide(Map<String, Long> costs) {
     return connection.await(decideAsync(costs));
   }
 
@@ -413,7 +414,7 @@ public final class SluiceClient implements AutoCloseable {
    * @param costs tokens by limit name, at least 1 each; up to 64 names
    * @return the decision; after {@code UNAVAILABLE} the tokens may or may not have been taken
    */
-  public CompletableFuture<LimitDecision> decideAsync(Map<String, Long> costs) {
+  public CompletableFuture<Decision> decideAsync(Map<String, Long> costs) {
     return decisions.decide(costs, false);
   }
 
@@ -423,7 +424,7 @@ public final class SluiceClient implements AutoCloseable {
    * @param costs tokens by limit name, at least 1 each; up to 64 names
    * @return the decision
    */
-  public LimitDecision peek(Map<String, Long> costs) {
+  public Decision peek(Map<String, Long> costs) {
     return connection.await(peekAsync(costs));
   }
 
@@ -433,7 +434,7 @@ public final class SluiceClient implements AutoCloseable {
    * @param costs tokens by limit name, at least 1 each; up to 64 names
    * @return the decision
    */
-  public CompletableFuture<LimitDecision> peekAsync(Map<String, Long> costs) {
+  public CompletableFuture<Decision> peekAsync(Map<String, Long> costs) {
     return decisions.decide(costs, true);
   }
 

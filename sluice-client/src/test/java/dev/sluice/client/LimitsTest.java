@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
+import dev.sluice.Decision;
 import dev.sluice.Limit;
 import dev.sluice.client.SluiceClientException.Code;
 import java.nio.file.Path;
@@ -61,11 +62,11 @@ final class LimitsTest {
     assertThat(at.client.tryAcquire("k")).isTrue();
     assertThat(at.client.tryAcquire("k")).isTrue();
     assertThat(at.client.tryAcquire("k")).isFalse();
-    LimitDecision third = at.client.decide(Map.of("k", 1L));
+    Decision third = at.client.decide(Map.of("k", 1L));
     assertThat(third.isGranted()).isFalse();
-    assertThat(third).isInstanceOf(LimitDecision.Denied.class);
-    LimitDecision.Denied denied = (LimitDecision.Denied) third;
-    assertThat(denied.bindingKey()).isEqualTo("k");
+    assertThat(third).isInstanceOf(Decision.Denied.class);
+    Decision.Denied denied = (Decision.Denied) third;
+    assertThat(denied.limitName()).isEqualTo("k");
     assertThat(denied.retryAfter()).isBetween(Duration.ofSeconds(10), Duration.ofSeconds(100));
   }
 
@@ -74,7 +75,7 @@ final class LimitsTest {
     at.client.setLimit("a", new Limit.Rate(0.01, 2));
     at.client.setLimit("b", new Limit.Rate(0.01, 5));
     assertThat(at.client.decide(Map.of("a", 3L, "b", 5L)))
-        .isEqualTo(new LimitDecision.Impossible("a", 2));
+        .isEqualTo(new Decision.Impossible("a", 2));
     assertThat(at.client.decide(Map.of("b", 5L)).isGranted()).isTrue();
   }
 
@@ -90,8 +91,8 @@ final class LimitsTest {
   @Test
   void decide_badRequests_failAloneInTheirBatch() {
     at.client.setLimit("k", new Limit.Rate(0.01, 1_000));
-    List<CompletableFuture<LimitDecision>> good = new ArrayList<>();
-    List<CompletableFuture<LimitDecision>> unknown = new ArrayList<>();
+    List<CompletableFuture<Decision>> good = new ArrayList<>();
+    List<CompletableFuture<Decision>> unknown = new ArrayList<>();
     for (int i = 0; i < 300; i++) {
       good.add(at.client.decideAsync(Map.of("k", 1L)));
       unknown.add(at.client.decideAsync(Map.of("nobody", 1L)));
@@ -107,7 +108,7 @@ final class LimitsTest {
   @Test
   void decide_manyThreads_grantsExactlyTheBurst() throws Exception {
     at.client.setLimit("k", new Limit.Rate(0.001, 1_000));
-    List<CompletableFuture<LimitDecision>> answers = new ArrayList<>();
+    List<CompletableFuture<Decision>> answers = new ArrayList<>();
     List<Thread> threads =
         IntStream.range(0, 8)
             .mapToObj(

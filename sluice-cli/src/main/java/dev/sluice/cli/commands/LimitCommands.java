@@ -1,5 +1,6 @@
 package dev.sluice.cli.commands;
 
+import dev.sluice.Decision;
 import dev.sluice.Limit;
 import dev.sluice.cli.runtime.CommandContext;
 import dev.sluice.cli.runtime.CommandGroup;
@@ -10,7 +11,6 @@ import dev.sluice.cli.text.Durations;
 import dev.sluice.cli.text.JsonWriter;
 import dev.sluice.cli.text.Numbers;
 import dev.sluice.cli.text.TextTable;
-import dev.sluice.client.LimitDecision;
 import dev.sluice.client.SluiceClient;
 import java.util.ArrayList;
 import java.util.List;
@@ -138,40 +138,43 @@ public final class LimitCommands extends CommandGroup {
     @Override
     public int run(SluiceClient client) {
       Map<String, Long> wanted = CostArguments.parse(costs);
-      LimitDecision decision = peek ? client.peek(wanted) : client.decide(wanted);
+      Decision decision = peek ? client.peek(wanted) : client.decide(wanted);
       say(json(decision), text(decision));
       return decision.isGranted() ? ExitCodes.OK : ExitCodes.LIMITED;
     }
 
-    private static JsonWriter json(LimitDecision decision) {
-      if (decision instanceof LimitDecision.Denied denied) {
-        return refusal("DENIED", denied.bindingKey())
+    private static JsonWriter json(Decision decision) {
+      if (decision instanceof Decision.Denied denied) {
+        return refusal("DENIED", denied.limitName())
             .put("retry_after_ns", denied.retryAfter().toNanos());
       }
-      if (decision instanceof LimitDecision.Depleted depleted) {
-        return refusal("DEPLETED", depleted.bindingKey());
+      if (decision instanceof Decision.Depleted depleted) {
+        return refusal("DEPLETED", depleted.limitName());
       }
-      return decision instanceof LimitDecision.Impossible impossible
-          ? refusal("IMPOSSIBLE", impossible.bindingKey())
-              .put("capacity", (long) impossible.burst())
-          : JsonWriter.object().put("outcome", "GRANTED");
+      if (decision instanceof Decision.Impossible impossible) {
+        return refusal("IMPOSSIBLE", impossible.limitName())
+            .put("capacity", impossible.capacity());
+      }
+      return JsonWriter.object()
+          .put("outcome", "GRANTED")
+          .put("remaining", ((Decision.Granted) decision).remaining());
     }
 
     private static JsonWriter refusal(String outcome, String key) {
       return JsonWriter.object().put("outcome", outcome).put("limit_name", key);
     }
 
-    private static String text(LimitDecision decision) {
-      if (decision instanceof LimitDecision.Denied denied) {
+    private static String text(Decision decision) {
+      if (decision instanceof Decision.Denied denied) {
         return "denied by %s: retry in %s"
-            .formatted(denied.bindingKey(), Durations.format(denied.retryAfter().toNanos()));
+            .formatted(denied.limitName(), Durations.format(denied.retryAfter().toNanos()));
       }
-      if (decision instanceof LimitDecision.Depleted depleted) {
-        return "depleted: %s does not refill".formatted(depleted.bindingKey());
+      if (decision instanceof Decision.Depleted depleted) {
+        return "depleted: %s does not refill".formatted(depleted.limitName());
       }
-      return decision instanceof LimitDecision.Impossible impossible
+      return decision instanceof Decision.Impossible impossible
           ? "impossible: %s has at most %s tokens"
-              .formatted(impossible.bindingKey(), Numbers.format(impossible.burst()))
+              .formatted(impossible.limitName(), impossible.capacity())
           : "granted";
     }
   }

@@ -1,17 +1,15 @@
 package dev.sluice.client.internal;
 
-import dev.sluice.client.LimitDecision;
+import dev.sluice.Decision;
 import dev.sluice.client.SluiceClientException;
 import dev.sluice.client.SluiceClientException.Code;
 import dev.sluice.proto.v1.Cost;
 import dev.sluice.proto.v1.DecideRequest;
 import dev.sluice.proto.v1.DecideStreamRequest;
 import dev.sluice.proto.v1.DecideStreamResponse;
-import dev.sluice.proto.v1.Decision;
 import dev.sluice.proto.v1.LimitsGrpc;
 import io.grpc.stub.ClientCallStreamObserver;
 import io.grpc.stub.StreamObserver;
-import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Deque;
@@ -48,13 +46,13 @@ public final class DecisionStream {
   private long connectedNanos = System.nanoTime() - RETRY_NANOS;
 
   /** A request without a response. */
-  private record Pending(DecideRequest request, CompletableFuture<LimitDecision> result) {}
+  private record Pending(DecideRequest request, CompletableFuture<Decision> result) {}
 
   public DecisionStream(GrpcConnection connection) {
     this.connection = connection;
   }
 
-  public CompletableFuture<LimitDecision> decide(Map<String, Long> costs, boolean peek) {
+  public CompletableFuture<Decision> decide(Map<String, Long> costs, boolean peek) {
     DecideRequest.Builder request = DecideRequest.newBuilder().setPeek(peek);
     costs.forEach(
         (name, tokens) -> {
@@ -129,29 +127,16 @@ public final class DecisionStream {
   }
 
   private static void complete(
-      CompletableFuture<LimitDecision> future, DecideStreamResponse.Result result) {
+      CompletableFuture<Decision> future, DecideStreamResponse.Result result) {
     if (result.hasError()) {
       future.completeExceptionally(Errors.of(result.getError()));
       return;
     }
     try {
-      future.complete(decision(result.getDecision()));
-    } catch (SluiceClientException unknown) {
-      future.completeExceptionally(unknown);
+      future.complete(LimitProtoMapper.decision(result.getDecision()));
+    } catch (RuntimeException invalid) {
+      future.completeExceptionally(Errors.of(invalid));
     }
-  }
-
-  private static LimitDecision decision(Decision wire) {
-    return switch (wire.getOutcome()) {
-      case GRANTED -> new LimitDecision.Granted();
-      case DENIED ->
-          new LimitDecision.Denied(wire.getLimitName(), Duration.ofNanos(wire.getRetryAfterNs()));
-      case DEPLETED -> new LimitDecision.Depleted(wire.getLimitName());
-      case IMPOSSIBLE -> new LimitDecision.Impossible(wire.getLimitName(), wire.getCapacity());
-      case OUTCOME_UNSPECIFIED, UNRECOGNIZED ->
-          throw new SluiceClientException(
-              Code.INTERNAL, "the server returned an unknown outcome: " + wire.getOutcomeValue());
-    };
   }
 
   private void lost(DecisionStream.ResponseObserver from, SluiceClientException cause) {

@@ -1,13 +1,15 @@
 package dev.sluice.client.internal;
 
+import dev.sluice.Decision;
 import dev.sluice.Limit;
+import dev.sluice.client.SluiceClientException;
 import dev.sluice.proto.v1.ListLimitsResponse;
 import java.util.Collections;
 import java.util.SortedMap;
 import java.util.TreeMap;
 import java.util.concurrent.TimeUnit;
 
-/** Maps limits to the messages of {@code sluice.v1}, which have a rate and a burst. */
+/** Maps limits and decisions to the messages of {@code sluice.v1}. */
 public final class LimitProtoMapper {
   private static final double SECOND_NANOS = TimeUnit.SECONDS.toNanos(1);
 
@@ -57,5 +59,23 @@ public final class LimitProtoMapper {
     }
     throw new IllegalArgumentException(
         "a named limit must refill evenly (Balanced, Rate) or deny everything, but was " + limit);
+  }
+
+  /**
+   * Returns the decision of a message.
+   *
+   * @throws SluiceClientException if its outcome is unknown to this version of the client
+   */
+  static Decision decision(dev.sluice.proto.v1.Decision wire) {
+    return switch (wire.getOutcome()) {
+      case GRANTED -> new Decision.Granted(wire.getRemaining());
+      case DENIED -> new Decision.Denied(wire.getLimitName(), wire.getRetryAfterNs());
+      case DEPLETED -> new Decision.Depleted(wire.getLimitName(), wire.getMissing());
+      case IMPOSSIBLE -> new Decision.Impossible(wire.getLimitName(), wire.getCapacity());
+      case OUTCOME_UNSPECIFIED, UNRECOGNIZED ->
+          throw new SluiceClientException(
+              SluiceClientException.Code.INTERNAL,
+              "the server returned an unknown outcome: " + wire.getOutcomeValue());
+    };
   }
 }

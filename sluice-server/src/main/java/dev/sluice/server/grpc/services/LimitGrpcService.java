@@ -74,7 +74,9 @@ public final class LimitGrpcService extends LimitsGrpc.LimitsImplBase {
           .setLimitName(denied.limitName())
           .setRetryAfterNs(denied.retryAfterNanos());
     } else if (decision instanceof dev.sluice.Decision.Depleted depleted) {
-      wire.setOutcome(Outcome.DEPLETED).setLimitName(depleted.limitName());
+      wire.setOutcome(Outcome.DEPLETED)
+          .setLimitName(depleted.limitName())
+          .setMissing(depleted.missing());
     } else if (decision instanceof dev.sluice.Decision.Impossible impossible) {
       wire.setOutcome(Outcome.IMPOSSIBLE)
           .setLimitName(impossible.limitName())
