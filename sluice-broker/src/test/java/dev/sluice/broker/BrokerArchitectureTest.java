@@ -10,6 +10,7 @@ import com.tngtech.archunit.core.domain.JavaClass;
 import com.tngtech.archunit.core.domain.JavaClasses;
 import com.tngtech.archunit.core.domain.JavaModifier;
 import com.tngtech.archunit.core.importer.ClassFileImporter;
+import dev.sluice.broker.runtime.LocalBroker;
 import dev.sluice.broker.store.rocks.RocksStore;
 import java.util.List;
 import org.junit.jupiter.api.Tag;
@@ -57,9 +58,38 @@ final class BrokerArchitectureTest {
         .check(BROKER);
   }
 
-  /** The engine may still use the runtime, and the store the engine. */
+  /** The store may still use the engine. */
   @Test
   void packages_dependInOneDirection() {
+    noClasses()
+        .that()
+        .resideOutsideOfPackage("dev.sluice.broker.runtime")
+        .and()
+        .doNotHaveFullyQualifiedName(Broker.class.getName()) // the factory
+        .should()
+        .dependOnClassesThat()
+        .resideInAPackage("dev.sluice.broker.runtime")
+        .check(BROKER);
+    noClasses()
+        .that()
+        .doNotHaveFullyQualifiedName(Broker.class.getName())
+        .and()
+        .doNotHaveFullyQualifiedName(LocalBroker.class.getName())
+        .should()
+        .dependOnClassesThat(belongToAnyOf(LocalBroker.class))
+        .check(BROKER);
+    noClasses()
+        .that()
+        .resideInAPackage("dev.sluice.broker")
+        .should()
+        .dependOnClassesThat()
+        .resideInAnyPackage(
+            ENGINE,
+            "dev.sluice.broker.accounting",
+            "dev.sluice.broker.hooks",
+            "dev.sluice.broker.lua",
+            "dev.sluice.broker.store.rocks")
+        .check(BROKER);
     noClasses()
         .that()
         .resideInAPackage(ENGINE)

@@ -4,13 +4,13 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 
 import dev.sluice.broker.accounting.HeapBudget;
+import dev.sluice.broker.accounting.RecoveryHeapCheck;
 import dev.sluice.broker.engine.BrokerEngine;
 import dev.sluice.broker.engine.BrokerQueue;
 import dev.sluice.broker.engine.InternedPlacement;
 import dev.sluice.broker.engine.MovedMessageEntry;
 import dev.sluice.broker.engine.MovedMessageIndex;
 import dev.sluice.broker.engine.Recovery;
-import dev.sluice.broker.runtime.BrokerRuntime;
 import dev.sluice.broker.store.MessageId;
 import java.time.Duration;
 import java.util.ArrayDeque;
@@ -95,7 +95,7 @@ final class MovedEntriesTest {
     long heap = 128 << 10;
     broker.create("q", QueueConfig.builder().timeToLive(Duration.ofSeconds(1)).build());
     HeapBudget room = broker.engine.state.messageHeap;
-    room.bound(heap / BrokerRuntime.MESSAGES_SHARE);
+    room.bound(heap / RecoveryHeapCheck.MESSAGES_SHARE);
     int accepted = 0;
     try {
       for (; accepted < 10_000; accepted++) {
@@ -107,7 +107,7 @@ final class MovedEntriesTest {
     broker.now += 2 * SECOND;
     broker.step();
     assertThat(broker.line("q.dlq").depth).isEqualTo(accepted).isPositive();
-    assertThat(room.used()).isGreaterThan(heap / BrokerRuntime.MESSAGES_SHARE);
+    assertThat(room.used()).isGreaterThan(heap / RecoveryHeapCheck.MESSAGES_SHARE);
     BrokerEngine again =
         Recovery.recover(
             broker.store.reopen(),

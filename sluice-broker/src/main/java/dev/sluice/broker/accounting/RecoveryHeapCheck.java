@@ -3,7 +3,6 @@ package dev.sluice.broker.accounting;
 import dev.sluice.broker.BrokerException;
 import dev.sluice.broker.BrokerException.Code;
 import dev.sluice.broker.engine.MovedMessageEntry;
-import dev.sluice.broker.runtime.BrokerRuntime;
 
 /**
  * Estimates the heap that stored messages need while they are read, and refuses a heap that is too
@@ -21,8 +20,8 @@ public final class RecoveryHeapCheck {
   /** The part of the remaining heap that can be used before collections take most of the time. */
   private static final int USABLE_PERCENT = 80;
 
-  /** New messages are accepted up to one part in this many of the heap. */
-  private static final int SHARE = BrokerRuntime.MESSAGES_SHARE;
+  /** Messages and remembered dedupe ids may take one part in this many of the heap. */
+  public static final int MESSAGES_SHARE = 2;
 
   private final HeapBudget budget;
   private final long heapBytes;
@@ -68,7 +67,7 @@ public final class RecoveryHeapCheck {
    * to its share, and any of them may become a dead letter later.
    */
   private boolean fits(long bytes) {
-    return bytes - movedIds <= heapBytes / SHARE || heapFor(bytes) <= heapBytes;
+    return bytes - movedIds <= heapBytes / MESSAGES_SHARE || heapFor(bytes) <= heapBytes;
   }
 
   private long used() {
@@ -104,7 +103,7 @@ public final class RecoveryHeapCheck {
                   counted,
                   mebibytes(heapFor(bytes)),
                   heapBytes / MIB,
-                  mebibytes(Math.max(heapFor(bytes), (SHARE + 1) * bytes))));
+                  mebibytes(Math.max(heapFor(bytes), (MESSAGES_SHARE + 1) * bytes))));
     }
   }
 

@@ -8,7 +8,6 @@ import dev.sluice.broker.accounting.ConfigHeapUsage;
 import dev.sluice.broker.accounting.HeapBudget;
 import dev.sluice.broker.accounting.IdleKeyLru;
 import dev.sluice.broker.accounting.ReadyAgeHistogram;
-import dev.sluice.broker.runtime.QueueRegistry;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.SortedMap;
@@ -111,13 +110,19 @@ public final class EngineState {
   public BrokerQueue queue(String name) {
     BrokerQueue queue = queues.get(name);
     if (queue == null) {
-      throw QueueRegistry.notFound(name);
+      throw queueNotFound(name);
     }
     if (queue.deleting) {
       throw new BrokerException(
           BrokerException.Code.QUEUE_DELETED, "the queue is being deleted: queue=" + name);
     }
     return queue;
+  }
+
+  /** Returns the refusal of a call for a queue that does not exist. */
+  public static BrokerException queueNotFound(String queue) {
+    return new BrokerException(
+        BrokerException.Code.QUEUE_NOT_FOUND, "no queue has that name: queue=" + queue);
   }
 
   /** A new message of {@code queue}, which is not stored yet. */

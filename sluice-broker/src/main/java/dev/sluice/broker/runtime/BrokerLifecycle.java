@@ -7,6 +7,7 @@ import dev.sluice.broker.BrokerException.Code;
 import dev.sluice.broker.BrokerStatus;
 import dev.sluice.broker.store.Store;
 import dev.sluice.broker.store.StoreException;
+import dev.sluice.broker.store.Threads;
 import dev.sluice.broker.store.rocks.RocksStore;
 import java.nio.file.Path;
 import java.util.EnumMap;
@@ -270,7 +271,7 @@ public final class BrokerLifecycle {
       joined = reopening;
     }
     if (joined != null) {
-      Committer.join(joined);
+      Threads.join(joined);
     }
     current.close();
   }

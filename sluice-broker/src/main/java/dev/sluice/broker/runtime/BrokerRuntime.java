@@ -3,6 +3,7 @@ package dev.sluice.broker.runtime;
 import dev.sluice.broker.BrokerConfig;
 import dev.sluice.broker.BrokerException;
 import dev.sluice.broker.BrokerException.Code;
+import dev.sluice.broker.accounting.RecoveryHeapCheck;
 import dev.sluice.broker.engine.BrokerEngine;
 import dev.sluice.broker.engine.BrokerQueue;
 import dev.sluice.broker.engine.CommitBatch;
@@ -10,6 +11,7 @@ import dev.sluice.broker.engine.EngineState;
 import dev.sluice.broker.engine.MessageEntry;
 import dev.sluice.broker.engine.Recovery;
 import dev.sluice.broker.store.Store;
+import dev.sluice.broker.store.Threads;
 import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
@@ -30,9 +32,6 @@ import org.jspecify.annotations.Nullable;
  * <p>Hooks run on the hook threads alone: they report results to the loop as inputs.
  */
 public final class BrokerRuntime implements EngineState.EngineCallbacks, Committer.Listener {
-  /** Messages and remembered dedupe ids may take one part in this many of the heap. */
-  public static final int MESSAGES_SHARE = 2;
-
   /** Queues, hooks and config entries may take one part in this many of the heap. */
   private static final int SETUP_SHARE = 8;
 
@@ -78,7 +77,7 @@ public final class BrokerRuntime implements EngineState.EngineCallbacks, Committ
         new EngineLoop(machine, inbox, clock, store, config, committer::submit, this::failed);
     this.loop = fresh;
     this.loopThread = new Thread(fresh, "sluice-broker");
-    machine.state.messageHeap.bound(heap / MESSAGES_SHARE);
+    machine.state.messageHeap.bound(heap / RecoveryHeapCheck.MESSAGES_SHARE);
     machine.state.configHeap.bound(heap / SETUP_SHARE);
     machine.state.config.forEach(registry::publish);
     registry.publish(machine.state.queues.values());
@@ -198,7 +197,7 @@ public final class BrokerRuntime implements EngineState.EngineCallbacks, Committ
 
   private void finish() {
     inbox.close();
-    Committer.join(loopThread);
+    Threads.join(loopThread);
     committer.finish();
   }
 

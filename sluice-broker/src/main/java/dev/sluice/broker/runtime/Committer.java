@@ -7,6 +7,7 @@ import dev.sluice.broker.engine.CommitBatch;
 import dev.sluice.broker.engine.ConsumerState;
 import dev.sluice.broker.engine.PendingDelivery;
 import dev.sluice.broker.store.Store;
+import dev.sluice.broker.store.Threads;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -64,22 +65,8 @@ public final class Committer {
   /** Ends once everything submitted is written and synced. */
   void finish() {
     toWrite.add(END);
-    join(writer);
-    join(syncer);
-  }
-
-  public static void join(Thread thread) {
-    boolean interrupted = false;
-    while (thread.isAlive() && thread != Thread.currentThread()) {
-      try {
-        thread.join();
-      } catch (InterruptedException goOn) {
-        interrupted = true;
-      }
-    }
-    if (interrupted) {
-      Thread.currentThread().interrupt();
-    }
+    Threads.join(writer);
+    Threads.join(syncer);
   }
 
   /** A step that may be interrupted. */

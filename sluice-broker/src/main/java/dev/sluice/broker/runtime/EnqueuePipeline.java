@@ -4,6 +4,7 @@ import dev.sluice.broker.BrokerConfig;
 import dev.sluice.broker.BrokerException;
 import dev.sluice.broker.BrokerException.Code;
 import dev.sluice.broker.Message;
+import dev.sluice.broker.engine.EngineState;
 import dev.sluice.broker.engine.InternedPlacement;
 import dev.sluice.broker.engine.PreparedMessage;
 import dev.sluice.broker.hooks.HookBudget;
@@ -68,7 +69,7 @@ public final class EnqueuePipeline {
     }
     try {
       if (view == null) {
-        throw QueueRegistry.notFound(queue);
+        throw EngineState.queueNotFound(queue);
       } else if (view.onEnqueue() != null || hooks.isBusy(queue)) {
         submitToHooks(view, messages, preparedMessages, bytes, call);
       } else {

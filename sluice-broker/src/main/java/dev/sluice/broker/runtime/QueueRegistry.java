@@ -6,6 +6,7 @@ import dev.sluice.broker.BrokerMetrics.Hook;
 import dev.sluice.broker.BrokerMetrics.HookOutcome;
 import dev.sluice.broker.QueueConfig;
 import dev.sluice.broker.engine.BrokerQueue;
+import dev.sluice.broker.engine.EngineState;
 import dev.sluice.broker.hooks.HookBudget;
 import dev.sluice.broker.hooks.HookCircuitBreaker;
 import dev.sluice.broker.hooks.HookEngine;
@@ -211,14 +212,9 @@ public final class QueueRegistry {
   public QueueRegistry.QueueHandle handle(String queue) {
     QueueRegistry.QueueHandle view = handles.get(queue);
     if (view == null) {
-      throw notFound(queue);
+      throw EngineState.queueNotFound(queue);
     }
     return view;
-  }
-
-  public static BrokerException notFound(String queue) {
-    return new BrokerException(
-        BrokerException.Code.QUEUE_NOT_FOUND, "no queue has that name: queue=" + queue);
   }
 
   public Map<String, String> config() {

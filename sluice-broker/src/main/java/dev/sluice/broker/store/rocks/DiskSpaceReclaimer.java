@@ -1,7 +1,7 @@
 package dev.sluice.broker.store.rocks;
 
-import dev.sluice.broker.runtime.Committer;
 import dev.sluice.broker.store.StoreTable;
+import dev.sluice.broker.store.Threads;
 import java.io.IOException;
 import java.nio.file.FileStore;
 import java.nio.file.Files;
@@ -163,7 +163,7 @@ final class DiskSpaceReclaimer {
   void close() {
     ended.countDown();
     compaction.setCanceled(true);
-    Committer.join(thread);
+    Threads.join(thread);
     compaction.close();
     flush.close();
   }
