@@ -61,7 +61,7 @@ class ClerkDifferentialTest {
   private int numbers;
   private double factor = 1;
 
-  /** What the scripts call something, by the clerk's name for it; and the other way round. */
+  /** The ids of the scripts by the ids of the engine, and the other way round. */
   private final Map<String, String> names = new HashMap<>();
 
   private final List<String> tickets = new ArrayList<>();

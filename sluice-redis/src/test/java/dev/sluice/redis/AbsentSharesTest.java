@@ -10,7 +10,7 @@ import java.util.List;
 import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.Test;
 
-/** What belongs to absent members is not given to anybody by changes of a bucket either. */
+/** Changes of a bucket do not give away the share of absent members either. */
 final class AbsentSharesTest {
   private static final long SECOND = 1_000_000;
   private static final String KEY = "bucket";

@@ -5,7 +5,7 @@ import dev.sluice.testkit.RedisServer;
 import java.util.List;
 
 /**
- * What Redis has written of a bucket.
+ * The state of a bucket as it is stored in Redis.
  *
  * @param debt units that are missing
  * @param at the microsecond of that

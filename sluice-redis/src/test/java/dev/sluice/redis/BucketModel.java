@@ -5,7 +5,9 @@ import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
 
-/** What a bucket with leases in Redis must do, in plain arithmetic, at the times Redis says. */
+/**
+ * Computes in plain arithmetic how a bucket with token blocks must behave, at the times of Redis.
+ */
 final class BucketModel {
   static final long MAX_BLOCKS = 64;
 

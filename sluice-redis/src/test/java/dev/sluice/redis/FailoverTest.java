@@ -20,7 +20,7 @@ final class FailoverTest {
   private static final long RATE = 200;
   private static final int CALLERS = 2;
 
-  /** What the master granted and the replica had not heard of: a few milliseconds' worth. */
+  /** Grants of the master that the replica had not received: those of a few milliseconds. */
   private static final long UNHEARD = 10;
 
   @ParameterizedTest

@@ -26,7 +26,7 @@ final class FleetNode implements AutoCloseable {
   private final RedisDecider decider;
   private final String place;
 
-  /** Who decided. */
+  /** The part of the system that decided. */
   enum Judge {
     REDIS,
     SHARE,
@@ -84,7 +84,7 @@ final class FleetNode implements AutoCloseable {
     return quota;
   }
 
-  /** What its share granted in outages, as it told. */
+  /** Returns the tokens that its share granted in outages, as the listener was told. */
   long grantedByShare() {
     return outages.grantedTokens();
   }

@@ -169,7 +169,7 @@ final class FleetRulesTest {
 
   @Test
   void restore_whenTheOtherKnewOneVersionMore_isNotHidden() {
-    // What a node knows that saw the last change, which nobody else did before the data were lost.
+    // One node saw the last change; no other node did before the data were lost.
     RuleBookProbe one = new RuleBookProbe(server, prefix);
     RuleBookProbe other = new RuleBookProbe(server, prefix);
     try (one;

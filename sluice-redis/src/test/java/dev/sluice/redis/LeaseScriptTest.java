@@ -150,7 +150,7 @@ class LeaseScriptTest {
     }
 
     private void advance(long now) {
-      // Nobody can use more of a block, or later.
+      // No node can use more of a block, or use it later.
       for (BucketModel.Block ended : model.advance(now)) {
         granted(ended.ends() - 1, ended.tokens());
       }

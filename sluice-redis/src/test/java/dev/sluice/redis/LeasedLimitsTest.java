@@ -362,7 +362,7 @@ class LeasedLimitsTest {
     assertThat(here.available()).as("all of it is out").isZero();
     await().untilAsserted(() -> assertThat(blocks()).isZero());
     await().until(() -> there.peek(101) instanceof Decision.Impossible);
-    // What was used under the old limit counts if the new one was met before blocks came back.
+    // Usage under the old limit counts if the new limit was read before the blocks were returned.
     assertThat(here.available()).isBetween(98L, 100L);
     int granted = 0;
     while (here.tryAcquire() || there.tryAcquire()) {

@@ -16,7 +16,7 @@ import java.util.stream.Collectors;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** What is told, counted and left behind. */
+/** Events, counters and resources over the life of shared limits. */
 @Timeout(value = 180, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 final class LifecycleTest {
   private static final Duration PATIENCE = Duration.ofSeconds(60);

@@ -69,8 +69,8 @@ final class OutageTest {
         assertThat(difference).isGreaterThanOrEqualTo(load.granted(FleetNode.Judge.SHARE));
         assertThat(node.grantedByShare()).isEqualTo(load.granted(FleetNode.Judge.SHARE));
       } else {
-        // What Redis took and could not say: at most one for each caller, each time that it was
-        // late.
+        // Tokens that Redis took without an answer in time: at most one for each caller, each
+        // time that it was late.
         assertThat(difference)
             .isBetween(0L, 4 * node.status().outages() + node.status().timeouts());
       }

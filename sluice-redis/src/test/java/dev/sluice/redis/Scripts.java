@@ -52,7 +52,7 @@ final class Scripts implements AutoCloseable {
   private @Nullable Long chosenMicros;
   private List<String> guards = UNGUARDED;
 
-  /** What one key is asked for. */
+  /** The request for one key. */
   record Item(String key, long tokens, ScriptLimit quota) {}
 
   private Scripts(RedisServer server, String before) {

@@ -241,7 +241,7 @@ class WaitingRoomTest {
           .failsWithin(LONG)
           .withThrowableThat()
           .withCauseInstanceOf(AcquireRejectedException.class);
-      // Who leaves may come back at once.
+      // A waiter that leaves may come back at once.
       CompletableFuture<Boolean> back =
           turns.get(7).exceptionallyCompose(left -> bucket.acquire(1, LONG));
       turns.get(7).cancel(true);

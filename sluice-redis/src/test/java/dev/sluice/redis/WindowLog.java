@@ -5,8 +5,8 @@ import java.util.Comparator;
 import java.util.List;
 
 /**
- * What was granted, each within an interval of time, held against the promise of a limit: a grant
- * counts in a window if it was surely made in it. Safe for many threads.
+ * Records grants with the interval in which each was made, and checks them against a limit: a grant
+ * counts in a window if it was certainly made in it. Thread-safe.
  */
 final class WindowLog {
   private static final long SECOND = 1_000_000;

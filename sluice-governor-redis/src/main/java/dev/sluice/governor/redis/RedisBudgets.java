@@ -34,11 +34,11 @@ import org.jspecify.annotations.Nullable;
  * granted or queued as in a single process, by priority, and callers that wait for a ticket go on
  * waiting. On return the node reports what is open; nothing is charged. Settlements of what Redis
  * granted are kept and sent on return. A request that Redis did not answer before the outage was
- * declared is refused as {@link dev.sluice.governor.TokenDecision.Reason#UNAVAILABLE}. What nobody
- * can say without Redis fails with {@link RedisUnavailableException}.
+ * declared is refused as {@link dev.sluice.governor.TokenDecision.Reason#UNAVAILABLE}. Other calls
+ * that need Redis fail with {@link RedisUnavailableException}.
  *
- * <p>Futures may complete on a thread of the connection, where nobody must block, except for those
- * who wait for a ticket.
+ * <p>Futures may complete on a thread of the connection, which must not be blocked, except for
+ * those of callers that wait for a ticket.
  *
  * @since 0.1
  */
@@ -48,10 +48,11 @@ public final class RedisBudgets {
   private RedisBudgets() {}
 
   /**
-   * Budgets in the Redis at {@code url}, with the defaults of the {@link Builder}.
+   * Creates a factory of stores in the Redis at {@code url}, with the defaults of the {@link
+   * Builder}.
    *
    * @param url as for {@link Builder#url}
-   * @return opens stores there
+   * @return the factory
    * @throws IllegalArgumentException if the URL is malformed
    */
   public static BudgetStore.Factory connect(String url) {
@@ -59,9 +60,9 @@ public final class RedisBudgets {
   }
 
   /**
-   * The way to all settings.
+   * Creates a builder.
    *
-   * @return a new builder
+   * @return a builder with the default settings
    */
   public static Builder builder() {
     return new Builder();
@@ -82,7 +83,7 @@ public final class RedisBudgets {
     private Builder() {}
 
     /**
-     * Where Redis is.
+     * Sets the URL of Redis.
      *
      * @param url {@code redis://[user:password@]host[:port][/database]}, {@code rediss://…} for
      *     TLS, {@code redis-sentinel://host,host/0#master} or {@code redis-cluster://host,host}
@@ -96,9 +97,9 @@ public final class RedisBudgets {
     }
 
     /**
-     * What every key in Redis begins with. Default: {@code token-governor:}.
+     * Sets the prefix of all keys in Redis. Default: {@code token-governor:}.
      *
-     * @param prefix possibly empty; with a hash tag, all keys lie in one slot of a cluster
+     * @param prefix may be empty; with a hash tag, all keys are in one slot of a cluster
      * @return this
      */
     public Builder prefix(String prefix) {
@@ -107,7 +108,7 @@ public final class RedisBudgets {
     }
 
     /**
-     * How long Redis may take. Default: 100 ms.
+     * Sets how long a call to Redis may take. Default: 100 ms.
      *
      * @param timeout from 1 ms to 1 minute
      * @return this
@@ -130,7 +131,7 @@ public final class RedisBudgets {
     }
 
     /**
-     * What is done while Redis is away. Default: {@link OutageMode#LOCAL}.
+     * Sets the mode that decides while Redis is unavailable. Default: {@link OutageMode#LOCAL}.
      *
      * @param policy for all models
      * @return this
@@ -141,9 +142,9 @@ public final class RedisBudgets {
     }
 
     /**
-     * Who is told of outages. Default: nobody.
+     * Sets the listener of outages. Default: none.
      *
-     * @param listener called on a thread of the library; must not block
+     * @param listener called on a library thread; must not block
      * @return this
      */
     public Builder outageListener(OutageListener listener) {

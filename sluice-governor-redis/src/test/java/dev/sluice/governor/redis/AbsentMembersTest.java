@@ -16,7 +16,10 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** What the scripts hold back for members that are absent, and what they count apart from that. */
+/**
+ * The tokens and slots that scripts reserve for absent members, and the independent count of
+ * grants.
+ */
 final class AbsentMembersTest {
   private static final long SECOND = 1_000_000;
   private static final long START = 1_000_000 * SECOND;
@@ -127,7 +130,9 @@ final class AbsentMembersTest {
 
   // ---- refunds
 
-  /** What the absent members saved is no debt of the charge: they may have granted it since. */
+  /**
+   * Tokens that absent members saved are no debt of the charge: they may have granted them since.
+   */
   @Test
   void refundAfterAnAbsence_givesBackNothingThatWasRepaidBefore() {
     configure(BUDGET);

@@ -9,7 +9,7 @@ import java.time.Duration;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 
-/** What Redis is told later of what the provider said. */
+/** Provider adjustments that Redis receives later. */
 final class AdjustmentsTest {
   private long now = Long.MAX_VALUE - 1_000;
   private final AdjustmentState adjustments =

@@ -153,7 +153,7 @@ final class BudgetFaultsTest {
         "faults: %d grants, failed %s, ended %s%n",
         record.grants(), record.failures(), record.ends());
     for (String model : List.of(BudgetLoad.MIXED, BudgetLoad.PLAIN)) {
-      // What nodes grant by themselves while Redis is away is no more than the rate brings then.
+      // Grants of nodes during an outage do not exceed the rate of that time.
       double more = 0;
       for (Away away : aways) {
         long alone = record.grantedTokens(model, away.from(), away.until());

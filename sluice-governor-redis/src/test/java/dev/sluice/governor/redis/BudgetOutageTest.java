@@ -28,7 +28,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** What a node says while Redis is away, and what Redis knows when it is back. */
+/** Answers of a node during an outage, and the state of Redis afterwards. */
 @Tag("any-jdk")
 @Timeout(value = 60, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 final class BudgetOutageTest {
@@ -209,7 +209,7 @@ final class BudgetOutageTest {
             .findFirst()
             .orElseThrow()
             .available();
-    // What the share could have granted: ten in a second, since the outage began.
+    // The share could have granted ten per second since the outage began.
     assertThat(left).isBetween(500L, 597L);
   }
 

@@ -108,7 +108,7 @@ final class BudgetProcessesTest {
       // The dead count as absent, and keep one slot of three each until their membership ends.
       assertThat(took).isLessThan(MEMBERSHIP.plus(Duration.ofSeconds(1)));
       assertThat(inLine(store)).isZero();
-      // Whatever they may have spent is gone; what they were never told of came back.
+      // Tokens that callers may have spent are gone; grants that no caller was told of came back.
       Awaitility.await()
           .atMost(Duration.ofSeconds(10))
           .until(() -> status(store).counts().tokensConsumed() == 4L * SPENT + 30);

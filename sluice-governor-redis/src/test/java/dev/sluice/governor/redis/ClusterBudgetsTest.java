@@ -37,7 +37,7 @@ final class ClusterBudgetsTest {
     for (int i = 0; i < MODELS; i++) {
       models.put("model-" + i, ModelBudget.of(60, 10, Allocation.OFF).withConcurrency(1));
     }
-    // Nobody looks for minutes, and a slot comes with no time: only a message can tell.
+    // No node polls for minutes, and time frees no slot: only a message can tell.
     return RedisBudgetStoreTest.config(models, Duration.ofMinutes(10));
   }
 

@@ -205,7 +205,7 @@ final class FaultRunsTest {
           .isLessThanOrEqualTo(1.5 * record.waitMillis(BudgetLoad.PLAIN, "P1_user", 0.5));
     }
     giveBack(record.unsure(), watcher);
-    // Whatever was not claimed is given back by then, and nothing ends by its life.
+    // Unclaimed grants are returned by then, and no reservation ends by its lifetime.
     Awaitility.await("no slot is held")
         .atMost(SOON)
         .untilAsserted(

@@ -170,7 +170,7 @@ final class FleetOutageTest {
       }
       try {
         long charged = rigs.stream().mapToLong(each -> each.granted.get()).sum();
-        // Whatever was kept is sent within a second.
+        // The outbox is sent within a second.
         long used = LARGE / 2 + load.grants.tokens() - load.refunds.get();
         until("what was kept is sent", () -> rig.consumed() <= used);
         during(Duration.ofMillis(1_200));

@@ -69,7 +69,7 @@ class FleetReadmeTest {
     return 3_200;
   }
 
-  /** What Redis would not do for somebody. */
+  /** Returns the commands that Redis denied. */
   private static List<String> denied(RedisServer redis) {
     List<String> denied = new ArrayList<>();
     for (Object entry : (List<?>) redis.command("ACL", "LOG")) {

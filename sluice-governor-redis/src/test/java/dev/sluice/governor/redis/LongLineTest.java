@@ -69,7 +69,7 @@ class LongLineTest {
         .open(config, BudgetListener.NONE);
   }
 
-  /** Whose line nobody looks at. */
+  /** A waiting list that no node polls. */
   private static BudgetStore still(RedisServer redis, BudgetConfig config) {
     return RedisBudgets.builder()
         .url(redis.uri())

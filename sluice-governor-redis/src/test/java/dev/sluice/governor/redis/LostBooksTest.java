@@ -34,7 +34,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** What Redis had in its books when it lost them, or was away for longer than something lives. */
+/** Redis loses the state of a model, or is unavailable for longer than reservations live. */
 @Tag("any-jdk")
 @Timeout(value = 60, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 final class LostBooksTest {

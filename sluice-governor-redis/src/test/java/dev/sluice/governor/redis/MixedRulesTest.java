@@ -115,7 +115,7 @@ final class MixedRulesTest {
     try (Governor old = Governor.over(config(small), opener)) {
       try (BudgetStore recent = redis.join(stores[0], config(large))) {
         assertThat(get(recent.status()).models()).containsKey(MODEL);
-        // What was there is there still, and more accrues.
+        // The tokens are still available, and more accrue.
         redis.advance(Duration.ofHours(3));
         assertThat(
                 old.blocking().request(TokenRequest.of(MODEL, 50_000).withPriorityClass("P1_user")))

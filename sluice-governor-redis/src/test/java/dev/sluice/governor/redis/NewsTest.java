@@ -25,7 +25,7 @@ import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** What an answer says besides, and who is told of it, fails no call that Redis has done. */
+/** News in a reply, and listeners that fail, do not fail a call that Redis has executed. */
 @Timeout(value = 60, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 final class NewsTest {
   private static final AtomicInteger NAMES = new AtomicInteger();

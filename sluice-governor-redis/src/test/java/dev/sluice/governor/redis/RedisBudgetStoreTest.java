@@ -316,7 +316,7 @@ final class RedisBudgetStoreTest {
     }
     int keys = names.size() - 1;
     assertThat(status(store).running()).isEqualTo(names.size() * keys);
-    // Whose budget is spent waits; whose name begins alike does not.
+    // A tenant with a spent budget waits; a tenant with a similar name does not.
     for (String tenant : tenants.keySet()) {
       TokenDecision.Queued held =
           (TokenDecision.Queued) get(store.request(request(9).withTenant(tenant)));
@@ -424,7 +424,7 @@ final class RedisBudgetStoreTest {
     assertThat(get(one.settle(granted.reservation(), 20))).isPresent();
   }
 
-  /** What is published before that is lost. */
+  /** Messages that are published before are lost. */
   private void awaitListeners(long nodes) {
     String channel = ModelKeys.of(prefix, MODEL).channel();
     await().until(() -> List.of(channel, nodes).equals(redis.command("PUBSUB", "NUMSUB", channel)));
@@ -432,7 +432,7 @@ final class RedisBudgetStoreTest {
 
   @Test
   void nodes_haveOneLine_andTellEachOther() {
-    // Nobody looks for minutes, and a slot comes with no time: only a message can tell.
+    // No node polls for minutes, and time frees no slot: only a message can tell.
     BudgetConfig config = config(BUDGET.withConcurrency(1), Duration.ofMinutes(10));
     RedisBudgetStore one = open(config);
     RedisBudgetStore other = open(config);

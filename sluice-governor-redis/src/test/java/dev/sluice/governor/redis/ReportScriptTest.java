@@ -14,7 +14,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
-/** What a report does to the books, at times of the test's choosing. */
+/** Effects of a report on the stored state, at times that the test chooses. */
 @Tag("any-jdk")
 final class ReportScriptTest {
   private static final ModelBudget BUDGET =

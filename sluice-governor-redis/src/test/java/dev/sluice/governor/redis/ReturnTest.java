@@ -28,8 +28,8 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
 /**
- * What nodes tell Redis after an outage, in whichever order it comes. Reservations live for ten
- * minutes here, so that a slot that nobody frees shows.
+ * Reports of nodes after an outage, in any order. Reservations live for ten minutes here, so that a
+ * slot that is not freed shows.
  */
 @Tag("any-jdk")
 @Timeout(value = 120, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)

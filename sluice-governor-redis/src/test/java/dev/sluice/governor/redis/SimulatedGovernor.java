@@ -24,7 +24,7 @@ public final class SimulatedGovernor {
   private final RedisBudgetStore store;
 
   /**
-   * What all nodes have in common.
+   * The settings that all nodes have in common.
    *
    * @param timeout how long a node waits for an answer
    * @param expectedNodes among how many a node divides that begins without Redis

@@ -35,7 +35,7 @@ public final class TimedScripts {
     this.without = without;
   }
 
-  /** What a script answers, by the name of its last part, to those words. */
+  /** Runs a script, named by its last part, with arguments; returns its reply. */
   public List<?> run(String name, long micros, List<String> arguments) {
     return run(NODE, name, micros, arguments);
   }
@@ -45,7 +45,7 @@ public final class TimedScripts {
     return run(NODE, name, micros, arguments, absences);
   }
 
-  /** What it answers to that node, of 16 letters. */
+  /** Runs a script for a node, whose name has 16 letters; returns its reply. */
   List<?> run(String node, String name, long micros, List<String> arguments) {
     return run(node, name, micros, arguments, "");
   }
@@ -71,7 +71,7 @@ public final class TimedScripts {
     return ScriptResult.of(said, arguments.toArray(String[]::new)).result().parts();
   }
 
-  /** What tells them the rules. */
+  /** Returns the arguments of a configuration. */
   public static List<String> configuration(
       String model, ModelBudget budget, WaitingListConfig rules) {
     return List.of(ModelScriptConfig.of(model, budget, rules).configure(false, true, GENERATION));

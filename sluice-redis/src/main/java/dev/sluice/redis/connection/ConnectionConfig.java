@@ -7,12 +7,12 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What the owner of a link asks of it.
+ * Settings of a connection.
  *
- * @param timeout how long an answer may take
+ * @param timeout the longest time to a reply
  * @param trust a file of certificates in PEM; null for those that the JVM trusts
- * @param scripts those that Redis is to know before it is asked
- * @param threads what the names of its threads begin with
+ * @param scripts the scripts to load when the connection is opened
+ * @param threads the prefix of its thread names
  * @since 0.1
  */
 public record ConnectionConfig(

@@ -32,7 +32,7 @@ public enum ConnectionState {
   /** Redis answers again: the node reports what happened meanwhile and decides nothing itself. */
   RETURNING;
 
-  /** What leads from one state to another. */
+  /** The events that change the state. */
   enum Event {
     /** Redis answered in time. */
     ANSWERED,

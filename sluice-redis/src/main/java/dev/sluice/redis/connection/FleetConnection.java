@@ -25,8 +25,8 @@ public final class FleetConnection implements AutoCloseable, Executor {
   private final ConnectionLifecycle lifecycle;
 
   /**
-   * What a node does in an outage, and around it. Called on the thread of the fleet, without locks;
-   * must not block.
+   * The callbacks of a node during an outage and around it. Called on the thread of the fleet,
+   * without locks; must not block.
    *
    * @since 0.1
    */

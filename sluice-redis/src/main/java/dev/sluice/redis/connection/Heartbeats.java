@@ -27,7 +27,7 @@ final class Heartbeats {
   private final RedisClock server;
 
   /**
-   * What a node says of itself.
+   * The state that a node reports.
    *
    * @param share the parts of every limit that it may believe to have
    * @param claims whether it grants by itself in an outage
@@ -39,7 +39,7 @@ final class Heartbeats {
   record HeartbeatState(
       int share, boolean claims, long epoch, long aloneSinceMicros, int sharesOfAll) {}
 
-  /** What Redis answered to a heartbeat, and when that was sent. */
+  /** The reply to a heartbeat, and the time at which the heartbeat was sent. */
   record HeartbeatReply(List<Object> answer, long sentNanos) {
     /** Returns whether Redis did what was asked. */
     boolean isOk() {

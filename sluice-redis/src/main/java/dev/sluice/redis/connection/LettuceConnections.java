@@ -55,7 +55,7 @@ public final class LettuceConnections implements AutoCloseable {
   private final Supplier<CompletableFuture<LettuceConnections.PubSubConnection>> listener;
   private final Runnable shutdown;
 
-  /** What commands go over. */
+  /** A connection for commands. */
   record ScriptConnection(RedisScriptingAsyncCommands<String, String> scripts, Runnable closing) {
     void close() {
       closing.run();
@@ -74,7 +74,7 @@ public final class LettuceConnections implements AutoCloseable {
     }
   }
 
-  /** What is published comes over it; it subscribes again by itself after a break. */
+  /** A connection for published messages; subscribes again after a break. */
   static final class PubSubConnection {
     private final StatefulRedisPubSubConnection<String, String> link;
 
@@ -162,7 +162,7 @@ public final class LettuceConnections implements AutoCloseable {
     }
   }
 
-  /** Nobody needs to know when it is gone. */
+  /** Ignores the completion of a close. */
   private static void forget(CompletableFuture<Void> closed) {
     closed.isDone();
   }

@@ -1,7 +1,7 @@
 package dev.sluice.redis.connection;
 
 /**
- * What runs inside Redis, in one step.
+ * A Lua script that Redis executes atomically.
  *
  * @since 0.1
  */
@@ -9,7 +9,7 @@ public interface LuaScript {
   /** Its text. */
   String body();
 
-  /** What Redis calls it. */
+  /** Returns the SHA-1 digest by which Redis knows the script. */
   String digest();
 
   /**

@@ -2,7 +2,7 @@ package dev.sluice.redis.connection;
 
 import org.jspecify.annotations.Nullable;
 
-/** What this node knows of the fleet and of its own part in it. Thread-safe. */
+/** The last view of the fleet, and the share of this node. Thread-safe. */
 final class MemberState {
   /** Known by a node that has never been a member, but knows that there were others. */
   private static final long SOME_EPOCH = 1;

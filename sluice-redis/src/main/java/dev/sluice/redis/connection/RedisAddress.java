@@ -29,7 +29,7 @@ public record RedisAddress(List<RedisURI> uris, boolean cluster) {
       List.of("redis://", "rediss://", "redis-sentinel://", "rediss-sentinel://");
 
   /**
-   * What a URL says.
+   * Parses a URL.
    *
    * @throws IllegalArgumentException if it is malformed; the message does not quote it
    */

@@ -1,12 +1,12 @@
 package dev.sluice.redis.limits;
 
 /**
- * What a request wants of one key.
+ * The tokens that a request wants of one bucket.
  *
- * @param key as the caller names it
- * @param place where its bucket is in Redis
+ * @param key the name that the caller uses
+ * @param place the key of its bucket in Redis
  * @param quota its limit
- * @param version of the rules by which that is its limit
+ * @param version the version of the definitions that have this limit
  * @param tokens how many
  */
 public record BucketDemand(

@@ -50,7 +50,7 @@ public final class BucketTokenBlocks {
   private boolean gone;
   private boolean unused;
 
-  /** What Redis is to be told of a block: so many of its tokens come back. */
+  /** The return of a block with its unused tokens. */
   public record BlockReturn(String id, long unused) {}
 
   /** A request for a block, and for tokens. */
@@ -87,7 +87,7 @@ public final class BucketTokenBlocks {
         : block.take(tokens, clock);
   }
 
-  /** Gives up blocks that were lent before a member was absent; their tokens count as used. */
+  /** Closes blocks that were lent before a member was absent; their tokens count as used. */
   public synchronized void forgetOthers(String time) {
     TokenBlock block = current;
     if (block != null && !block.time().equals(time)) {
@@ -106,7 +106,7 @@ public final class BucketTokenBlocks {
     closings.add(new BucketTokenBlocks.BlockReturn(block.id(), 0));
   }
 
-  /** Whether it is time for the next block, so many tokens being left. */
+  /** Returns whether to request the next block when {@code left} tokens are left. */
   public boolean isLow(long left) {
     TokenBlock block = current;
     return block != null && block.isLow(left) && next == null && mayAsk();
@@ -116,12 +116,12 @@ public final class BucketTokenBlocks {
     return !asking && clock.getAsLong() - quietUntilNanos >= 0;
   }
 
-  /** Whether there is neither a block nor a way to one now. */
+  /** Returns whether there is no block and none may be requested now. */
   public boolean isOut() {
     return current == null && next == null && !mayAsk();
   }
 
-  /** Goes over to other terms; blocks of another limit go back. */
+  /** Adopts another size; blocks of another limit are returned. */
   public synchronized void follow(TokenBlockSize now) {
     boolean same = terms.quota().isSame(now.quota());
     terms = now;
@@ -144,7 +144,7 @@ public final class BucketTokenBlocks {
     return following.take(tokens, clock);
   }
 
-  /** A request for a block, for someone who needs so many tokens now; null if it is no time. */
+  /** Creates a request for a block and for {@code tokens}; null if none may be sent now. */
   public synchronized BucketTokenBlocks.@Nullable BlockRequest begin(long tokens, String time) {
     long now = clock.getAsLong();
     if (gone || !mayAsk() || next != null || !terms.suits(tokens)) {
@@ -161,7 +161,7 @@ public final class BucketTokenBlocks {
     return new BucketTokenBlocks.BlockRequest(ids.get(), time, closings.poll(), tokens, terms, now);
   }
 
-  /** Takes in what Redis answered; the answer to whoever needed tokens. */
+  /** Adopts the reply of Redis; returns the reply to the caller that needed tokens. */
   public synchronized List<Object> settle(
       BucketTokenBlocks.BlockRequest request, List<Object> reply) {
     asking = false;
@@ -184,7 +184,7 @@ public final class BucketTokenBlocks {
     return List.of(GRANTED, left, 0L, reply.get(TIME_AT), reply.get(VERSION_AT));
   }
 
-  /** There is no answer. What Redis may have lent is lost when its time is over. */
+  /** Ends a request without a reply. A block that Redis may have lent expires there. */
   public synchronized void fail() {
     asking = false;
     quietUntilNanos = clock.getAsLong() + QUIET_NANOS;
@@ -209,7 +209,7 @@ public final class BucketTokenBlocks {
     }
   }
 
-  /** Gives up blocks that are idle or whose time is half over; what Redis is to be told. */
+  /** Closes blocks that are idle or whose lifetime is half over; returns what to send. */
   public synchronized List<BucketTokenBlocks.BlockReturn> sweep() {
     long now = clock.getAsLong();
     TokenBlock block = current;
@@ -227,7 +227,7 @@ public final class BucketTokenBlocks {
     return takeClosings();
   }
 
-  /** Whether it held nothing since it was last asked: then it is of no more use. */
+  /** Closes this object if it held no block since the last call; returns whether it is closed. */
   public synchronized boolean leaveIfUnused() {
     boolean empty = current == null && next == null && !asking && closings.isEmpty();
     gone |= empty && unused;
@@ -235,14 +235,14 @@ public final class BucketTokenBlocks {
     return gone;
   }
 
-  /** Gives up everything, for good; what Redis is to be told. */
+  /** Closes all blocks for good; returns what to send. */
   public synchronized List<BucketTokenBlocks.BlockReturn> leave() {
     gone = true;
     retireAll();
     return takeClosings();
   }
 
-  /** What Redis is to be told at once, for there will be no more requests. */
+  /** Returns the block returns that must be sent now, because no more requests follow. */
   public synchronized List<BucketTokenBlocks.BlockReturn> lastClosings() {
     return gone ? takeClosings() : List.of();
   }

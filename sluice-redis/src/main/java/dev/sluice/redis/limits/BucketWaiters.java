@@ -16,16 +16,16 @@ import java.util.function.LongFunction;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Those of this node who wait for one bucket.
+ * The waiting list of one bucket on this node.
  *
- * <p>Only the first of them asks, when its retry-after is over or tokens may have come otherwise:
- * so nobody is overtaken here, and many who wait cost no more calls than one.
+ * <p>Only the first waiter calls Redis, when its retry-after is over or tokens may have been added:
+ * no waiter is overtaken on this node, and many waiters cost no more calls than one.
  */
 public final class BucketWaiters {
   /*
    * State. With nobody in line nothing goes on. Otherwise either somebody is being asked for, from
    * the call until its answer has been dealt with (`asking`), or the room sleeps until the alarm.
-   * Who is asked for may leave meanwhile; what is granted to it then is refunded.
+   * That waiter may leave meanwhile; its tokens are returned if they are granted then.
    *
    * Steps. Every answer is dealt with in a task of its own, so those who are answered at once do not
    * pile up on the stack, however many they are.
@@ -33,10 +33,10 @@ public final class BucketWaiters {
    * Concurrency. The lock of this guards the state. Redis is asked and futures complete outside it.
    */
 
-  /** As many as wait at a bucket in memory. */
+  /** The same bound as for a bucket in memory. */
   private static final int MAX_WAITING = 10_000;
 
-  /** Another node may replenish, and nobody tells this one. */
+  /** Another node may replenish, which this node is not told. */
   private static final long LONGEST_SLEEP_NANOS = TimeUnit.SECONDS.toNanos(1);
 
   private static final long IDLE_SECONDS = 10;
@@ -51,12 +51,12 @@ public final class BucketWaiters {
   private final Set<BucketWaiters.BucketWaiter> line = new LinkedHashSet<>();
   private boolean asking;
 
-  /** Whether the answer that is awaited may be out of date. */
+  /** Whether the awaited reply may be out of date. */
   private boolean woken;
 
   private @Nullable ScheduledFuture<?> alarm;
 
-  /** The place of one who waits. */
+  /** A caller that waits. */
   private final class BucketWaiter extends CompletableFuture<Boolean> {
     final long tokens;
 
@@ -64,7 +64,7 @@ public final class BucketWaiters {
       this.tokens = tokens;
     }
 
-    /** Leaves before those who are told of it run: they may come back. */
+    /** Leaves the list before dependents run: they may wait again. */
     @Override
     public boolean cancel(boolean mayInterruptIfRunning) {
       leave(this);
@@ -78,11 +78,11 @@ public final class BucketWaiters {
   }
 
   /**
-   * Nobody waits at first.
+   * Creates an empty waiting list.
    *
    * @param bucket decides about so many tokens
    * @param refund takes them back
-   * @param closed whether nobody is served any more
+   * @param closed whether waiters are no longer served
    */
   public BucketWaiters(
       LongFunction<CompletableFuture<Decision>> bucket,
@@ -93,7 +93,7 @@ public final class BucketWaiters {
     this.closed = closed;
   }
 
-  /** At least two: one that a dependent holds up does not hold up all. */
+  /** At least two threads, so that a dependent that blocks does not delay all waiters. */
   private static ScheduledThreadPoolExecutor workers() {
     int threads = Math.max(2, Runtime.getRuntime().availableProcessors());
     ScheduledThreadPoolExecutor workers =
@@ -110,12 +110,12 @@ public final class BucketWaiters {
     return thread;
   }
 
-  /** How many wait. */
+  /** Returns the number of waiters. */
   synchronized int size() {
     return line.size();
   }
 
-  /** Whether the tokens were taken in time. */
+  /** Adds a waiter; completes with whether the tokens were taken in time. */
   public @SuppressWarnings("FutureReturnValueIgnored") // what it leads to is the turn
   CompletableFuture<Boolean> enter(long tokens, Duration maxWait) {
     long maxWaitNanos = TimeUnit.NANOSECONDS.convert(maxWait);
@@ -158,7 +158,7 @@ public final class BucketWaiters {
     }
   }
 
-  /** Asks for the first in line without waiting longer: there may be tokens. */
+  /** Calls Redis for the first waiter now: tokens may have been added. */
   void wake() {
     if (begin()) {
       ask();
@@ -220,7 +220,10 @@ public final class BucketWaiters {
     ask();
   }
 
-  /** False if there is reason to ask again at once: somebody else is first, or tokens came. */
+  /**
+   * Returns false if Redis must be called again at once: another waiter is first, or tokens were
+   * added.
+   */
   private synchronized boolean sleeps(BucketWaiters.BucketWaiter turn, long retryAfterNanos) {
     if (woken || !isFirst(turn)) {
       return false;
@@ -242,7 +245,7 @@ public final class BucketWaiters {
     } else if (!decision.isGranted()) {
       turn.complete(false);
     } else if (!turn.complete(true) && !OutageDecisions.tookNothing(decision)) {
-      refund.accept(turn.tokens); // whose turn it was has just left
+      refund.accept(turn.tokens); // the waiter has just left
     }
   }
 }

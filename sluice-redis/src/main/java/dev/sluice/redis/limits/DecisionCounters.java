@@ -4,7 +4,7 @@ import dev.sluice.redis.SharedLimitsStatus;
 import java.util.List;
 import java.util.concurrent.atomic.LongAdder;
 
-/** What has happened since the start. */
+/** Counts decisions and outages since the start. */
 final class DecisionCounters {
   final LongAdder exact = new LongAdder();
   final LongAdder leased = new LongAdder();

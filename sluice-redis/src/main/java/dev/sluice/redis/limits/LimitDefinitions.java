@@ -37,10 +37,10 @@ public final class LimitDefinitions {
   /** Guarded by this: changes that Redis does not have yet. Empty: removed. */
   private final Map<String, Optional<String>> pending = new LinkedHashMap<>();
 
-  /** What holds here: {@link #confirmed} and what is pending. */
+  /** The limits in force on this node: {@link #confirmed} with the pending changes. */
   private volatile LimitTable rules;
 
-  /** What Redis has, as far as this node knows. */
+  /** The limits that Redis has, as far as this node knows. */
   private volatile LimitTable confirmed;
 
   /** Whether Redis, or who opened these limits, has told the rules. */

@@ -60,7 +60,7 @@ public final class LimitTable {
     return field.charAt(0) == KEY && LimitNames.isTemplate(field);
   }
 
-  /** Fields that were written by something else are left out. */
+  /** Reads the fields of Redis; fields in another format are skipped. */
   static LimitTable of(long version, Map<String, String> fields) {
     SortedMap<String, String> known = new TreeMap<>();
     Map<String, ScriptLimit> quotas = new HashMap<>();
@@ -109,7 +109,7 @@ public final class LimitTable {
     return BUCKET + name;
   }
 
-  /** The same under another version. */
+  /** Returns these limits with another version. */
   LimitTable at(long newVersion) {
     return new LimitTable(newVersion, fields, quotas, templates);
   }
@@ -159,7 +159,7 @@ public final class LimitTable {
     return quotas.get(fieldOfName(name));
   }
 
-  /** What a bucket was reconfigured to, if it was. */
+  /** Returns the limit that a bucket was reconfigured to; null if it was not. */
   @Nullable ScriptLimit ofBucket(String name) {
     return quotas.get(fieldOfBucket(name));
   }

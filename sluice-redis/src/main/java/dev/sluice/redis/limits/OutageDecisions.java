@@ -3,14 +3,14 @@ package dev.sluice.redis.limits;
 import dev.sluice.Decision;
 import java.util.concurrent.TimeUnit;
 
-/** Answers of an outage. */
+/** Decisions that are made in an outage without looking at a bucket. */
 public final class OutageDecisions {
-  /** When to ask again: nobody knows when Redis is back. */
+  /** The retry-after of denials: when Redis answers again is not known. */
   private static final long RETRY_NANOS = TimeUnit.SECONDS.toNanos(1);
 
   public static final Decision DENIED = new Decision.Denied("", RETRY_NANOS);
 
-  /** What is left is not known. */
+  /** A grant of mode {@code OPEN}; the remaining tokens are not known. */
   public static final Decision GRANTED = new Decision.Granted(0);
 
   private OutageDecisions() {}

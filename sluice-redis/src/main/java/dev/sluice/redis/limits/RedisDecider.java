@@ -8,7 +8,7 @@ import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
 
-/** Asks Redis about buckets; the outage policy answers where Redis does not. */
+/** Decides about buckets in Redis, or by the outage mode if Redis does not answer. */
 public final class RedisDecider {
   private static final long NANOS_PER_MICRO = 1_000;
   private static final int VERSION_AT = 4;
@@ -16,7 +16,7 @@ public final class RedisDecider {
 
   private final LimitsFleetMember fleet;
 
-  /** What the script may answer, in the order of its codes. */
+  /** The outcomes of a script, in the order of their codes. */
   public enum ScriptOutcome {
     DENIED,
     GRANTED,
@@ -27,7 +27,7 @@ public final class RedisDecider {
   private static final RedisDecider.ScriptOutcome[] OUTCOMES = RedisDecider.ScriptOutcome.values();
 
   /**
-   * What Redis decided.
+   * The decision of a script.
    *
    * @param outcome which way
    * @param binding the index of the key that bound, if one did
@@ -159,7 +159,7 @@ public final class RedisDecider {
             outcome, (int) second - 1, ScriptCall.number(reply, 2), micros);
   }
 
-  /** Somebody has newer rules: these are read now, not at the next pulse. */
+  /** Reads the limits now if the reply mentions newer ones, without waiting for a heartbeat. */
   void lookAtVersion(List<Object> reply) {
     if (ScriptCall.number(reply, VERSION_AT) > fleet.book().rules().version()) {
       fleet.refreshRules();

@@ -186,7 +186,7 @@ public final class RedisKeyedLimits {
     List<CompletableFuture<?>> refunds = new ArrayList<>();
     for (List<BucketDemand> group : groups) {
       for (BucketDemand demand : group) {
-        // What cannot be given back stays charged: never more than the limit.
+        // Tokens that cannot be returned stay charged, so the limit is not exceeded.
         refunds.add(
             decider
                 .adjust("give", demand.tokens(), demand.place(), demand.quota())
@@ -214,7 +214,7 @@ public final class RedisKeyedLimits {
                         NamedLimit.burst(limit))));
   }
 
-  /** A question about some keys. */
+  /** A request for some names. */
   private record Ask(List<BucketDemand> demands, boolean take, OutageMode policy)
       implements RedisDecider.BucketRequest<Decision> {
     @Override

@@ -10,7 +10,7 @@ import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
 
-/** A bucket in Redis. */
+/** A token bucket in Redis. Thread-safe. */
 public final class RedisTokenBucket implements SharedTokenBucket {
   private final LimitsFleetMember fleet;
   private final RedisDecider decider;
@@ -22,7 +22,7 @@ public final class RedisTokenBucket implements SharedTokenBucket {
   private final @Nullable TokenBlockDecider leases;
   private volatile Known known;
 
-  /** The limit under some rules. */
+  /** The limit of this bucket in one version of the definitions. */
   private record Known(LimitTable rules, ScriptLimit quota) {}
 
   public RedisTokenBucket(
@@ -52,7 +52,7 @@ public final class RedisTokenBucket implements SharedTokenBucket {
     return quota().limit();
   }
 
-  /** The limit of the code, or what the fleet was told instead. */
+  /** Returns the limit of the caller, or the one that {@link #reconfigure} set. */
   private Known known() {
     LimitTable rules = fleet.book().rules();
     Known last = known;
@@ -78,7 +78,7 @@ public final class RedisTokenBucket implements SharedTokenBucket {
         : ask(tokens, true).thenApply(Decision::isGranted);
   }
 
-  /** What is left of a block after tokens were taken from it; negative if none has them. */
+  /** Takes tokens from a block; returns what is left of it, negative if no block has them. */
   private long leased(long tokens) {
     return leases == null || tokens == 0 ? TokenBlock.NOTHING : leases.take(place, known(), tokens);
   }
@@ -106,7 +106,7 @@ public final class RedisTokenBucket implements SharedTokenBucket {
         : leases.answer(question, under, under.rules().version());
   }
 
-  /** A question about this bucket. */
+  /** A request for tokens of this bucket. */
   private record Ask(BucketDemand demand, boolean take, OutageMode policy)
       implements RedisDecider.BucketRequest<Decision> {
     @Override
@@ -154,13 +154,13 @@ public final class RedisTokenBucket implements SharedTokenBucket {
         : waiting.enter(tokens, maxWait);
   }
 
-  /** In an outage the tokens stay charged. */
-  @SuppressWarnings("FutureReturnValueIgnored") // who took them has left
+  /** Returns tokens of a waiter that has left; in an outage they stay charged. */
+  @SuppressWarnings("FutureReturnValueIgnored") // the waiter has left
   private void takeBack(long tokens) {
     replenish(tokens);
   }
 
-  /** How many wait here. */
+  /** Returns the number of waiters of this object. */
   public int waiting() {
     return waiting.size();
   }

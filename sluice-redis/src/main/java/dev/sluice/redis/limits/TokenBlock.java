@@ -6,11 +6,11 @@ import java.util.function.LongSupplier;
 /**
  * Tokens that Redis lent to this node.
  *
- * <p>The deadline is looked at again after tokens were taken: a thread that was paused between may
- * not grant what Redis has counted as used. Such tokens are lost.
+ * <p>The deadline is checked again after tokens were taken: a thread that was paused meanwhile must
+ * not grant tokens that Redis has counted as used. Such tokens are lost.
  */
 public final class TokenBlock {
-  /** What {@link #take} answers when it takes nothing. */
+  /** The result of {@link #take} if it takes nothing. */
   public static final long NOTHING = -1;
 
   private final String id;
@@ -19,7 +19,7 @@ public final class TokenBlock {
   private final long deadlineNanos;
   private final AtomicLong left;
 
-  // Of the one who looks after it: what was left when it was last seen to change.
+  // Of the sweeping thread: the tokens when they were last seen to change.
   private long seenLeft;
   private long seenNanos;
 
@@ -43,7 +43,7 @@ public final class TokenBlock {
     return time;
   }
 
-  /** Takes tokens, if all are there in time; how many are left then. */
+  /** Takes tokens if all are available before the deadline; returns how many are left. */
   public long take(long tokens, LongSupplier clock) {
     if (isOver(clock.getAsLong())) {
       return NOTHING;
@@ -66,12 +66,12 @@ public final class TokenBlock {
     return !isOver(nowNanos) && left.get() >= tokens;
   }
 
-  /** Whether it is time for the next block if so many tokens are left. */
+  /** Returns whether to request the next block when {@code tokens} are left. */
   boolean isLow(long tokens) {
     return tokens < size / 2;
   }
 
-  /** Whether nobody took anything for so long; asked from time to time. */
+  /** Returns whether no tokens were taken for {@code forNanos}; called periodically. */
   boolean isIdle(long nowNanos, long forNanos) {
     long now = left.get();
     if (now != seenLeft) {
@@ -81,12 +81,12 @@ public final class TokenBlock {
     return nowNanos - seenNanos >= forNanos;
   }
 
-  /** Whether so much of its time or less is left. */
+  /** Returns whether the deadline is at most {@code nanos} away. */
   boolean endsWithin(long nowNanos, long nanos) {
     return deadlineNanos - nowNanos <= nanos;
   }
 
-  /** Nothing is taken from now on; what was left. */
+  /** Closes the block; returns its unused tokens. */
   public long close() {
     return left.getAndSet(0);
   }

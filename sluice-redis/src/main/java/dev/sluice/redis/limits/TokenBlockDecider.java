@@ -172,10 +172,10 @@ public final class TokenBlockDecider {
   }
 
   /** Looks after all blocks: returns what is not used, forgets who holds none. */
-  public @SuppressWarnings("FutureReturnValueIgnored") // what Redis does not hear of counts as used
+  public @SuppressWarnings("FutureReturnValueIgnored") // a return that Redis misses counts as used
   void sweep() {
     if (!fleet.connection().state().asksRedis()) {
-      // Nobody can take blocks back now; they serve until their deadline.
+      // Redis cannot take blocks back now; they are used until their deadline.
       return;
     }
     holders.forEach(

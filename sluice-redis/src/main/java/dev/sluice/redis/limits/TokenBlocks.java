@@ -13,11 +13,11 @@ import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** All blocks of this node; one thread looks after them. */
+/** The token blocks of this node; one thread returns unused ones. */
 public final class TokenBlocks implements AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(SharedLimits.class);
 
-  /** How often blocks are looked at in their time. */
+  /** How often blocks are checked in their lifetime. */
   private static final long SWEEPS_PER_TTL = 8;
 
   private final LimitsFleetMember fleet;
@@ -39,7 +39,7 @@ public final class TokenBlocks implements AutoCloseable {
     return thread;
   }
 
-  /** Those who hold blocks of that kind; null for none. */
+  /** Returns the decider for blocks of one configuration; null without a configuration. */
   @Nullable TokenBlockDecider of(Optional<TokenBlockConfig> config) {
     return config.isEmpty() ? null : kinds.computeIfAbsent(config.get(), this::begin);
   }
@@ -57,11 +57,11 @@ public final class TokenBlocks implements AutoCloseable {
     try {
       holders.sweep();
     } catch (RuntimeException failure) {
-      LOG.warn("blocks on lease could not be looked after", failure);
+      LOG.warn("unused token blocks could not be returned", failure);
     }
   }
 
-  /** Returns all blocks; not later than the time-out. */
+  /** Returns all blocks, within the timeout. */
   @Override
   public void close() {
     timer.shutdownNow();

@@ -51,7 +51,7 @@ end
 -- A part of the limit that belongs to absent members is not paid here: they grant it by themselves. They begin
 -- empty and may have saved up as much as their part has brought since, at most their part of the capacity; the bucket
 -- here holds that much less. So what the bucket and the members hold together never exceeds the capacity and grows by
--- the rate alone, and no window has more than capacity + rate * length. What they saved and did not use is lost.
+-- the rate alone, and no window has more than capacity + rate * length. Tokens that they saved and did not use are lost.
 -- Units are rounded against the caller.
 --
 -- Returns also, if a member was absent since `from`: the least by which the debt was above what the members had saved,

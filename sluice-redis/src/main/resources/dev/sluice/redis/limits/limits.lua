@@ -1,7 +1,7 @@
 -- The rules of the fleet, a hash whose field "@version" counts its changes. KEYS: rules, told.
 -- When Redis has lost them, they begin a new life: "@life" is when. A node that knew another life
 -- joins before it changes anything: what it knows is added to what was told in this life.
--- "@base" is the highest version that was added so. Who knows no more than that adds nothing:
+-- "@base" is the highest version that was added so. A node that knows no more than that adds nothing:
 -- what it has besides was removed. `told` has the fields that were set or removed in this life,
 -- each with the life, while others may still join: they do not change those.
 -- ARGV: "read", or "set" life field value, or "remove" life field,

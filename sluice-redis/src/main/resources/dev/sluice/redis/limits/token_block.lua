@@ -6,8 +6,8 @@
 -- else as decide.lua does: {1, remaining, 0}, {0, 1, micros}, {2, 1, missing} or {3, 1, 0}; each
 -- with the time and the version of newer rules.
 --
--- Invariant: debt >= leased * unit, so level + leased <= capacity. What the fleet can still be
--- granted is the level here and what is unused of the blocks, which is at most `leased`. It never
+-- Invariant: debt >= leased * unit, so level + leased <= capacity. The fleet can still be
+-- granted the level here and the unused tokens of the blocks, which are at most `leased`. That sum never
 -- exceeds the capacity, and time alone adds to it, by the rate: lending and closing move tokens
 -- between the two. So no window has more than capacity + rate * length.
 local LENT = 4

@@ -7,11 +7,11 @@ import java.util.Random;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 
-/** What goes wrong in a simulation, and when. */
+/** The faults of a simulation, with their times. */
 public final class Faults {
   private static final long MILLI = TimeUnit.MILLISECONDS.toNanos(1);
 
-  /** What a simulation may meet besides faults of nodes and of the network. */
+  /** The faults of a simulation besides those of nodes and of the network. */
   public enum Severity {
     /** Redis keeps its data and its clock. */
     DATA_KEPT,

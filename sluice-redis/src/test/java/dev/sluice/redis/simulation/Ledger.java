@@ -8,8 +8,8 @@ import java.util.Map;
 import java.util.function.Predicate;
 
 /**
- * What was granted, and whether it was too much. Shares no code with what it checks: a list of
- * grants with the real times at which they were decided.
+ * Records grants with the real times at which they were decided, and finds windows with too many.
+ * Shares no code with the classes that it checks.
  */
 final class Ledger {
   private final List<Grant> grants = new ArrayList<>();

@@ -20,8 +20,8 @@ final class Load {
   private final Map<Target, Mood> moods = new HashMap<>();
 
   /**
-   * Whether callers ask for little while Redis is silent. What waits in its socket then is charged
-   * without being granted, and would hide what is granted twice if it were much.
+   * Whether callers request little while Redis is silent. Requests in its socket are then charged
+   * without being granted; many of them would hide tokens that are granted twice.
    */
   private final boolean careful;
 

@@ -15,8 +15,8 @@ import org.jspecify.annotations.Nullable;
  * For which nodes Redis cannot be expected to reserve a share, by the documented rule: those that
  * it did not hear for 11.5 s in which it heard others, and those that it never heard. When Redis
  * lost its data, it learns of the shares from the first member that it hears again; until then, and
- * if that member did not know all, it reserves none. What unreserved nodes grant by themselves is
- * the documented excess.
+ * if that member did not know all, it reserves none. The grants of unreserved nodes are the
+ * documented excess.
  */
 public final class Memberships {
   private static final long PRESENCE_NANOS = 1_500_000_000L;

@@ -11,7 +11,7 @@ import java.util.Random;
 import java.util.concurrent.TimeUnit;
 
 /**
- * What a simulation begins with, and what happens in it.
+ * The initial state and the events of a simulation.
  *
  * @param nodes nodes at the start
  * @param clockError by how much the clock of a node runs too fast or too slow at most, as a part

@@ -92,7 +92,7 @@ public final class RedisScripts implements AutoCloseable {
   private record Loaded(String digest, boolean publishes) {}
 
   /**
-   * What a script answers and publishes.
+   * The reply and the published messages of a script.
    *
    * @param answer what the caller gets
    * @param published channels and messages, in turns

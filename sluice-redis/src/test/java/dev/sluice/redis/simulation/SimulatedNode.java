@@ -57,7 +57,7 @@ final class SimulatedNode extends SimulatedMember {
     sweepLater(settings.lease().lifetime().toNanos() / SWEEPS_PER_TTL);
   }
 
-  /** What all nodes have in common. */
+  /** The settings that all nodes have in common. */
   record Settings(
       List<Target> targets, Duration timeout, int expectedNodes, TokenBlockConfig lease) {}
 

@@ -11,7 +11,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Redis as the nodes meet it: it may stand still, with requests waiting in its sockets, or be
- * killed, and come back with all, older or no data. What runs, runs in the real server.
+ * killed, and come back with all, older or no data. Scripts run in the real server.
  */
 public final class SimulatedServer {
   /** The time of Redis when a simulation starts: not at a boundary of any period. */

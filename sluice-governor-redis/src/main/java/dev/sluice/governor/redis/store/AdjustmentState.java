@@ -6,8 +6,8 @@ import java.time.Duration;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What the provider of a model said: the factor and the pause in force, and whether Redis knows
- * them. Thread-safe.
+ * The factor and the pause that the provider of a model demands, and whether Redis has them.
+ * Thread-safe.
  */
 public final class AdjustmentState {
   private final StoreTimer timer;

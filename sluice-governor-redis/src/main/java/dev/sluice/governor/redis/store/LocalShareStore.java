@@ -40,7 +40,7 @@ final class LocalShareStore {
   /** Of the outage that goes on; null if none was needed yet. Written under the lock of this. */
   private volatile LocalShareStore.@Nullable OutageRun begun;
 
-  /** What this node knows of its callers. */
+  /** The state that this node keeps for its callers. */
   interface OutageCallbacks {
     /** Returns what Redis granted to them and is not settled. */
     List<StoreSnapshot.OpenReservation> open();
@@ -76,7 +76,7 @@ final class LocalShareStore {
   }
 
   /**
-   * What became of one outage.
+   * The result of one outage.
    *
    * @param over tickets of Redis that were granted and settled here, or have left the line
    * @param granted reservations that this node made and that are not settled
@@ -264,7 +264,7 @@ final class LocalShareStore {
     return outcome instanceof TokenDecision.Impossible;
   }
 
-  /** Nobody waits any longer: the ticket has to be asked for again. */
+  /** Cancels the wait for a ticket, which must be polled again. */
   void leave(String ticket) {
     CompletableFuture<?> waiter = null;
     synchronized (this) {

@@ -15,7 +15,7 @@ import java.util.Objects;
 import java.util.Set;
 import java.util.TreeMap;
 
-/** What a model goes by, and how Redis is told. */
+/** The configuration of a model in the form that scripts take. */
 public final class ModelScriptConfig {
   /** A meter may owe twice its capacity, and a double counts up to 2^53 without a gap. */
   private static final long MOST_UNITS = 1L << 52;
@@ -143,7 +143,7 @@ public final class ModelScriptConfig {
   }
 
   /**
-   * What Redis is told.
+   * Returns the arguments of {@link GovernorScript#CONFIGURE}.
    *
    * @param join whether books that are there keep their rules
    * @param full whether books that have to be made may begin full

@@ -49,7 +49,7 @@ public final class ModelScripts {
 
   private volatile ModelScriptConfig terms;
 
-  /** What Redis has confirmed; it may be told something else by other nodes. */
+  /** The configuration that Redis has confirmed; other nodes may have changed it since. */
   private volatile @Nullable ModelScriptConfig confirmed;
 
   /** Of the books that know what is held here; 0 if there never were any. */
@@ -60,12 +60,12 @@ public final class ModelScripts {
   private @Nullable CompletableFuture<Void> joining;
   private long missed;
 
-  /** Whose books they are. */
+  /** The owner of the state of one model. */
   interface Owner {
     /** Is told every answer before anybody else learns of it. */
     void heard(ScriptResult answer);
 
-    /** What Redis has to hold. */
+    /** Returns the grants that Redis must have. */
     List<NodeGrants.Grant> held();
 
     /** Whether that is still so. */
@@ -75,8 +75,8 @@ public final class ModelScripts {
     boolean isUnreported();
 
     /**
-     * What the provider said and holds, as words for {@link GovernorScript#RULES}; null for
-     * nothing.
+     * Returns the provider adjustment in force, as arguments of {@link GovernorScript#CONFIGURE};
+     * null if there is none.
      */
     String @Nullable [] adjusted();
 
@@ -210,7 +210,7 @@ public final class ModelScripts {
     if (first) {
       LOG.warn("Redis has lost the books of model {}: they begin empty", model);
     }
-    // What it throws has to end it, too.
+    // Exceptions must complete it, too.
     CompletableFuture.completedFuture(isConfirmed())
         .thenCompose(this::tell)
         .whenComplete(
@@ -269,7 +269,7 @@ public final class ModelScripts {
 
   /** Has books of that generation know it, too. */
   private CompletableFuture<?> hold(long now) {
-    // What the provider said comes first: to hold many grants takes longer than new books wait.
+    // The provider adjustment is first: many grants take longer than new state waits.
     String[] adjusted = desk.adjusted();
     return (adjusted == null
             ? CompletableFuture.completedFuture(null)

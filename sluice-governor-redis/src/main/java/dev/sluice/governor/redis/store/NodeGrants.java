@@ -156,7 +156,7 @@ public final class NodeGrants {
   }
 
   /**
-   * What was told under the key of a request.
+   * Returns the decision that was told for the idempotency key of a request.
    *
    * @throws IllegalArgumentException if that was another request
    */

@@ -10,8 +10,8 @@ import java.util.concurrent.TimeUnit;
 
 /**
  * Counts what this node grants by itself in one outage, by the second of Redis's time, and passes
- * it on to a listener. What a grant did not use is taken off the second in which it was granted.
- * Thread-safe.
+ * it on to a listener. Unused tokens of a grant are subtracted from the second in which it was
+ * granted. Thread-safe.
  */
 public final class OutageGrantCounter implements BudgetListener {
   /** Redis counts no longer than this (COUNTED_SECONDS in clock.lua). */

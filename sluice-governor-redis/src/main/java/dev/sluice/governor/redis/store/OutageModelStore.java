@@ -152,7 +152,7 @@ final class OutageModelStore {
     }
   }
 
-  /** What Redis is told about tickets. */
+  /** Returns the outbox of settlements, extensions and cancellations. */
   SettlementOutbox outbox() {
     return outbox;
   }

@@ -13,8 +13,8 @@ import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What this node has decided about one model in outages and Redis has not confirmed. Sent in order,
- * numbered so that a report that is sent twice counts once. Thread-safe.
+ * The decisions of this node about one model in outages that Redis has not confirmed. Sent in
+ * order, with numbers, so that a report that is sent twice counts once. Thread-safe.
  */
 final class OutageReports {
   /** So many reservations or tickets at once: a call must not hold up others for long. */
@@ -30,7 +30,9 @@ final class OutageReports {
   // Guarded by this.
   private long number;
 
-  /** What this node knows of its callers, by the short ids of reservations and tickets. */
+  /**
+   * The state that this node keeps for its callers, by the short ids of reservations and tickets.
+   */
   interface Callers {
     /** Returns whether a reservation is not settled: it may have been since it was reported. */
     boolean isOpen(String id);

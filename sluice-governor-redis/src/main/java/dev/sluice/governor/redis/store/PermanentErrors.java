@@ -7,7 +7,7 @@ import java.util.concurrent.CompletionException;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** What Redis will not do. */
+/** Recognizes errors of Redis that repeat with every attempt. */
 final class PermanentErrors {
   private static final Logger LOG = LoggerFactory.getLogger(RedisBudgets.class);
 

@@ -32,7 +32,7 @@ import java.util.regex.Pattern;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** Budgets in Redis: a desk for each model. */
+/** Budgets in Redis, with a {@link RedisModelStore} for each model. Thread-safe. */
 public final class RedisBudgetStore implements BudgetStore {
   static final String CLOSED = "the governor is closed";
 
@@ -83,7 +83,7 @@ public final class RedisBudgetStore implements BudgetStore {
     return store;
   }
 
-  /** Whatever Redis cannot reckon with is found before anything is changed. */
+  /** Converts a configuration; limits that Redis cannot represent throw before any change. */
   public static Map<String, ModelScriptConfig> terms(BudgetConfig config) {
     Map<String, ModelScriptConfig> terms = new LinkedHashMap<>();
     config
@@ -133,7 +133,7 @@ public final class RedisBudgetStore implements BudgetStore {
     return desk;
   }
 
-  /** What a desk says about an id; if it is of none, that. */
+  /** Calls the store of the model that an id names; returns {@code nobody} if there is none. */
   private <T> CompletableFuture<T> of(
       String kind,
       String id,

@@ -63,7 +63,7 @@ final class RedisModelStore {
     this.room = outage.room();
   }
 
-  /** What its books tell this desk, and ask of it. */
+  /** The callbacks of {@link ModelScripts}. */
   private final class ScriptCallbacks implements ModelScripts.Owner {
     private final GovernorFleetMember fleet;
 
@@ -193,7 +193,7 @@ final class RedisModelStore {
 
   // ---- when Redis is away
 
-  /** What is said if Redis does not answer; other failures stay. */
+  /** Replaces the failure of a call without a reply; other failures stay. */
   private static <T> CompletableFuture<T> orElse(
       CompletableFuture<T> call, Function<Throwable, CompletableFuture<T>> away) {
     return call.exceptionallyCompose(
@@ -252,7 +252,8 @@ final class RedisModelStore {
   }
 
   /**
-   * Asks Redis; the outage policy if that is away. What Redis may have granted is not granted here.
+   * Sends a request to Redis, or follows the outage mode. A request that Redis may have granted is
+   * not granted here.
    */
   private CompletableFuture<Optional<TokenDecision>> askAnyone(String what, TokenRequest request) {
     Optional<TokenDecision> before = outage.findFree(request);
@@ -396,14 +397,14 @@ final class RedisModelStore {
         failure -> outage.keepCancelled(id, room.cancelled(id)));
   }
 
-  /** What has come meanwhile; by itself it looks in time. */
+  /** Polls now what the timer would poll later. */
   void look() {
     room.look();
   }
 
   // ---- reservations
 
-  /** Whose a ticket or a reservation is. */
+  /** Returns the owner of a ticket or a reservation. */
   CompletableFuture<Optional<TokenOwner>> owner(String id) {
     Optional<TokenOwner> here = outage.owner(id);
     return here.isPresent()
@@ -486,7 +487,7 @@ final class RedisModelStore {
         .thenApply(answer -> replies.waitingList(answer.result()));
   }
 
-  /** Who waits here is told that it is over; tickets stay in line, and are missed in time. */
+  /** Fails the waiters of this node. Their tickets stay in the waiting list until they expire. */
   void close(Duration patience) {
     room.close(patience);
     outage.close();

@@ -20,7 +20,7 @@ import java.util.Map;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
-/** What the scripts say about one model, in the words of the governor. */
+/** Maps replies of the scripts of one model to types of the governor. */
 public final class ReplyMapper {
   /** Refused as it was asked for: with the figure that was exceeded. */
   private static final int WITH_FIGURE = 8;
@@ -52,7 +52,7 @@ public final class ReplyMapper {
 
   // ---- names
 
-  /** What the scripts call the denial of a request that can never be granted. */
+  /** The name in scripts of the denial of a request that can never be granted. */
   private static final String EXCEEDS_CAPACITY = "EXCEEDS_CAPACITY";
 
   /**
@@ -84,7 +84,7 @@ public final class ReplyMapper {
     return "r" + tag + '-' + id;
   }
 
-  /** What Redis knows a ticket or a reservation by. */
+  /** Returns the id that Redis uses for a ticket or a reservation. */
   public static String idIn(String name) {
     return name.substring(name.indexOf('-') + 1);
   }
@@ -145,7 +145,7 @@ public final class ReplyMapper {
     };
   }
 
-  /** What the news say. */
+  /** Maps a decision about a ticket. */
   TokenDecision outcome(ScriptResult.TicketDecision news, ModelScriptConfig terms) {
     return news.granted()
         ? new TokenDecision.Granted(
@@ -158,7 +158,7 @@ public final class ReplyMapper {
         : refused(news.priority(), news.asked(), news.left(), news.reason(), terms);
   }
 
-  /** What became of one that was in line. */
+  /** Maps the denial of a ticket that was waiting. */
   TokenDecision.Denied refused(
       StoreSnapshot.OpenTicket place, TokenDecision.Reason reason, ModelScriptConfig terms) {
     return refused(place.request().priorityClass(), place.request().tokens(), 0, reason, terms);
@@ -272,7 +272,7 @@ public final class ReplyMapper {
         known(said.number(4)));
   }
 
-  /** Who is in line. */
+  /** Maps the waiting list. */
   WaitingListStatus waitingList(ScriptReply said) {
     Map<String, Duration> etas = new LinkedHashMap<>();
     Map<String, BudgetDimension> bindings = new LinkedHashMap<>();
@@ -303,7 +303,7 @@ public final class ReplyMapper {
         Duration.ofMillis(millis(said.number(7))));
   }
 
-  /** As far as anybody knows. */
+  /** Returns the status of a model that is not known at all. */
   GovernorStatus.Model nothingLeft(ModelScriptConfig terms) {
     Map<String, Integer> lengths = new LinkedHashMap<>();
     terms.classes().forEach(name -> lengths.put(name, 0));

@@ -3,7 +3,7 @@ package dev.sluice.governor.redis.store;
 import java.util.List;
 
 /**
- * What a script says: numbers, texts, and lists of these.
+ * A reply of a script: numbers, strings, and lists of these.
  *
  * @param parts in the order in which the script has them
  */
@@ -20,7 +20,7 @@ public record ScriptReply(List<?> parts) {
     return String.valueOf(parts.get(index));
   }
 
-  /** What kind of answer it is, if it begins with that. */
+  /** Returns the letter with which the reply begins. */
   char kind() {
     return text(0).charAt(0);
   }

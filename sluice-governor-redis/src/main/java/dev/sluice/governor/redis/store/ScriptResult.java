@@ -9,7 +9,7 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * What every script answers.
+ * The reply that all scripts have in common.
  *
  * @param micros the time of the books
  * @param waitMicros until a look at the line is useful; negative if nobody is in it
@@ -38,7 +38,7 @@ public record ScriptResult(
   private static final int QUICK_SETTLEMENT = 9;
 
   /**
-   * What was decided about a ticket.
+   * The decision about a ticket.
    *
    * @param id without its kind and its model
    * @param granted or else refused

@@ -9,8 +9,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Tells a listener one thing after the other, whoever decides. Whatever it throws is logged: what
- * it is told has happened.
+ * Calls a listener for one event at a time. Exceptions of the listener are logged: the events have
+ * happened already.
  */
 final class SequentialBudgetListener implements BudgetListener {
   private static final Logger LOG = LoggerFactory.getLogger(RedisBudgets.class);

@@ -30,7 +30,7 @@ public final class SerialRunner {
     }
   }
 
-  /** What is left is done by the next {@link #run}. */
+  /** Remaining work is done by the next {@link #run}. */
   private synchronized void end() {
     busy = false;
   }

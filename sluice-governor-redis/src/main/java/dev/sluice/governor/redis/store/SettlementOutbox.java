@@ -57,7 +57,7 @@ final class SettlementOutbox {
     RELEASE,
     /** The last caller has stopped waiting for a ticket, and none was told of a grant. */
     LEAVE,
-    /** Nobody was told what became of a request, or it was cancelled: what was granted is free. */
+    /** The result of a request was not told, or the request was canceled: its grant is free. */
     UNDO
   }
 
@@ -111,7 +111,7 @@ final class SettlementOutbox {
     }
   }
 
-  /** What was {@code granted} may be held in books that have no ticket for it. */
+  /** A grant that is {@code granted} may be stored without a ticket. */
   synchronized void cancel(String id, boolean granted) {
     PendingSettlement before = words.get(id);
     if (before == null || isOfSlot(before)) {
@@ -128,8 +128,8 @@ final class SettlementOutbox {
   }
 
   /**
-   * Redis has said that it is over. What it is told by now and has not answered comes after that,
-   * but before what is kept here.
+   * Redis has replied that the id is over. Calls without a reply run after that, but before the
+   * entries that are stored here.
    */
   synchronized void over(String id) {
     PendingSettlement before = words.get(id);

@@ -14,7 +14,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
-/** Who waits at this node for what comes of a model's tickets. For any number of threads. */
+/** The callers that wait on this node for decisions about tickets of a model. Thread-safe. */
 public final class TicketWaiters {
   private final Map<String, TicketWaiters.WaitingTicket> byId = new LinkedHashMap<>();
   private final TreeSet<Due> deadlines =
@@ -65,7 +65,7 @@ public final class TicketWaiters {
     return waiting;
   }
 
-  /** What is left if nobody waits for that ticket any longer; else null. */
+  /** Removes one waiter of a ticket; returns the ticket if no waiter is left, else null. */
   synchronized TicketWaiters.@Nullable WaitingTicket remove(
       String id, CompletableFuture<Optional<TokenDecision>> future) {
     TicketWaiters.WaitingTicket waiting = byId.get(id);

@@ -20,7 +20,7 @@ import org.jspecify.annotations.Nullable;
  */
 final class TicketWaitingList {
   /*
-   * Who waits learns what was decided by one of three ways: by the news of a call of this node, by
+   * A waiter learns the decision in one of three ways: by the news of a call of this node, by
    * a message about a call of another one, or by a look. A look drains the line, at the moment that
    * the last answer or message has named, whoever else does so; a thorough one also asks for every
    * ticket that is awaited here, which finds what a lost message would have told, and keeps the
@@ -164,7 +164,7 @@ final class TicketWaitingList {
     }
   }
 
-  /** What Redis says of a ticket that is awaited, at that time of its books. */
+  /** Handles the reply about an awaited ticket, at a time of Redis. */
   private void stands(String id, ScriptReply said, long micros) {
     Optional<TokenDecision> outcome =
         said.kind() == 'n' ? Optional.empty() : Optional.of(replies.outcome(said, books.terms()));

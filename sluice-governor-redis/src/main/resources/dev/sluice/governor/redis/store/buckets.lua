@@ -17,8 +17,8 @@ local function ceilDiv(amount, part)
   return -floorDiv(-amount, part)
 end
 
--- Returns what a meter owes at `to` that owed so much at `from`, both in the time of the books. What belongs to absent
--- members is not paid here, and what they can have saved is held back: the rule is `repay` in guard.lua. Returns also,
+-- Returns the debt at `to` of a meter that had the debt `owed` at `from`, in the time of the model state. The part of absent
+-- members is not paid here, and the tokens that they can have saved are held back: the rule is `repay` in guard.lua. Returns also,
 -- if a member was absent since, the most that may be refunded of earlier charges.
 local function paid(meter, owed, from, to)
   local mint, capacity = meter.mint, meter.cap * meter.unit
@@ -318,7 +318,7 @@ local function weightOf(tenant)
   return budget and budget.weight or 1
 end
 
--- Returns the meter of a tenant; none if it has no budget. What time has paid is not written if nothing else changes:
+-- Returns the meter of a tenant; none if it has no budget. Debt that time has paid is not written if nothing else changes:
 -- the next call finds the same.
 local function meterOf(tenant)
   local meter = meters[tenant]

@@ -1,4 +1,4 @@
--- The time of this server. What is called `now` from here on is that of the books.
+-- The time of this server. From here on, `now` is the time of the model state.
 local server = now
 
 -- Since when no member has been absent (guard.lua), and how much of every limit belongs to members that are present.
@@ -7,7 +7,7 @@ local PRESENT_PARTS = PARTS - (PRESENT == NOT_YET and string.match(absences, ':(
 local PRESENT_PART = math.max(0.001, PRESENT_PARTS / PARTS)
 
 -- The name of the field that counts the tokens of a second; the fields are a ring of so many seconds, which is as long
--- as LocalCount.java counts. What nodes granted longer ago in an outage is not compared.
+-- as OutageGrantCounter.java counts. Grants of an outage from longer ago are not compared.
 local COUNTED_SECONDS = 1024
 
 local function countField(second)

@@ -149,7 +149,7 @@ local function moveMeters(before)
 end
 
 -- A long line stays as it is where the classes with somebody in line keep their ranks: Redis would do
--- nothing else for too long. Who is too large for the new rules is refused when its turn comes.
+-- nothing else for too long. A ticket that is too large for the new configuration is denied when its turn comes.
 local LONG_LINE = 500
 
 local function canStay(config)

@@ -1,5 +1,5 @@
 -- Grants that this node has told of, which these books have not made, or have ended while Redis was away:
--- they have slots again, and live as long again. What was charged for them is not refunded. ARGV: node,
+-- they have slots again, and live as long again. Their charges are not refunded. ARGV: node,
 -- then for each: id, tokens, tokens asked for, class, tenant, idempotency key or ''.
 -- Answers {how many there were}; in short, without a look at anything, if there are none.
 if #ARGV == 1 then

@@ -8,8 +8,8 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What callers were granted, and whether it was too much. Shares no code with what it checks: a
- * list of grants with the real times at which they were decided and settled.
+ * Records the grants of callers with the real times at which they were decided and settled, and
+ * finds windows with too many tokens. Shares no code with the classes that it checks.
  */
 final class CallerLedger {
   private final List<Grant> grants = new ArrayList<>();
@@ -37,10 +37,10 @@ final class CallerLedger {
     /** Where the caller settled it. */
     @Nullable GovernorNode closedAt;
 
-    /** What the caller was told that came back. */
+    /** The refund that the caller was told. */
     long toldRefund;
 
-    /** What came back in the end. */
+    /** The final refund. */
     long refunded;
 
     /** The most calls that its node may have open, by its share. */

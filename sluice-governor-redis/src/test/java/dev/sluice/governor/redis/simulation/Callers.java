@@ -41,7 +41,7 @@ final class Callers {
   private boolean bursts;
   private long moodUntilNanos;
 
-  /** What a caller does with a place in line. */
+  /** The ways in which a caller uses a ticket. */
   enum Patience {
     AWAITS,
     POLLS,

@@ -26,7 +26,7 @@ final class GovernorNode extends SimulatedMember {
   private final GovernorPlan plan;
   private final List<Long> losses = new ArrayList<>();
 
-  /** What its share has granted and no caller was told of yet. */
+  /** Grants of its share that no caller was told of yet. */
   private final List<Decision> decisions = new ArrayList<>();
 
   /** Whether Redis need not have reserved its share, from times on. */

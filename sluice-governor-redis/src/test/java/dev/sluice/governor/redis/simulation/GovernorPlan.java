@@ -17,7 +17,7 @@ import java.util.Random;
 import java.util.concurrent.TimeUnit;
 
 /**
- * What a simulation begins with, and what happens in it.
+ * The initial state and the events of a simulation.
  *
  * @param nodes nodes at the start
  * @param clockError by how much the clock of a node runs too fast or too slow at most, as a part
@@ -62,7 +62,7 @@ record GovernorPlan(
   /** So long that a slot that is leaked is missing until the end. */
   private static final Duration LIFE = Duration.ofMinutes(30);
 
-  /** What callers are short of. */
+  /** The dimension that is scarce. */
   enum Kind {
     TOKENS,
     SLOTS,

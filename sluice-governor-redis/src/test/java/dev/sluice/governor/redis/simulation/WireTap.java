@@ -10,8 +10,8 @@ import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What Redis has decided, read from its answers on the wire: when it granted what, whom it told,
- * and what it refunded. Shares no code with what it checks.
+ * Reads the decisions of Redis from its replies: its grants, the nodes that it told, and its
+ * refunds. Shares no code with the classes that it checks.
  */
 final class WireTap {
   private static final int QUICK_GRANT = 4;
