@@ -51,9 +51,10 @@ final class TokenRequests {
 
   private TokenRequest completed(BudgetConfig config, TokenRequest request) {
     ModelBudget budget = config.models().get(request.model());
-    boolean isComplete = budget == null || !request.priorityClass().isEmpty();
-    return estimated(
-        config, isComplete ? request : request.withPriorityClass(budget.leastUrgentClass()));
+    if (budget == null || !request.priorityClass().isEmpty()) {
+      return estimated(config, request);
+    }
+    return estimated(config, request.withPriorityClass(budget.leastUrgentClass()));
   }
 
   /**
