@@ -55,12 +55,12 @@ final class FleetRulesTest {
         String.valueOf(server.command("HGET", new RedisKeys(prefix).rules(), "@version")));
   }
 
-  @SafeVarargs
-  @SuppressWarnings("varargs") // only read
-  private static void awaitRules(SharedLimits node, Map.Entry<String, Limit>... rules) {
+  private static void awaitRules(SharedLimits node, Named... rules) {
+    List<Named> expected = List.of(rules);
     await()
         .atMost(PATIENCE)
-        .untilAsserted(() -> assertThat(node.limits().entrySet()).containsExactlyInAnyOrder(rules));
+        .untilAsserted(
+            () -> assertThat(Named.of(node)).containsExactlyInAnyOrderElementsOf(expected));
   }
 
   @Test
@@ -116,7 +116,7 @@ final class FleetRulesTest {
     awaitRules(other, Named.rate("a", 1, 1));
     one.blocking().set("b", new Limit.Rate(1, 1));
     other.blocking().set("a", new Limit.Rate(1, 1));
-    assertThat(other.limits().entrySet())
+    assertThat(Named.of(other))
         .containsExactlyInAnyOrder(Named.rate("a", 1, 1), Named.rate("b", 1, 1));
   }
 
@@ -128,7 +128,7 @@ final class FleetRulesTest {
       one.blocking().set("one-" + i, new Limit.Rate(1, 1));
     }
     other.blocking().set("other", new Limit.Rate(1, 1));
-    assertThat(other.limits().entrySet()).hasSize(6);
+    assertThat(Named.of(other)).hasSize(6);
   }
 
   @Test
@@ -155,11 +155,11 @@ final class FleetRulesTest {
 
   @Test
   void restore_byWhoKnowsMore_comesAfterWhoKnowsLess() {
-    Map.Entry<String, Limit> old = Named.rate("key", 1, 1);
-    Map.Entry<String, Limit> recent = Named.rate("key", 2, 2);
-    SharedLimits.Builder less = SharedLimits.builder().cachedLimits(Named.limits(List.of(old)), 4);
+    Named old = Named.rate("key", 1, 1);
+    Named recent = Named.rate("key", 2, 2);
+    SharedLimits.Builder less = SharedLimits.builder().cachedLimits(Named.toMap(List.of(old)), 4);
     SharedLimits.Builder more =
-        SharedLimits.builder().cachedLimits(Named.limits(List.of(recent)), 6);
+        SharedLimits.builder().cachedLimits(Named.toMap(List.of(recent)), 6);
     SharedLimits one = node(less);
     awaitRules(one, old);
     SharedLimits other = node(more);
@@ -217,7 +217,7 @@ final class FleetRulesTest {
     }
     changes.forEach(CompletableFuture::join);
     SharedLimits other = node();
-    await().atMost(PATIENCE).until(() -> other.limits().entrySet().size() == 5_000);
+    await().atMost(PATIENCE).until(() -> Named.of(other).size() == 5_000);
     server.command("DEL", new RedisKeys(prefix).rules());
     String rules = new RedisKeys(prefix).rules();
     await().atMost(PATIENCE).until(() -> server.command("HLEN", rules).equals(5_003L));
@@ -227,12 +227,12 @@ final class FleetRulesTest {
 
   @Test
   void tenThousandRules_areTheMost() {
-    List<Map.Entry<String, Limit>> most = new ArrayList<>();
+    List<Named> most = new ArrayList<>();
     for (int i = 0; i < 10_000; i++) {
       most.add(Named.rate("key-" + i, 1, 1));
     }
     SharedLimits.Blocking throttle =
-        node(SharedLimits.builder().cachedLimits(Named.limits(most), 7)).blocking();
+        node(SharedLimits.builder().cachedLimits(Named.toMap(most), 7)).blocking();
     assertThatThrownBy(() -> throttle.set("one-more", new Limit.Rate(1, 1)))
         .isInstanceOf(IllegalStateException.class)
         .hasMessageContaining("at most 10000 rules")

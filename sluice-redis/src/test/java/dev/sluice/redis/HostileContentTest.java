@@ -102,8 +102,8 @@ final class HostileContentTest {
     server.command("HSET", rules, "", "x", "k", "rate 1 1", "zzz", "rate 1 1", "kx", "strict 1");
     server.command("HSET", rules, "@version", "9", "bmails", "balanced 1 1 -1");
     try (SharedLimits node = open(prefix)) {
-      await().atMost(PATIENCE).until(() -> !node.limits().entrySet().isEmpty());
-      assertThat(node.limits().entrySet()).containsExactly(Named.rate("good", 0, 2));
+      await().atMost(PATIENCE).until(() -> !Named.of(node).isEmpty());
+      assertThat(Named.of(node)).containsExactly(Named.rate("good", 0, 2));
       assertThat(node.bucket("mails", FIVE).blocking().available()).isEqualTo(5);
     }
   }
@@ -145,7 +145,7 @@ final class HostileContentTest {
           any.bucket(name, FIVE).blocking().reconfigure(new Limit.Manual(7));
           any.blocking().remove(name);
         }
-        assertThat(any.limits().entrySet()).isEmpty();
+        assertThat(Named.of(any)).isEmpty();
       }
     }
   }

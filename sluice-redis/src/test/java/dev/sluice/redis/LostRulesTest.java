@@ -7,7 +7,6 @@ import dev.sluice.redis.limits.RedisKeys;
 import dev.sluice.testkit.RedisServer;
 import java.time.Duration;
 import java.util.List;
-import java.util.Map;
 import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -40,15 +39,12 @@ final class LostRulesTest {
     server.command("DEL", rules);
   }
 
-  @SafeVarargs
-  @SuppressWarnings("varargs") // only read
-  private static void awaitRules(SharedLimits node, Map.Entry<String, Limit>... rules) {
+  private static void awaitRules(SharedLimits node, Named... rules) {
+    List<Named> expected = List.of(rules);
     Waiting.until(
         "the rules " + List.of(rules),
         PATIENCE,
-        () ->
-            node.limits().entrySet().size() == rules.length
-                && node.limits().entrySet().containsAll(List.of(rules)));
+        () -> Named.of(node).size() == expected.size() && Named.of(node).containsAll(expected));
   }
 
   private static int grantedOf(SharedLimits node, String key) {
@@ -61,15 +57,15 @@ final class LostRulesTest {
 
   @Test
   void setRate_rightAfterTheLoss_leavesAllRulesInForce() {
-    Map.Entry<String, Limit> template = Named.rate("tenant:*", 0, 3);
-    Map.Entry<String, Limit> other = Named.rate("other", 1, 1);
+    Named template = Named.rate("tenant:*", 0, 3);
+    Named other = Named.rate("other", 1, 1);
     try (SharedLimits one = node();
         SharedLimits two = node()) {
       one.blocking().set("tenant:*", new Limit.Rate(0, 3));
       awaitRules(two, template);
       lose();
       two.blocking().set("other", new Limit.Rate(1, 1));
-      assertThat(two.limits().entrySet()).as("at once").containsExactly(other, template);
+      assertThat(Named.of(two)).as("at once").containsExactly(other, template);
       awaitRules(one, other, template);
       awaitRules(two, other, template);
       assertThat(grantedOf(one, "tenant:x")).isEqualTo(3);
@@ -79,8 +75,8 @@ final class LostRulesTest {
 
   @Test
   void freshNode_setsItsRateFirst_andLearnsTheOthers() {
-    Map.Entry<String, Limit> template = Named.rate("tenant:*", 0, 3);
-    Map.Entry<String, Limit> mine = Named.rate("mine", 1, 1);
+    Named template = Named.rate("tenant:*", 0, 3);
+    Named mine = Named.rate("mine", 1, 1);
     try (SharedLimits one = node()) {
       one.blocking().set("tenant:*", new Limit.Rate(0, 3));
       lose();
@@ -217,7 +213,7 @@ final class LostRulesTest {
         .url(server.uri())
         .prefix(prefix)
         .timeout(PATIENCE)
-        .cachedLimits(Named.limits(List.of(Named.rate("tenant:*", 0, 3))), version)
+        .cachedLimits(Named.toMap(List.of(Named.rate("tenant:*", 0, 3))), version)
         .build();
   }
 }

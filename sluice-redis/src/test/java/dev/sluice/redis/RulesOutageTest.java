@@ -27,13 +27,13 @@ final class RulesOutageTest {
   private static final String RULES = new RedisKeys("sluice:").rules();
 
   private final RecordedOutages outages = new RecordedOutages();
-  private final Set<Map.Entry<String, Limit>> received = ConcurrentHashMap.newKeySet();
+  private final Set<Named> received = ConcurrentHashMap.newKeySet();
 
   private SharedLimits open(RedisServer server) {
     return SharedLimits.builder()
         .url(server.uri())
         .outageListener(outages)
-        .limitsListener((limits, version) -> received.addAll(limits.entrySet()))
+        .limitsListener((limits, version) -> received.addAll(Named.of(limits)))
         .build();
   }
 
@@ -72,8 +72,8 @@ final class RulesOutageTest {
 
   @Test
   void setRate_whenRedisIsFull_isNotToldAndStoredLater() {
-    Map.Entry<String, Limit> before = Named.rate("before", 1_000, 10);
-    Map.Entry<String, Limit> change = Named.rate("change", 1, 1);
+    Named before = Named.rate("before", 1_000, 10);
+    Named change = Named.rate("change", 1, 1);
     try (RedisServer server = RedisServer.start();
         SharedLimits node = open(server)) {
       SharedLimits throttle = node;
@@ -96,7 +96,7 @@ final class RulesOutageTest {
       Waiting.until("a grant by share", PATIENCE, () -> throttle.blocking().tryAcquire("before"));
       assertThat(node.status().local()).isPositive();
       assertThat(node.status().available()).isFalse();
-      assertThat(throttle.limits().entrySet()).as("holds here").contains(change);
+      assertThat(Named.of(throttle)).as("holds here").contains(change);
       assertThat(received).containsExactly(before);
       server.command("CONFIG", "SET", "maxmemory", "0");
       awaitStored(server, "kchange", "rate 1.0 1.0");
@@ -107,7 +107,7 @@ final class RulesOutageTest {
 
   @Test
   void setRate_answeredTooLate_failsAndIsStoredLater() {
-    Map.Entry<String, Limit> change = Named.rate("change", 1, 1);
+    Named change = Named.rate("change", 1, 1);
     try (RedisServer server = RedisServer.start();
         SharedLimits node = open(server)) {
       server.pause();
@@ -115,7 +115,7 @@ final class RulesOutageTest {
           .failsWithin(PATIENCE)
           .withThrowableThat()
           .withCauseInstanceOf(RedisUnavailableException.class);
-      assertThat(node.limits().entrySet()).as("holds here").containsExactly(change);
+      assertThat(Named.of(node)).as("holds here").containsExactly(change);
       Waiting.during(Duration.ofMillis(50));
       assertThat(received).isEmpty();
       server.resume();
@@ -131,13 +131,13 @@ final class RulesOutageTest {
       node.blocking().set("good", new Limit.Rate(1, 1));
       String later = Long.toString(server.micros() + 1_000_000);
       server.command("HSET", RULES, "ka*b*", "rate 1.0 1.0", "kz", "rate 2 2", "@version", later);
-      Map.Entry<String, Limit> read = Named.rate("z", 2, 2);
-      Waiting.until("the rules", PATIENCE, () -> node.limits().entrySet().contains(read));
+      Named read = Named.rate("z", 2, 2);
+      Waiting.until("the rules", PATIENCE, () -> Named.of(node).contains(read));
       server.kill();
       Waiting.until("the loss", PATIENCE, () -> !node.status().available());
       server.restart();
       Waiting.until("the return", PATIENCE, () -> node.status().available());
-      assertThat(node.limits().entrySet()).containsExactly(Named.rate("good", 1, 1), read);
+      assertThat(Named.of(node)).containsExactly(Named.rate("good", 1, 1), read);
     }
   }
 
