@@ -94,7 +94,7 @@ class RestartTest {
                   100_000,
                   12_000,
                   90_000,
-                  Optional.of(Duration.ofMillis(78_000))));
+                  Optional.of(Duration.ofSeconds(78))));
       // The place in line is gone; the grants are not.
       assertThat(again.poll(waits.ticket()).join()).isEmpty();
       assertThat(again.request(keyed).join()).isEqualTo(second);
@@ -134,7 +134,7 @@ class RestartTest {
                   100_000,
                   1_000,
                   2_000,
-                  Optional.of(Duration.ofMillis(1_000))));
+                  Optional.of(Duration.ofSeconds(1))));
     }
   }
 

@@ -46,7 +46,7 @@ class RoutingTest {
       other.request(TokenRequest.of("plain", 10_000).withPriorityClass(P1));
       TokenDecision.Queued queued = (TokenDecision.Queued) other.request(any(1_000));
       assertThat(queued.model()).isEqualTo("plain");
-      assertThat(queued.retryAfter()).hasValue(Duration.ofMillis(1_000));
+      assertThat(queued.retryAfter()).hasValue(Duration.ofSeconds(1));
     }
   }
 

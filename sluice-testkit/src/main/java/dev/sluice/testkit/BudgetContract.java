@@ -113,7 +113,7 @@ public abstract class BudgetContract extends BudgetSuite {
         .containsExactly(2_000L, 2_500L, 3_500L);
     assertThat(rig.cancel(user)).isTrue();
     assertThat(rig.standing(batch).queuePosition()).isEqualTo(2);
-    assertThat(rig.standing(batch).eta()).hasValue(Duration.ofMillis(3_000));
+    assertThat(rig.standing(batch).eta()).hasValue(Duration.ofSeconds(3));
     advanceMillis(1_999);
     assertThat(rig.standing(urgent).eta()).hasValue(Duration.ofMillis(1));
     assertThat(rig.standing(batch).eta()).hasValue(Duration.ofMillis(1_001));
@@ -152,7 +152,7 @@ public abstract class BudgetContract extends BudgetSuite {
     rig.granted(120_000, P2);
     dev.sluice.governor.TokenDecision.Queued batch = rig.queued(4_000, P2);
     assertThat(batch.binding()).isEqualTo(BudgetDimension.PRIORITY_CLASS);
-    assertThat(batch.retryAfter()).hasValue(Duration.ofMillis(1_000));
+    assertThat(batch.retryAfter()).hasValue(Duration.ofSeconds(1));
     rig.granted(90_000, P1);
     assertThat(rig.queued(4_000, P1).binding()).isEqualTo(BudgetDimension.PRIORITY_CLASS);
     assertThat(rig.granted(90_000, P0).remaining()).isZero();
@@ -206,7 +206,7 @@ public abstract class BudgetContract extends BudgetSuite {
     assertThat(third.binding()).isEqualTo(BudgetDimension.REQUESTS);
     assertThat(third.retryAfter()).hasValue(Duration.ofMillis(500));
     assertThat(fourth.retryAfter()).hasValue(Duration.ofMillis(500));
-    assertThat(fourth.eta()).hasValue(Duration.ofMillis(1_000));
+    assertThat(fourth.eta()).hasValue(Duration.ofSeconds(1));
     advance(Duration.ofMillis(500).minus(TICK));
     assertThat(rig.isWaiting(third)).isTrue();
     advance(TICK);
@@ -225,7 +225,7 @@ public abstract class BudgetContract extends BudgetSuite {
     rig.granted(1, P0);
     dev.sluice.governor.TokenDecision.Queued queued = rig.queued(1, P0);
     assertThat(queued.binding()).isEqualTo(BudgetDimension.REQUESTS);
-    assertThat(queued.retryAfter()).hasValue(Duration.ofMillis(19_000));
+    assertThat(queued.retryAfter()).hasValue(Duration.ofSeconds(19));
     advanceMillis(19_000);
     assertThat(rig.isGranted(queued)).isTrue();
   }
@@ -273,7 +273,7 @@ public abstract class BudgetContract extends BudgetSuite {
     rig.granted(request(10_000, P0).withTenant("t"));
     dev.sluice.governor.TokenDecision.Queued held = rig.queued(request(100, P0).withTenant("t"));
     assertThat(held.binding()).isEqualTo(BudgetDimension.TENANT);
-    assertThat(held.retryAfter()).hasValue(Duration.ofMillis(1_000));
+    assertThat(held.retryAfter()).hasValue(Duration.ofSeconds(1));
     impossible(rig.ask(request(10_001, P0).withTenant("t")));
     // Each of the others has the same, and for itself.
     rig.granted(request(1_000, P0).withTenant("one"));
@@ -355,7 +355,7 @@ public abstract class BudgetContract extends BudgetSuite {
     assertThat(waits.binding()).isEqualTo(BudgetDimension.TOKENS);
     assertThat(waits.queuePosition()).isEqualTo(2);
     assertThat(waits.retryAfter()).hasValue(Duration.ofMillis(500));
-    assertThat(waits.eta()).hasValue(Duration.ofMillis(3_000));
+    assertThat(waits.eta()).hasValue(Duration.ofSeconds(3));
     assertThat(waits.dimensions())
         .containsExactly(part(BudgetDimension.TOKENS, 300_000, 2_000, 4_000, 500));
     TokenExplanation behind = rig.explain(request(1_000, P1));

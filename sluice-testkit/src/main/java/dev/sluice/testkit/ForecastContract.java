@@ -94,7 +94,7 @@ public abstract class ForecastContract extends BudgetSuite {
     TokenDecision.Queued first = rig.queued(4_000, P1);
     TokenDecision.Queued second = rig.queued(4_000, P1);
     // It is short of tokens, too, and of these it is known when they are there.
-    assertThat(second.retryAfter()).hasValue(Duration.ofMillis(1_000));
+    assertThat(second.retryAfter()).hasValue(Duration.ofSeconds(1));
     requireUnknown(second, BudgetDimension.CONCURRENCY);
     requireUnknown(rig.queued(4_000, P2), BudgetDimension.CONCURRENCY);
     requireGoesAt(rig, first, 1_000, BudgetDimension.TOKENS);
@@ -124,7 +124,7 @@ public abstract class ForecastContract extends BudgetSuite {
     rig.queued(4_000, P1);
     TokenDecision.Queued last = rig.queued(8_000, P1);
     rig.queued(4_000, P2);
-    assertThat(last.retryAfter()).hasValue(Duration.ofMillis(2_000));
+    assertThat(last.retryAfter()).hasValue(Duration.ofSeconds(2));
     requireGoesAt(rig, last, 4_000, BudgetDimension.TOKENS);
   }
 
@@ -134,8 +134,8 @@ public abstract class ForecastContract extends BudgetSuite {
     rig.granted(300_000, P0);
     // There are 12,000 tokens in 3 s, and 180,000 are kept for the classes above.
     TokenDecision.Queued batch = rig.queued(12_000, P2);
-    assertThat(batch.retryAfter()).hasValue(Duration.ofMillis(48_000));
-    assertThat(rig.explain(request(12_000, P2)).eta()).hasValue(Duration.ofMillis(51_000));
+    assertThat(batch.retryAfter()).hasValue(Duration.ofSeconds(48));
+    assertThat(rig.explain(request(12_000, P2)).eta()).hasValue(Duration.ofSeconds(51));
     requireGoesAt(rig, batch, 48_000, BudgetDimension.PRIORITY_CLASS);
   }
 
@@ -147,7 +147,7 @@ public abstract class ForecastContract extends BudgetSuite {
     rig.queued(8_000, P1);
     rig.queued(12_000, P2);
     TokenDecision.Queued last = rig.queued(12_000, P2);
-    assertThat(last.retryAfter()).hasValue(Duration.ofMillis(48_000));
+    assertThat(last.retryAfter()).hasValue(Duration.ofSeconds(48));
     requireGoesAt(rig, last, 55_000, BudgetDimension.PRIORITY_CLASS);
   }
 
@@ -159,7 +159,7 @@ public abstract class ForecastContract extends BudgetSuite {
     rig.granted(270_000, P0);
     // 400 a second are its own; more than 30,000 at once never are.
     TokenDecision.Queued batch = rig.queued(4_000, P2);
-    assertThat(batch.retryAfter()).hasValue(Duration.ofMillis(10_000));
+    assertThat(batch.retryAfter()).hasValue(Duration.ofSeconds(10));
     assertThat(rig.explain(request(30_001, P2)).retryAfter()).hasValue(Duration.ofMillis(52_501));
     requireGoesAt(rig, batch, 10_000, BudgetDimension.PRIORITY_CLASS);
   }
@@ -182,7 +182,7 @@ public abstract class ForecastContract extends BudgetSuite {
     rig.granted(1, P1);
     rig.queued(1, P1);
     TokenDecision.Queued second = rig.queued(1, P1);
-    assertThat(line(rig).eta()).containsEntry(P1, Duration.ofMillis(1_000));
+    assertThat(line(rig).eta()).containsEntry(P1, Duration.ofSeconds(1));
     assertThat(second.retryAfter()).hasValue(Duration.ofMillis(500));
     requireGoesAt(rig, second, 1_000, BudgetDimension.REQUESTS);
   }
@@ -195,10 +195,10 @@ public abstract class ForecastContract extends BudgetSuite {
     rig.queued(request(500, P0).withTenant("t"));
     rig.queued(request(500, P1).withTenant("t"));
     assertThat(rig.explain(request(500, P1).withTenant("t")).eta())
-        .hasValue(Duration.ofMillis(15_000));
+        .hasValue(Duration.ofSeconds(15));
     TokenDecision.Queued third = rig.queued(request(500, P1).withTenant("t"));
     rig.granted(request(1_000, P1).withTenant("other"));
-    assertThat(third.retryAfter()).hasValue(Duration.ofMillis(5_000));
+    assertThat(third.retryAfter()).hasValue(Duration.ofSeconds(5));
     requireGoesAt(rig, third, 15_000, BudgetDimension.TENANT);
   }
 
@@ -209,7 +209,7 @@ public abstract class ForecastContract extends BudgetSuite {
     rig.adjust(1, null, Duration.ofSeconds(5));
     TokenDecision.Queued first = rig.queued(4_000, P1);
     TokenDecision.Queued later = rig.queued(20_000, P1);
-    assertThat(first.retryAfter()).hasValue(Duration.ofMillis(5_000));
+    assertThat(first.retryAfter()).hasValue(Duration.ofSeconds(5));
     assertThat(rig.explain(request(24_000, P0)).binding()).isEqualTo(BudgetDimension.TOKENS);
     requireGoesAt(rig, first, 5_000, BudgetDimension.PROVIDER);
     requireGoesAt(rig, rig.standing(later), 1_000, BudgetDimension.TOKENS);
@@ -238,7 +238,7 @@ public abstract class ForecastContract extends BudgetSuite {
     BudgetHarness rig = open(Allocation.OFF);
     rig.adjust(0.5, 0L, Duration.ZERO);
     TokenDecision.Queued large = rig.queued(200_000, P1);
-    assertThat(large.retryAfter()).hasValue(Duration.ofMillis(75_000));
+    assertThat(large.retryAfter()).hasValue(Duration.ofSeconds(75));
     requireGoesAt(rig, large, 75_000, BudgetDimension.TOKENS);
   }
 

@@ -79,7 +79,7 @@ public abstract class ReservationContract extends BudgetSuite {
     assertThat(rig.available()).isEqualTo(-4_000);
     TokenDecision.Queued next = rig.queued(4_000, P0);
     assertThat(next.remaining()).isEqualTo(-4_000);
-    assertThat(next.retryAfter()).hasValue(Duration.ofMillis(2_000));
+    assertThat(next.retryAfter()).hasValue(Duration.ofSeconds(2));
     advance(Duration.ofSeconds(2).minus(TICK));
     assertThat(rig.isWaiting(next)).isTrue();
     advance(TICK);
@@ -286,8 +286,8 @@ public abstract class ReservationContract extends BudgetSuite {
     rig.adjust(1, null, Duration.ofSeconds(2));
     TokenDecision.Queued queued = rig.queued(1_000, P0);
     assertThat(queued.binding()).isEqualTo(BudgetDimension.PROVIDER);
-    assertThat(queued.retryAfter()).hasValue(Duration.ofMillis(2_000));
-    assertThat(queued.eta()).hasValue(Duration.ofMillis(2_000));
+    assertThat(queued.retryAfter()).hasValue(Duration.ofSeconds(2));
+    assertThat(queued.eta()).hasValue(Duration.ofSeconds(2));
     assertThat(rig.explain(request(1, P0)).dimensions())
         .contains(part(BudgetDimension.PROVIDER, 1, 0, 1, 2_000));
     CompletableFuture<Optional<TokenDecision>> outcome = rig.store.await(queued.ticket());
@@ -318,7 +318,7 @@ public abstract class ReservationContract extends BudgetSuite {
     rig.adjust(0.1, null, Duration.ZERO);
     rig.granted(200_000, P1);
     TokenDecision.Queued next = rig.queued(200_000, P1);
-    assertThat(next.retryAfter()).hasValue(Duration.ofMillis(500_000));
+    assertThat(next.retryAfter()).hasValue(Duration.ofSeconds(500));
     CompletableFuture<Optional<TokenDecision>> outcome = rig.store.await(next.ticket());
     advance(Duration.ofSeconds(500).minus(TICK));
     assertThat(outcome).isNotDone();
@@ -335,7 +335,7 @@ public abstract class ReservationContract extends BudgetSuite {
     rig.adjust(1, 10_000L, Duration.ZERO);
     assertThat(rig.available()).isEqualTo(10_000);
     rig.adjust(1, 0L, Duration.ZERO);
-    assertThat(rig.queued(4_000, P1).retryAfter()).hasValue(Duration.ofMillis(1_000));
+    assertThat(rig.queued(4_000, P1).retryAfter()).hasValue(Duration.ofSeconds(1));
     assertThatThrownBy(
             () ->
                 BudgetHarness.get(

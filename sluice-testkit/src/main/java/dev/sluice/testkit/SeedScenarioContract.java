@@ -129,12 +129,12 @@ public abstract class SeedScenarioContract extends BudgetSuite {
     TokenDecision.Queued fifth = rig.queued(10_000, P2);
     assertThat(fifth.tokens()).isEqualTo(10_000);
     assertThat(fifth.remaining()).isEqualTo(2_000);
-    assertThat(fifth.retryAfter()).hasValue(Duration.ofMillis(2_000));
+    assertThat(fifth.retryAfter()).hasValue(Duration.ofSeconds(2));
     assertThat(fifth.queuePosition()).isEqualTo(5);
     assertThat(fifth.model()).isEqualTo(MODEL);
     assertThat(fifth.priorityClass()).isEqualTo(P2);
     // What the text's formula leaves out: 50,000 are wanted before its turn is over.
-    assertThat(fifth.eta()).hasValue(Duration.ofMillis(12_000));
+    assertThat(fifth.eta()).hasValue(Duration.ofSeconds(12));
   }
 
   /** The rejection sample's model has 200,000 a minute: 8,000 of these take longer. */
@@ -208,7 +208,7 @@ public abstract class SeedScenarioContract extends BudgetSuite {
     BudgetHarness rig = open(Allocation.OFF);
     rig.granted(298_000, P0);
     TokenDecision.Queued queued = rig.queued(10_000, P2);
-    assertThat(queued.retryAfter()).hasValue(Duration.ofMillis(2_000));
+    assertThat(queued.retryAfter()).hasValue(Duration.ofSeconds(2));
     advance(Duration.ofMillis(queued.retryAfter().orElseThrow().toMillis()).minus(TICK));
     assertThat(rig.isWaiting(queued)).isTrue();
     advance(TICK);

@@ -39,7 +39,7 @@ public abstract class SettlementContract extends BudgetSuite {
             new TokenSettlement(
                 MODEL, "t", 1, 1, TokenRequest.MAX_TOKENS, 0, 299_999, 999_999_700_000L));
     assertThat(rig.available()).isZero();
-    assertThat(rig.queued(4_000, P1).retryAfter()).hasValue(Duration.ofMillis(1_000));
+    assertThat(rig.queued(4_000, P1).retryAfter()).hasValue(Duration.ofSeconds(1));
     assertThat(rig.status().counts().tokensConsumed()).isEqualTo(300_000);
   }
 

@@ -141,23 +141,23 @@ public abstract class WaitingListContract extends BudgetSuite {
                 P1,
                 8_000,
                 1,
-                Optional.of(Duration.ofMillis(1_000)),
+                Optional.of(Duration.ofSeconds(1)),
                 BudgetDimension.TOKENS,
-                Duration.ofMillis(1_000)),
+                Duration.ofSeconds(1)),
             new WaitingListStatus.QueuedTicket(
                 batch.ticket(),
                 "",
                 P2,
                 4_000,
                 2,
-                Optional.of(Duration.ofMillis(2_000)),
+                Optional.of(Duration.ofSeconds(2)),
                 BudgetDimension.WAITING_LIST,
-                Duration.ofMillis(1_000)));
+                Duration.ofSeconds(1)));
     assertThat(line.eta())
         .containsExactly(
             Map.entry(P0, Duration.ZERO),
-            Map.entry(P1, Duration.ofMillis(1_000)),
-            Map.entry(P2, Duration.ofMillis(2_000)));
+            Map.entry(P1, Duration.ofSeconds(1)),
+            Map.entry(P2, Duration.ofSeconds(2)));
     assertThat(line.binding())
         .containsExactly(
             Map.entry(P0, BudgetDimension.NONE),

@@ -5,6 +5,7 @@ import dev.sluice.server.support.Futures;
 import java.util.ArrayDeque;
 import java.util.HashMap;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Queue;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.Supplier;
@@ -79,7 +80,7 @@ public final class AccountTurns {
   }
 
   private synchronized @Nullable Task<?> successor(String name) {
-    Account account = accounts.get(name);
+    Account account = Objects.requireNonNull(accounts.get(name));
     Task<?> next = account.waiting.poll();
     if (next == null && --account.running == 0) {
       accounts.remove(name);
