@@ -1,6 +1,7 @@
 package dev.sluice.governor;
 
 import dev.sluice.governor.engine.Ticket;
+import dev.sluice.governor.spi.StoreClosedException;
 import java.time.Duration;
 import java.util.Comparator;
 import java.util.Iterator;
@@ -109,7 +110,7 @@ final class ModelRouter {
                             // A model without a forecast comes last.
                             .thenComparing(each -> each.eta().orElse(NO_FORECAST)))
                     .orElseThrow(
-                        () -> new IllegalStateException("all models of the route are closed")));
+                        () -> new StoreClosedException("all models of the route are closed")));
   }
 
   private static CompletableFuture<TokenDecision> orElse(
@@ -128,7 +129,7 @@ final class ModelRouter {
               if (failure == null) {
                 return Optional.of(answer);
               }
-              if (Futures.cause(failure) instanceof IllegalStateException) {
+              if (Futures.cause(failure) instanceof StoreClosedException) {
                 return Optional.empty();
               }
               throw Futures.rethrown(failure);

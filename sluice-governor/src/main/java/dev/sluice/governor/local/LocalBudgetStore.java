@@ -17,6 +17,7 @@ import dev.sluice.governor.engine.GrantLog;
 import dev.sluice.governor.engine.ModelBuckets;
 import dev.sluice.governor.spi.BudgetStoreSupport;
 import dev.sluice.governor.spi.OutageBudgetStore;
+import dev.sluice.governor.spi.StoreClosedException;
 import dev.sluice.governor.spi.StoreSnapshot;
 import dev.sluice.governor.spi.StoreTimer;
 import dev.sluice.governor.spi.TicketIds;
@@ -335,7 +336,7 @@ public final class LocalBudgetStore implements OutageBudgetStore {
     return now(
         () -> {
           if (closed) {
-            throw new IllegalStateException("the governor is closed");
+            throw new StoreClosedException("the governor is closed");
           }
           // Whatever cannot be kept is found before anything is changed.
           config.models().values().forEach(each -> new ModelBuckets(each.limits(), timer.now()));

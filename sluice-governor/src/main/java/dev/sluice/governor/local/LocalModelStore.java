@@ -13,6 +13,7 @@ import dev.sluice.governor.WaitingListConfig;
 import dev.sluice.governor.WaitingListStatus;
 import dev.sluice.governor.engine.BudgetEngine;
 import dev.sluice.governor.spi.OutageBudgetStore;
+import dev.sluice.governor.spi.StoreClosedException;
 import dev.sluice.governor.spi.StoreSnapshot;
 import dev.sluice.governor.spi.StoreTimer;
 import java.io.UncheckedIOException;
@@ -69,7 +70,7 @@ final class LocalModelStore {
     lock();
     try {
       if (closed != null) {
-        throw new IllegalStateException(closed);
+        throw new StoreClosedException(closed);
       }
       long now = timer.now();
       try {
@@ -121,7 +122,7 @@ final class LocalModelStore {
   private void fail(List<CompletableFuture<Optional<TokenDecision>>> waiters) {
     waiters.forEach(
         waiter ->
-            timer.execute(() -> waiter.completeExceptionally(new IllegalStateException(closed))));
+            timer.execute(() -> waiter.completeExceptionally(new StoreClosedException(closed))));
   }
 
   boolean isClosed() {

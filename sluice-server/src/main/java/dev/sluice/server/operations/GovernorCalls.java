@@ -1,5 +1,6 @@
 package dev.sluice.server.operations;
 
+import dev.sluice.governor.spi.StoreClosedException;
 import dev.sluice.redis.RedisUnavailableException;
 import dev.sluice.server.support.ApiException;
 import dev.sluice.server.support.ErrorKind;
@@ -68,7 +69,7 @@ public final class GovernorCalls {
         failure instanceof CompletionException wrapped && wrapped.getCause() != null
             ? wrapped.getCause()
             : failure;
-    if (cause instanceof IllegalStateException || cause instanceof RedisUnavailableException) {
+    if (cause instanceof StoreClosedException || cause instanceof RedisUnavailableException) {
       throw new ApiException(ErrorKind.UNAVAILABLE, String.valueOf(cause.getMessage()));
     }
     throw failure instanceof CompletionException wrapped ? wrapped : new CompletionException(cause);

@@ -1,6 +1,7 @@
 package dev.sluice.server.telemetry;
 
 import dev.sluice.governor.GovernorStatus;
+import dev.sluice.governor.spi.StoreClosedException;
 import dev.sluice.redis.RedisUnavailableException;
 import io.micrometer.core.instrument.FunctionCounter;
 import io.micrometer.core.instrument.Meter;
@@ -94,7 +95,7 @@ final class GovernorMetrics {
     GovernorStatus now;
     try {
       now = status.get();
-    } catch (IllegalStateException | RedisUnavailableException away) {
+    } catch (StoreClosedException | RedisUnavailableException away) {
       LOG.debug("how models stand is unknown", away);
       return;
     }

@@ -3,6 +3,7 @@ package dev.sluice.server.operations;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import dev.sluice.governor.spi.StoreClosedException;
 import dev.sluice.server.support.ApiException;
 import dev.sluice.server.support.ErrorKind;
 import java.util.concurrent.CompletableFuture;
@@ -51,14 +52,23 @@ class GovernorCallsTest {
   @Test
   void closedModel_isUnavailable() {
     assertUnavailable(
-        calls.call(() -> CompletableFuture.failedFuture(new IllegalStateException("m is closed"))),
+        calls.call(() -> CompletableFuture.failedFuture(new StoreClosedException("m is closed"))),
         "m is closed");
     assertUnavailable(
         calls.call(
             () -> {
-              throw new IllegalStateException("m is closed");
+              throw new StoreClosedException("m is closed");
             }),
         "m is closed");
+  }
+
+  @Test
+  void misuseOfTheStore_isAFaultOfTheServer() {
+    assertThatThrownBy(
+            calls.call(() -> CompletableFuture.failedFuture(new IllegalStateException("settled")))
+                ::join)
+        .satisfies(
+            fault -> assertThat(ApiException.of(fault).kind()).isEqualTo(ErrorKind.INTERNAL));
   }
 
   @Test

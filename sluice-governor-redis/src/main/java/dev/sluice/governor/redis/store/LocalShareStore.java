@@ -8,6 +8,7 @@ import dev.sluice.governor.ProviderAdjustment;
 import dev.sluice.governor.TokenDecision;
 import dev.sluice.governor.spi.BudgetStoreSupport;
 import dev.sluice.governor.spi.OutageBudgetStore;
+import dev.sluice.governor.spi.StoreClosedException;
 import dev.sluice.governor.spi.StoreSnapshot;
 import dev.sluice.governor.spi.StoreTimer;
 import java.util.HashMap;
@@ -120,7 +121,7 @@ final class LocalShareStore {
     }
     try {
       return Optional.ofNullable(question.apply(store));
-    } catch (IllegalStateException closed) {
+    } catch (StoreClosedException closed) {
       if (now.store == store) {
         throw closed;
       }

@@ -13,6 +13,7 @@ import dev.sluice.governor.TokenSettlement;
 import dev.sluice.governor.WaitingListStatus;
 import dev.sluice.governor.redis.RedisBudgets;
 import dev.sluice.governor.spi.BudgetStoreSupport;
+import dev.sluice.governor.spi.StoreClosedException;
 import dev.sluice.governor.spi.StoreTimer;
 import dev.sluice.redis.connection.RedisFailure;
 import java.time.Instant;
@@ -116,7 +117,7 @@ public final class RedisBudgetStore implements BudgetStore {
 
   private <T> CompletableFuture<T> open(Supplier<CompletableFuture<T>> question) {
     if (closed) {
-      return CompletableFuture.failedFuture(new IllegalStateException(CLOSED));
+      return CompletableFuture.failedFuture(new StoreClosedException(CLOSED));
     }
     try {
       return question.get();

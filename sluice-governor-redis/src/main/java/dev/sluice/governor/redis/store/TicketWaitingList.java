@@ -1,6 +1,7 @@
 package dev.sluice.governor.redis.store;
 
 import dev.sluice.governor.TokenDecision;
+import dev.sluice.governor.spi.StoreClosedException;
 import dev.sluice.governor.spi.StoreSnapshot;
 import dev.sluice.governor.spi.StoreTimer;
 import dev.sluice.redis.connection.RedisFailure;
@@ -508,7 +509,7 @@ final class TicketWaitingList {
     refuse(id, TokenDecision.Reason.CLOSED);
     TicketWaiters.WaitingTicket unseen = waiters.take(id);
     if (unseen != null) {
-      RuntimeException over = new IllegalStateException(RedisBudgetStore.CLOSED);
+      RuntimeException over = new StoreClosedException(RedisBudgetStore.CLOSED);
       timer.execute(() -> unseen.futures.forEach(each -> each.completeExceptionally(over)));
     }
   }
