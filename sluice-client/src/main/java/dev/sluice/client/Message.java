@@ -3,6 +3,7 @@ package dev.sluice.client;
 import com.google.protobuf.ByteString;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
+import java.util.Map;
 
 /**
  * A message to enqueue. Immutable: {@code
@@ -51,6 +52,16 @@ public final class Message {
   }
 
   /**
+   * Returns this message with headers. Headers of the same names are replaced.
+   *
+   * @param headers values by name
+   * @return the changed message
+   */
+  public Message withHeaders(Map<String, String> headers) {
+    return new Message(wire.toBuilder().putAllHeaders(headers).build());
+  }
+
+  /**
    * Returns this message with a fairness key: the tenant, customer or user that it belongs to.
    *
    * @param fairnessKey the key
@@ -82,6 +93,20 @@ public final class Message {
       throw new IllegalArgumentException("priority must not be negative: priority=" + priority);
     }
     return new Message(wire.toBuilder().setPriority(priority).build());
+  }
+
+  /**
+   * Returns this message with throttle keys, of which delivery takes one token each.
+   *
+   * @param throttleKeys the keys
+   * @return the changed message
+   */
+  public Message withThrottleKeys(String... throttleKeys) {
+    Message message = this;
+    for (String throttleKey : throttleKeys) {
+      message = message.withThrottleKey(throttleKey, 1);
+    }
+    return message;
   }
 
   /**

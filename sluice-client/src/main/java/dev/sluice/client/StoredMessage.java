@@ -45,6 +45,24 @@ public final class StoredMessage {
   }
 
   /**
+   * Returns the size of the whole payload.
+   *
+   * @return bytes
+   */
+  public int payloadSize() {
+    return wire.getPayloadSize();
+  }
+
+  /**
+   * Returns whether the payload is only the beginning of a larger one.
+   *
+   * @return true if {@link #payload} is shorter than {@link #payloadSize}
+   */
+  public boolean isTruncated() {
+    return wire.getPayloadTruncated();
+  }
+
+  /**
    * Returns the headers.
    *
    * @return the headers

@@ -1,12 +1,13 @@
 package dev.sluice.client;
 
 /**
- * How fast messages with a throttle key are delivered, over all queues.
+ * The rate at which queues deliver messages with a throttle key. Goes with {@link
+ * AdminClient#throttles} when queues and callers share one set of limits.
  *
  * @param key the throttle key
- * @param ratePerSecond tokens that come back each second
- * @param burst the most tokens there are at a time
- * @param tokens those there are now
+ * @param ratePerSecond tokens per second
+ * @param burst the most tokens at once
+ * @param tokens available tokens, fractions included
  * @since 0.1
  */
 public record ThrottleRate(String key, double ratePerSecond, double burst, double tokens) {}

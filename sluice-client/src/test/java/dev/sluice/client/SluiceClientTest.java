@@ -20,6 +20,7 @@ import java.net.ServerSocket;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -124,9 +125,10 @@ final class SluiceClientTest {
   }
 
   @Test
-  void enqueue_peekPurge() {
+  void enqueue_browse_purge() {
     at.client.createQueue("q", QueueConfig.defaults());
-    String id = at.client.enqueue("q", Message.of("one").withFairnessKey("k").withHeader("a", "b"));
+    Message one = Message.of("one").withFairnessKey("k").withHeaders(Map.of("a", "b"));
+    String id = at.client.enqueue("q", one.withThrottleKeys("x", "y"));
     List<String> more =
         at.client.enqueueAllAsync("q", List.of(Message.of("two"), Message.of("three"))).join();
     assertThat(more).hasSize(2).doesNotContain(id);
@@ -141,6 +143,9 @@ final class SluiceClientTest {
     assertThat(first.text()).isEqualTo("one");
     assertThat(first.fairnessKey()).isEqualTo("k");
     assertThat(first.headers()).containsEntry("a", "b");
+    assertThat(first.throttleKeys()).containsExactlyInAnyOrder("x", "y");
+    assertThat(first.payloadSize()).isEqualTo(3);
+    assertThat(first.isTruncated()).isFalse();
     assertThat(at.client.browse("q", 10)).hasSize(3);
     assertThat(at.client.purgeQueue("q")).isEqualTo(3);
     assertThat(at.client.queue("q").depth()).isZero();

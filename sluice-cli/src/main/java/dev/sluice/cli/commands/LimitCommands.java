@@ -152,8 +152,7 @@ public final class LimitCommands extends CommandGroup {
         return refusal("DEPLETED", depleted.limitName());
       }
       if (decision instanceof Decision.Impossible impossible) {
-        return refusal("IMPOSSIBLE", impossible.limitName())
-            .put("capacity", impossible.capacity());
+        return refusal("IMPOSSIBLE", impossible.limitName()).put("capacity", impossible.capacity());
       }
       return JsonWriter.object()
           .put("outcome", "GRANTED")

@@ -1,4 +1,8 @@
-/** {@code sluice demo}: a server, tenants that load it, and a live view. */
+/**
+ * {@code sluice demo}: a server, tenants that load it, and a live view.
+ *
+ * <p>Uses {@code runtime} and {@code text}.
+ */
 @NullMarked
 package dev.sluice.cli.demo;
 

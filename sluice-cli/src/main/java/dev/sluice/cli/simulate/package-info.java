@@ -1,4 +1,8 @@
-/** {@code sluice simulate}: limits on requests from a file. */
+/**
+ * {@code sluice simulate}: the command, and the simulation of one limit on a list of requests.
+ *
+ * <p>Uses {@code simulate.scenario}, {@code runtime} and {@code text}.
+ */
 @NullMarked
 package dev.sluice.cli.simulate;
 
