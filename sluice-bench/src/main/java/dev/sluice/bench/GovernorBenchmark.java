@@ -1,7 +1,6 @@
 package dev.sluice.bench;
 
 import com.google.common.util.concurrent.RateLimiter;
-import dev.sluice.governor.AlertConfig;
 import dev.sluice.governor.Allocation;
 import dev.sluice.governor.BudgetConfig;
 import dev.sluice.governor.Governor;
@@ -81,15 +80,9 @@ public class GovernorBenchmark {
             "model-" + i,
             ModelBudget.of(60 * TOKENS * each, TOKENS * (1 + each / 100), Allocation.OFF));
       }
-      WaitingListConfig usual = WaitingListConfig.DEFAULTS;
-      WaitingListConfig rules =
-          new WaitingListConfig(
-              LINE,
-              usual.ticketPatience(),
-              usual.reservationLife(),
-              usual.drainBatch(),
-              usual.refillInterval());
-      return new BudgetConfig(budgets, rules, AlertConfig.DEFAULTS, Map.of(), List.of());
+      WaitingListConfig usual = WaitingListConfig.builder().build();
+      WaitingListConfig rules = WaitingListConfig.builder().maxWaiting(LINE).build();
+      return BudgetConfig.builder().models(budgets).waitingList(rules).build();
     }
 
     private long asked() {

@@ -69,7 +69,7 @@ final class GovernorDay {
     if (share > 0) {
       budget = budget.withClasses(ModelBudget.DEFAULT_CLASSES, Map.of(LAST, share));
     }
-    governor = Governor.create(BudgetConfig.of(Map.of(MODEL, budget)), time);
+    governor = Governor.create(BudgetConfig.builder().models(Map.of(MODEL, budget)).build(), time);
   }
 
   GovernorDay run(long minutes) {

@@ -31,7 +31,7 @@ final class SharedGovernor implements AutoCloseable {
             // A request without an answer of Redis is not a grant.
             .outageMode(OutageMode.CLOSED)
             .build()
-            .open(BudgetConfig.of(Map.of(MODEL, FAR)), listener);
+            .open(BudgetConfig.builder().models(Map.of(MODEL, FAR)).build(), listener);
   }
 
   /** Whether a request was granted; it is never settled. */

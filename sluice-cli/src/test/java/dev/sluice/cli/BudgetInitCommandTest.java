@@ -4,7 +4,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.sluice.governor.Allocation;
 import dev.sluice.governor.BudgetConfig;
-import dev.sluice.governor.BudgetConfigReader;
 import dev.sluice.governor.ModelBudget;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -32,11 +31,14 @@ final class BudgetInitCommandTest {
     assertThat(cli.out()).contains("SLUICE_GOVERNOR_FILE=" + file);
     String written = Files.readString(file);
     assertThat(documentedKeys()).hasSizeGreaterThan(20).allMatch(key -> written.contains(key));
-    BudgetConfig config = BudgetConfigReader.read(file);
-    assertThat(config.withoutEffect()).isEmpty();
+    BudgetConfig config = BudgetConfig.read(file);
+    assertThat(config.ignoredKeys()).isEmpty();
     ModelBudget plain = ModelBudget.of(100_000, 100_000, Allocation.CEILING);
     assertThat(config)
-        .isEqualTo(BudgetConfig.of(Map.of("my-model", plain.withCallLimits(128_000, 16_384))));
+        .isEqualTo(
+            BudgetConfig.builder()
+                .models(Map.of("my-model", plain.withCallLimits(128_000, 16_384)))
+                .build());
   }
 
   /** Keys of tenants end like keys of models, except for the weight, which is left out. */
@@ -57,7 +59,7 @@ final class BudgetInitCommandTest {
     assertThat(refused.err()).contains("budget.json", "exists; --force replaces it");
     assertThat(file).hasContent("mine");
     assertThat(Cli.run("governor", "init", "--force", file.toString()).exitCode()).isZero();
-    assertThat(BudgetConfigReader.read(file).models()).containsOnlyKeys("my-model");
+    assertThat(BudgetConfig.read(file).models()).containsOnlyKeys("my-model");
   }
 
   @Test

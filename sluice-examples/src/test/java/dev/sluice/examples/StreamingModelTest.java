@@ -5,7 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import com.sun.net.httpserver.HttpExchange;
 import com.sun.net.httpserver.HttpServer;
-import dev.sluice.governor.BudgetConfigReader;
+import dev.sluice.governor.BudgetConfig;
 import dev.sluice.governor.Governor;
 import dev.sluice.governor.GovernorStatus;
 import java.io.IOException;
@@ -61,7 +61,7 @@ final class StreamingModelTest {
     provider.start();
     governor =
         Governor.create(
-            BudgetConfigReader.read(Pages.ROOT.resolve("examples/governor/token-budget.json")));
+            BudgetConfig.read(Pages.ROOT.resolve("examples/governor/token-budget.json")));
     URI uri = URI.create("http://127.0.0.1:" + provider.getAddress().getPort() + "/");
     model = new StreamingModel(governor, uri, MODEL);
   }

@@ -75,13 +75,14 @@ class ClerkDifferentialTest {
     micros = 1_000_000_000_000L + seed;
     budget = budget();
     rules =
-        new WaitingListConfig(
-            5 + random.nextInt(40),
-            Duration.ofSeconds(4),
-            Duration.ofSeconds(9),
-            // More than ever wait: where a batch ends, others get a word in at other moments.
-            1_000,
-            Duration.ofSeconds(60));
+        WaitingListConfig.builder()
+            .maxWaiting(5 + random.nextInt(40))
+            .ticketIdleTimeout(Duration.ofSeconds(4))
+            .reservationTimeout(Duration.ofSeconds(9))
+            // More than ever wait: where a batch ends, other calls are served at other moments.
+            .drainBatch(1_000)
+            .refillInterval(Duration.ofSeconds(60))
+            .build();
     redis.command("FLUSHALL");
     clerk = new BudgetEngine(MODEL, budget, rules, listener(), micros * 1_000);
     run("configure", configuration());

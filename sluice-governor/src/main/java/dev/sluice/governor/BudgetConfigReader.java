@@ -20,13 +20,11 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Reads {@code token-budget.json}. A key that is given twice, that nobody knows, or whose value
- * breaks a rule is an error that names it; what is known and has no effect here is named in {@link
- * BudgetConfig#withoutEffect}.
- *
- * @since 0.1
+ * Reads {@code token-budget.json}. A key that is given twice, that is unknown, or whose value
+ * breaks a rule is an error that names it; keys that are known and have no effect are listed in
+ * {@link BudgetConfig#ignoredKeys}.
  */
-public final class BudgetConfigReader {
+final class BudgetConfigReader {
   private static final JsonMapper JSON =
       JsonMapper.builder()
           .enable(StreamReadFeature.STRICT_DUPLICATE_DETECTION)
@@ -69,7 +67,7 @@ public final class BudgetConfigReader {
   private static final Set<String> IDLE_GOVERNOR_KEYS =
       Set.of("redis_url", "queue_name", "alert_threshold_tpm_variance");
 
-  private final List<String> withoutEffect = new ArrayList<>();
+  private final List<String> ignoredKeys = new ArrayList<>();
 
   private BudgetConfigReader() {}
 
@@ -81,7 +79,7 @@ public final class BudgetConfigReader {
    * @throws IOException if it cannot be read
    * @throws IllegalArgumentException if it breaks a rule
    */
-  public static BudgetConfig read(Path file) throws IOException {
+  static BudgetConfig read(Path file) throws IOException {
     try {
       return parse(Files.readString(file));
     } catch (IllegalArgumentException wrong) {
@@ -96,7 +94,7 @@ public final class BudgetConfigReader {
    * @return what it says
    * @throws IllegalArgumentException if it breaks a rule
    */
-  public static BudgetConfig parse(String json) {
+  static BudgetConfig parse(String json) {
     JsonNode root;
     try {
       root = JSON.readTree(json);
@@ -111,7 +109,7 @@ public final class BudgetConfigReader {
     requireObject("the budget", root);
     for (String key : names(root)) {
       if (OTHER_BLOCKS.contains(key)) {
-        withoutEffect.add(key);
+        ignoredKeys.add(key);
       } else if (!BLOCKS.contains(key)) {
         throw unknown(key, Stream.concat(BLOCKS.stream(), OTHER_BLOCKS.stream()));
       }
@@ -130,15 +128,16 @@ public final class BudgetConfigReader {
       requireObject("governor", governor);
       sort("governor", governor, GOVERNOR_KEYS, IDLE_GOVERNOR_KEYS);
     }
-    return new BudgetConfig(
-        models,
-        within("governor", () -> rules(governor)),
-        within("governor", () -> health(governor)),
-        routes(root.path("routes")),
-        withoutEffect);
+    return BudgetConfig.builder()
+        .models(models)
+        .waitingList(within("governor", () -> waitingList(governor)))
+        .alerts(within("governor", () -> alerts(governor)))
+        .routes(routes(root.path("routes")))
+        .ignoredKeys(ignoredKeys)
+        .build();
   }
 
-  /** Whatever is wrong there is said with the path. */
+  /** Adds the path to the message of an exception. */
   private static <T> T within(String path, Supplier<T> read) {
     try {
       return read.get();
@@ -237,27 +236,30 @@ public final class BudgetConfigReader {
     return found;
   }
 
-  private static WaitingListConfig rules(JsonNode governor) {
-    WaitingListConfig usual = WaitingListConfig.DEFAULTS;
-    return new WaitingListConfig(
-        small("governor", governor, "max_waiting", usual.maxLine()),
-        millis(governor, "ticket_idle_timeout_ms", usual.ticketPatience()),
-        millis(governor, "reservation_timeout_ms", usual.reservationLife()),
-        small("governor", governor, "drain_batch", usual.drainBatch()),
-        millis(governor, "refill_interval_ms", usual.refillInterval()));
+  private static WaitingListConfig waitingList(JsonNode governor) {
+    WaitingListConfig usual = WaitingListConfig.builder().build();
+    return WaitingListConfig.builder()
+        .maxWaiting(small("governor", governor, "max_waiting", usual.maxWaiting()))
+        .ticketIdleTimeout(millis(governor, "ticket_idle_timeout_ms", usual.ticketIdleTimeout()))
+        .reservationTimeout(millis(governor, "reservation_timeout_ms", usual.reservationTimeout()))
+        .drainBatch(small("governor", governor, "drain_batch", usual.drainBatch()))
+        .refillInterval(millis(governor, "refill_interval_ms", usual.refillInterval()))
+        .build();
   }
 
-  private static AlertConfig health(JsonNode governor) {
-    AlertConfig usual = AlertConfig.DEFAULTS;
+  private static AlertConfig alerts(JsonNode governor) {
+    AlertConfig usual = AlertConfig.builder().build();
     JsonNode threshold = governor.path("alert_threshold_429");
-    return new AlertConfig(
-        millis(governor, "monitor_interval_ms", usual.interval()),
-        millis(governor, "alert_window_ms", usual.window()),
-        threshold.isMissingNode()
-            ? usual.rejectionThreshold()
-            : number("governor.alert_threshold_429", threshold),
-        small("governor", governor, "alert_min_requests", usual.fromRequests()),
-        small("governor", governor, "alert_queue_length", usual.maxWaiting()));
+    return AlertConfig.builder()
+        .interval(millis(governor, "monitor_interval_ms", usual.interval()))
+        .window(millis(governor, "alert_window_ms", usual.window()))
+        .rejectionThreshold(
+            threshold.isMissingNode()
+                ? usual.rejectionThreshold()
+                : number("governor.alert_threshold_429", threshold))
+        .minRequests(small("governor", governor, "alert_min_requests", usual.minRequests()))
+        .maxWaiting(small("governor", governor, "alert_queue_length", usual.maxWaiting()))
+        .build();
   }
 
   private static Map<String, List<String>> routes(JsonNode routes) {
@@ -295,7 +297,7 @@ public final class BudgetConfigReader {
   private void sort(String path, JsonNode object, Set<String> keys, Set<String> idle) {
     for (String key : names(object)) {
       if (idle.contains(key)) {
-        withoutEffect.add(path + "." + key);
+        ignoredKeys.add(path + "." + key);
       } else if (!keys.contains(key)) {
         throw unknown(path + "." + key, Stream.concat(keys.stream(), idle.stream()));
       }

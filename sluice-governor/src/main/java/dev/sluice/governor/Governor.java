@@ -8,6 +8,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Decides which requests to a model may go now, which wait, and for how long: over tokens, requests
@@ -71,14 +72,13 @@ public final class Governor implements AutoCloseable {
   }
 
   /**
-   * Opens a governor over a store that other governors may share.
+   * Returns a builder of a governor, which keeps everything in memory unless told otherwise.
    *
    * @param config the models
-   * @param factory opens the store
-   * @return the governor, to be closed
+   * @return a new builder
    */
-  public static Governor over(BudgetConfig config, BudgetStore.Factory factory) {
-    return new Governor(config, factory, StoreTimer.system());
+  public static Builder builder(BudgetConfig config) {
+    return new Builder(config);
   }
 
   /**
@@ -302,6 +302,57 @@ public final class Governor implements AutoCloseable {
     timer.close();
   }
 
+  /** Builds a {@link Governor}. Not thread-safe. */
+  public static final class Builder {
+    private final BudgetConfig config;
+    private @Nullable Path directory;
+    private BudgetStore.@Nullable Factory store;
+
+    private Builder(BudgetConfig config) {
+      this.config = config;
+    }
+
+    /**
+     * Keeps levels and reservations in a directory; see {@link Governor#open}.
+     *
+     * @param path created if it does not exist
+     * @return this
+     */
+    public Builder directory(Path path) {
+      directory = path;
+      return this;
+    }
+
+    /**
+     * Keeps everything in a store that other governors may share.
+     *
+     * @param factory opens the store
+     * @return this
+     */
+    public Builder store(BudgetStore.Factory factory) {
+      store = factory;
+      return this;
+    }
+
+    /**
+     * Opens the governor.
+     *
+     * @return the governor, to be closed
+     * @throws IllegalStateException if both a directory and a store are set, if another governor
+     *     uses the directory, or if it is damaged
+     * @throws java.io.UncheckedIOException if the directory cannot be used
+     */
+    public Governor build() {
+      if (store == null) {
+        return directory == null ? create(config) : open(config, directory);
+      }
+      if (directory != null) {
+        throw new IllegalStateException("directory and store must not both be set");
+      }
+      return new Governor(config, store, StoreTimer.system());
+    }
+  }
+
   /**
    * The methods of a {@link Governor} with plain results. Thread-safe.
    *
@@ -317,12 +368,7 @@ public final class Governor implements AutoCloseable {
       this.governor = governor;
     }
 
-    /**
-     * Requests tokens; see {@link Governor#request}.
-     *
-     * @param request the request
-     * @return the decision
-     */
+    /** Requests tokens; see {@link Governor#request}. */
     public TokenDecision request(TokenRequest request) {
       return Futures.join(governor.request(request));
     }
@@ -331,8 +377,6 @@ public final class Governor implements AutoCloseable {
      * Requests tokens and blocks until the request is granted or denied; see {@link
      * Governor#acquire}.
      *
-     * @param request the request
-     * @return the decision; never {@link TokenDecision.Queued}
      * @throws InterruptedException if the thread is interrupted; the ticket is canceled then
      */
     public TokenDecision acquire(TokenRequest request) throws InterruptedException {
@@ -349,12 +393,7 @@ public final class Governor implements AutoCloseable {
       }
     }
 
-    /**
-     * Returns the present decision for a ticket; see {@link Governor#poll}.
-     *
-     * @param ticket of {@link TokenDecision.Queued}
-     * @return the decision; empty if there is no such ticket any more
-     */
+    /** Returns the present decision for a ticket; see {@link Governor#poll}. */
     public Optional<TokenDecision> poll(String ticket) {
       return Futures.join(governor.poll(ticket));
     }
@@ -362,8 +401,6 @@ public final class Governor implements AutoCloseable {
     /**
      * Blocks until a ticket is granted or denied; see {@link Governor#await}.
      *
-     * @param ticket of {@link TokenDecision.Queued}
-     * @return the decision; empty if there is no such ticket any more
      * @throws InterruptedException if the thread is interrupted; the ticket stays in the waiting
      *     list then
      */
@@ -377,93 +414,47 @@ public final class Governor implements AutoCloseable {
       }
     }
 
-    /**
-     * Cancels a ticket; see {@link Governor#cancel}.
-     *
-     * @param ticket of {@link TokenDecision.Queued}
-     * @return false if there is no such ticket any more
-     */
+    /** Cancels a ticket; see {@link Governor#cancel}. */
     public boolean cancel(String ticket) {
       return Futures.join(governor.cancel(ticket));
     }
 
-    /**
-     * Settles a grant; see {@link Governor#settle}.
-     *
-     * @param reservation of {@link TokenDecision.Granted}
-     * @param actualTokens the tokens that were used, possibly 0
-     * @return the settlement; empty if the reservation was settled before or has ended
-     */
+    /** Settles a grant; see {@link Governor#settle}. */
     public Optional<TokenSettlement> settle(String reservation, long actualTokens) {
       return Futures.join(governor.settle(reservation, actualTokens));
     }
 
-    /**
-     * Prolongs a reservation; see {@link Governor#extend}.
-     *
-     * @param reservation of {@link TokenDecision.Granted}
-     * @return false if the reservation has ended
-     */
+    /** Prolongs a reservation; see {@link Governor#extend}. */
     public boolean extend(String reservation) {
       return Futures.join(governor.extend(reservation));
     }
 
-    /**
-     * Predicts the decision for a request; see {@link Governor#explain}.
-     *
-     * @param request the request
-     * @return the decision that the request would get now, and the reason
-     */
+    /** Predicts the decision for a request; see {@link Governor#explain}. */
     public TokenExplanation explain(TokenRequest request) {
       return Futures.join(governor.explain(request));
     }
 
-    /**
-     * Returns the owner of a ticket or a reservation; see {@link Governor#owner}.
-     *
-     * @param ticketOrReservation of {@link TokenDecision.Queued} or {@link TokenDecision.Granted}
-     * @return empty if there is no such ticket or reservation any more
-     */
+    /** Returns the owner of a ticket or a reservation; see {@link Governor#owner}. */
     public Optional<TokenOwner> owner(String ticketOrReservation) {
       return Futures.join(governor.owner(ticketOrReservation));
     }
 
-    /**
-     * Reports a provider's response; see {@link Governor#feedback}.
-     *
-     * @param model the model of the provider
-     * @param response of any call
-     */
+    /** Reports a provider's response; see {@link Governor#feedback}. */
     public void feedback(String model, ProviderResponse response) {
       Futures.join(governor.feedback(model, response));
     }
 
-    /**
-     * Returns a part of the waiting list of a model; see {@link Governor#waitingList}.
-     *
-     * @param model the model
-     * @param offset the number of tickets to skip, from the first
-     * @param max the most tickets to return, from 1 to {@link WaitingListStatus#MAX_TICKETS}
-     * @return a part of the waiting list
-     */
+    /** Returns a part of the waiting list of a model; see {@link Governor#waitingList}. */
     public WaitingListStatus waitingList(String model, int offset, int max) {
       return Futures.join(governor.waitingList(model, offset, max));
     }
 
-    /**
-     * Returns the state of all models; see {@link Governor#status}.
-     *
-     * @return the state at this moment
-     */
+    /** Returns the state of all models; see {@link Governor#status}. */
     public GovernorStatus status() {
       return Futures.join(governor.status());
     }
 
-    /**
-     * Replaces the configuration; see {@link Governor#reload}.
-     *
-     * @param config the models
-     */
+    /** Replaces the configuration; see {@link Governor#reload}. */
     public void reload(BudgetConfig config) {
       Futures.join(governor.reload(config));
     }

@@ -32,7 +32,7 @@ class BudgetFileTest {
   }
 
   private static ModelBudget of(String body) {
-    return Objects.requireNonNull(BudgetConfigReader.parse(model(body)).models().get("m"));
+    return Objects.requireNonNull(BudgetConfig.parse(model(body)).models().get("m"));
   }
 
   @Test
@@ -46,21 +46,21 @@ class BudgetFileTest {
     assertThat(sonnet.requestsPerSecond()).isEqualTo(50);
     assertThat(sonnet.allocation()).isEqualTo(Allocation.CEILING);
     assertThat(sonnet.classes()).isEqualTo(SeedBudget.CLASSES);
-    assertThat(SeedBudget.read().withoutEffect())
+    assertThat(SeedBudget.read().ignoredKeys())
         .containsExactly(
             "models.AX9F7E2B-sonnet-4-5.provider",
             "models.OX7A3F8D.provider",
             "models.GE6D8A4F.provider",
             "models.deepseek-r1.provider");
     assertThat(sonnet.mostCharged()).isEqualTo(204_096);
-    assertThat(SeedBudget.read().health()).isEqualTo(AlertConfig.DEFAULTS);
-    assertThat(SeedBudget.read().rules()).isEqualTo(WaitingListConfig.DEFAULTS);
+    assertThat(SeedBudget.read().alerts()).isEqualTo(AlertConfig.builder().build());
+    assertThat(SeedBudget.read().waitingList()).isEqualTo(WaitingListConfig.builder().build());
   }
 
   @Test
   void everything_isRead() {
     BudgetConfig config =
-        BudgetConfigReader.parse(
+        BudgetConfig.parse(
             """
             {"models": {"m": {
                "target_tpm": 1000, "burst_tpm": 2000, "provider_tpm": 3000, "rpm": 60, "qps": 2,
@@ -98,17 +98,29 @@ class BudgetFileTest {
                 0,
                 0));
     assertThat(model.classes().keySet()).containsExactly("urgent", "rest");
-    assertThat(config.rules())
+    assertThat(config.waitingList())
         .isEqualTo(
-            new WaitingListConfig(
-                7, Duration.ofMillis(1_500), Duration.ofMinutes(10), 3, Duration.ofSeconds(2)));
-    assertThat(config.health())
-        .isEqualTo(new AlertConfig(Duration.ofSeconds(1), Duration.ofSeconds(30), 0.1, 5, 9));
+            WaitingListConfig.builder()
+                .maxWaiting(7)
+                .ticketIdleTimeout(Duration.ofMillis(1_500))
+                .reservationTimeout(Duration.ofMinutes(10))
+                .drainBatch(3)
+                .refillInterval(Duration.ofSeconds(2))
+                .build());
+    assertThat(config.alerts())
+        .isEqualTo(
+            AlertConfig.builder()
+                .interval(Duration.ofSeconds(1))
+                .window(Duration.ofSeconds(30))
+                .rejectionThreshold(0.1)
+                .minRequests(5)
+                .maxWaiting(9)
+                .build());
     assertThat(config.routes()).isEqualTo(Map.of("any", List.of("m", "n")));
     assertThat(model.limits().requests())
         .containsExactly(
             new ModelLimits.Rate(2, 2, Desk.SECOND), new ModelLimits.Rate(60, 60, Desk.MINUTE));
-    assertThat(config.withoutEffect())
+    assertThat(config.ignoredKeys())
         .containsExactlyInAnyOrder("models.m.safe_ctx", "governor.redis_url", "streaming");
   }
 
@@ -127,7 +139,7 @@ class BudgetFileTest {
         "{\"model\":{}}|model is unknown",
       })
   void badFile_isRefused_byName(String json, String words) {
-    assertThatThrownBy(() -> BudgetConfigReader.parse(json))
+    assertThatThrownBy(() -> BudgetConfig.parse(json))
         .isInstanceOf(IllegalArgumentException.class)
         .hasMessageContaining(words);
   }
@@ -158,7 +170,7 @@ class BudgetFileTest {
         "\"target_tpm\":1,\"concurrency\":-1|concurrency must be from 0",
       })
   void badModel_isRefused_byName(String body, String words) {
-    assertThatThrownBy(() -> BudgetConfigReader.parse(model(body)))
+    assertThatThrownBy(() -> BudgetConfig.parse(model(body)))
         .isInstanceOf(IllegalArgumentException.class)
         .hasMessageContaining("models.m")
         .hasMessageContaining(words);
@@ -185,7 +197,7 @@ class BudgetFileTest {
   void badRule_isRefused_byName(String body, String words) {
     assertThatThrownBy(
             () ->
-                BudgetConfigReader.parse(
+                BudgetConfig.parse(
                     "{\"models\":{\"m\":{\"target_tpm\":1}},\"governor\":{" + body + "}}"))
         .isInstanceOf(IllegalArgumentException.class)
         .hasMessageStartingWith("governor")
@@ -210,7 +222,7 @@ class BudgetFileTest {
     String models =
         "{\"models\":{\"a\":{\"target_tpm\":1},\"b\":{\"target_tpm\":1},"
             + "\"c\":{\"target_tpm\":1,\"priority_classes\":{\"x\":1}}},\"routes\":";
-    assertThatThrownBy(() -> BudgetConfigReader.parse(models + routes + "}"))
+    assertThatThrownBy(() -> BudgetConfig.parse(models + routes + "}"))
         .isInstanceOf(IllegalArgumentException.class)
         .hasMessageContaining(words);
   }
@@ -227,7 +239,7 @@ class BudgetFileTest {
   })
   void shares_loseNoToken_toBinaryFractions(double share, long burst, long tokens) {
     BudgetConfig config =
-        BudgetConfigReader.parse(
+        BudgetConfig.parse(
             model(
                 "\"target_tpm\":%d,\"priority_classes\":{\"a\":%s},\"minimum_shares\":{\"a\":%s}"
                     .formatted(burst, share, share)));
@@ -240,7 +252,7 @@ class BudgetFileTest {
   void minimumShares_mayBeAllThereIs() {
     String shares = "{\"a\":0.7,\"b\":0.2,\"c\":0.1}";
     BudgetConfig config =
-        BudgetConfigReader.parse(
+        BudgetConfig.parse(
             model(
                 "\"target_tpm\":10,\"priority_classes\":%s,\"minimum_shares\":%s"
                     .formatted(shares, shares)));
@@ -250,7 +262,7 @@ class BudgetFileTest {
   @Test
   void badFile_namesTheFile() throws Exception {
     Path file = Files.writeString(dir.resolve("token-budget.json"), "{}");
-    assertThatThrownBy(() -> BudgetConfigReader.read(file))
+    assertThatThrownBy(() -> BudgetConfig.read(file))
         .isInstanceOf(IllegalArgumentException.class)
         .hasMessageStartingWith(file.toString());
   }

@@ -79,7 +79,7 @@ class BudgetKeysTest {
     if (!path.equals("models.X.tenants")) {
       model += ",\"tenants\":{\"X\":{" + tenant + "}}";
     }
-    return BudgetConfigReader.parse(
+    return BudgetConfig.parse(
         "{\"models\":{\"X\":{" + model + "}},\"governor\":{" + rules + "}" + root + "}");
   }
 
@@ -130,7 +130,7 @@ class BudgetKeysTest {
   @ParameterizedTest
   @MethodSource("rowsWithoutEffect")
   void whatHasNoEffect_isSaidToHaveNone(Row row) {
-    assertThat(parse(row.key(), "{}").withoutEffect()).containsExactly(row.key());
+    assertThat(parse(row.key(), "{}").ignoredKeys()).containsExactly(row.key());
   }
 
   @Test
@@ -138,7 +138,7 @@ class BudgetKeysTest {
     for (Row row : rows()) {
       if (row.hasEffect() && RANGE.matcher(row.value()).matches()) {
         String least = row.value().substring(0, row.value().indexOf(' '));
-        assertThat(parse(row.key(), least).withoutEffect()).as(row.key()).isEmpty();
+        assertThat(parse(row.key(), least).ignoredKeys()).as(row.key()).isEmpty();
       }
     }
   }

@@ -16,7 +16,7 @@ import org.junit.jupiter.api.io.TempDir;
 final class DamagedJournalTest {
   private static final String P0 = "P0_clinical";
   private static final BudgetConfig CONFIG =
-      BudgetConfig.of(Map.of("good", budget(), "bad", budget()));
+      BudgetConfig.builder().models(Map.of("good", budget(), "bad", budget())).build();
 
   @TempDir private Path dir;
   private Path journal;

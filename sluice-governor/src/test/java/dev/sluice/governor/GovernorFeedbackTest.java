@@ -14,10 +14,12 @@ class GovernorFeedbackTest {
   private final VirtualTimer timer = new VirtualTimer();
   private final Governor governor =
       Governor.create(
-          BudgetConfig.of(
-              Map.of(
-                  "m", ModelBudget.of(60_000, 100_000, Allocation.OFF),
-                  "n", ModelBudget.of(60_000, 100_000, Allocation.OFF))),
+          BudgetConfig.builder()
+              .models(
+                  Map.of(
+                      "m", ModelBudget.of(60_000, 100_000, Allocation.OFF),
+                      "n", ModelBudget.of(60_000, 100_000, Allocation.OFF)))
+              .build(),
           timer);
 
   @AfterEach

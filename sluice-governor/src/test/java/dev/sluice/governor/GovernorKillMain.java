@@ -21,7 +21,9 @@ final class GovernorKillMain {
 
   public static void main(String[] arguments) throws Exception {
     BudgetConfig config =
-        BudgetConfig.of(Map.of("m", ModelBudget.of(TARGET, BURST, Allocation.OFF)));
+        BudgetConfig.builder()
+            .models(Map.of("m", ModelBudget.of(TARGET, BURST, Allocation.OFF)))
+            .build();
     Governor governor = Governor.open(config, Path.of(arguments[0]));
     Path ledger = Path.of(arguments[1]);
     for (String id : Files.readAllLines(Path.of(arguments[2]))) {

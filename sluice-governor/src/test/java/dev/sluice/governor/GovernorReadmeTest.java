@@ -28,7 +28,7 @@ class GovernorReadmeTest {
   }
 
   private void callOnce() throws IOException {
-    try (Governor governor = Governor.open(BudgetConfigReader.read(file), directory)) {
+    try (Governor governor = Governor.open(BudgetConfig.read(file), directory)) {
       TokenRequest request =
           TokenRequest.of("AX9F7E2B-sonnet-4-5", 5_000)
               .withPriorityClass("P1_user")
@@ -53,7 +53,7 @@ class GovernorReadmeTest {
 
   /** So that the example has to wait, for a moment. */
   private void exhaust() throws IOException {
-    try (Governor governor = Governor.open(BudgetConfigReader.read(file), directory)) {
+    try (Governor governor = Governor.open(BudgetConfig.read(file), directory)) {
       while (governor
               .blocking()
               .request(TokenRequest.of("AX9F7E2B-sonnet-4-5", 5_000).withPriorityClass("P1_user"))

@@ -17,7 +17,7 @@ class GovernorTest {
   }
 
   private static BudgetConfig config(Map<String, ModelBudget> models) {
-    return BudgetConfig.of(models);
+    return BudgetConfig.builder().models(models).build();
   }
 
   @Test

@@ -30,7 +30,8 @@ class GovernorWatchTest {
   private final ListAppender<ILoggingEvent> logged = new ListAppender<>();
   private final VirtualTimer timer = new VirtualTimer();
   private final GovernorMonitor watch =
-      new GovernorMonitor(BudgetConfig.of(Map.of("m", BUDGET, "n", BUDGET)), timer);
+      new GovernorMonitor(
+          BudgetConfig.builder().models(Map.of("m", BUDGET, "n", BUDGET)).build(), timer);
 
   @BeforeEach
   void listen() {
@@ -218,15 +219,17 @@ class GovernorWatchTest {
   void reload_goesByTheOtherConfiguration() {
     grant("m", 1_000, 0);
     grant("n", 1_000, 0);
-    AlertConfig rules = new AlertConfig(Duration.ofSeconds(1), Duration.ofSeconds(9), 0, 1, 0);
+    AlertConfig rules =
+        AlertConfig.builder()
+            .interval(Duration.ofSeconds(1))
+            .window(Duration.ofSeconds(9))
+            .rejectionThreshold(0)
+            .minRequests(1)
+            .maxWaiting(0)
+            .build();
     ModelBudget larger = ModelBudget.of(600, 2_000, Allocation.OFF);
     watch.reload(
-        new BudgetConfig(
-            Map.of("m", larger, "o", BUDGET),
-            WaitingListConfig.DEFAULTS,
-            rules,
-            Map.of(),
-            List.of()));
+        BudgetConfig.builder().models(Map.of("m", larger, "o", BUDGET)).alerts(rules).build());
     grant("m", 1_000, 0);
     grant("o", 1_000, 0);
     burst = 2_000;

@@ -14,7 +14,7 @@ import org.junit.jupiter.api.Test;
 class HealthMonitorTest {
   private static final Instant AT = Instant.parse("2026-01-02T03:04:05Z");
 
-  private final AlertMonitor monitor = new AlertMonitor("m", AlertConfig.DEFAULTS, 0);
+  private final AlertMonitor monitor = new AlertMonitor("m", AlertConfig.builder().build(), 0);
 
   private void asked(int requests, int rejected, long now) {
     for (int i = 0; i < requests; i++) {
@@ -86,7 +86,7 @@ class HealthMonitorTest {
 
   @Test
   void headThatTheModelCannotServe_raises_onceThatLastsAnInterval() {
-    Duration interval = AlertConfig.DEFAULTS.interval();
+    Duration interval = AlertConfig.builder().build().interval();
     // Half of the burst is left.
     exhausted(BudgetDimension.TOKENS, 150_000, 270_000, interval.minusNanos(1));
     assertThat(kinds()).isEmpty();
@@ -206,11 +206,27 @@ class HealthMonitorTest {
   @Test
   void reload_goesByOtherRules() {
     asked(10, 1, 0);
-    monitor.reload(new AlertConfig(Duration.ofSeconds(5), Duration.ofSeconds(60), 0.05, 10, 9), 0);
+    monitor.reload(
+        AlertConfig.builder()
+            .interval(Duration.ofSeconds(5))
+            .window(Duration.ofSeconds(60))
+            .rejectionThreshold(0.05)
+            .minRequests(10)
+            .maxWaiting(9)
+            .build(),
+        0);
     assertThat(kinds(10, 1, 0))
         .containsExactly(
             GovernorStatus.Alert.Kind.HIGH_REJECTION_RATE, GovernorStatus.Alert.Kind.QUEUE_BUILDUP);
-    monitor.reload(new AlertConfig(Duration.ofSeconds(5), Duration.ofSeconds(30), 0.05, 10, 9), 0);
+    monitor.reload(
+        AlertConfig.builder()
+            .interval(Duration.ofSeconds(5))
+            .window(Duration.ofSeconds(30))
+            .rejectionThreshold(0.05)
+            .minRequests(10)
+            .maxWaiting(9)
+            .build(),
+        0);
     assertThat(kinds(0, 1, 0)).isEmpty();
     asked(10, 1, 0);
     assertThat(kinds(0, 1, 29 * SECOND))

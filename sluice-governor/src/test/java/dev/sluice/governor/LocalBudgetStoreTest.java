@@ -13,7 +13,6 @@ import java.nio.file.attribute.PosixFilePermissions;
 import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.Deque;
-import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
@@ -26,8 +25,13 @@ class LocalBudgetStoreTest {
   private static final String P0 = "P0_clinical";
   private static final String P1 = "P1_user";
   private static final WaitingListConfig RULES =
-      new WaitingListConfig(
-          20, Duration.ofSeconds(30), Duration.ofMinutes(10), 2, Duration.ofMinutes(1));
+      WaitingListConfig.builder()
+          .maxWaiting(20)
+          .ticketIdleTimeout(Duration.ofSeconds(30))
+          .reservationTimeout(Duration.ofMinutes(10))
+          .drainBatch(2)
+          .refillInterval(Duration.ofMinutes(1))
+          .build();
 
   private final VirtualTimer timer = new VirtualTimer();
   private final ModelBudget budget = ModelBudget.of(240_000, 300_000, Allocation.OFF);
@@ -35,7 +39,7 @@ class LocalBudgetStoreTest {
       LocalBudgetStore.inMemory(timer).open(config(Map.of("m", budget)), BudgetListener.NONE);
 
   private static BudgetConfig config(Map<String, ModelBudget> models) {
-    return new BudgetConfig(models, RULES, AlertConfig.DEFAULTS, Map.of(), List.of());
+    return BudgetConfig.builder().models(models).waitingList(RULES).build();
   }
 
   @AfterEach

@@ -76,7 +76,9 @@ final class ProviderSimulation {
             setting.headers(), setting.realTpm(), setting.realTpm() * setting.bucketSeconds() / 60);
     this.governor =
         Governor.create(
-            BudgetConfig.of(Map.of(MODEL, ModelBudget.of(TARGET_TPM, BURST_TPM, Allocation.OFF))),
+            BudgetConfig.builder()
+                .models(Map.of(MODEL, ModelBudget.of(TARGET_TPM, BURST_TPM, Allocation.OFF)))
+                .build(),
             timer);
   }
 

@@ -41,7 +41,7 @@ class RestartTest {
   private int images;
 
   private static BudgetStore open(Path directory, VirtualTimer timer) {
-    return open(directory, timer, BudgetConfig.of(Map.of("m", BUDGET)));
+    return open(directory, timer, BudgetConfig.builder().models(Map.of("m", BUDGET)).build());
   }
 
   private static BudgetStore open(Path directory, VirtualTimer timer, BudgetConfig config) {
@@ -195,7 +195,7 @@ class RestartTest {
     Path directory = temp.resolve("governor");
     VirtualTimer timer = new VirtualTimer();
     ModelBudget less = ModelBudget.of(24_000, 30_000, Allocation.OFF);
-    BudgetConfig lower = BudgetConfig.of(Map.of("m", less));
+    BudgetConfig lower = BudgetConfig.builder().models(Map.of("m", less)).build();
     try (BudgetStore store = open(directory, timer)) {
       for (int i = 0; i < 600; i++) {
         TokenDecision.Granted granted = (TokenDecision.Granted) ask(store, 20_000, P0);
@@ -219,16 +219,10 @@ class RestartTest {
   void reloadToAShorterLife_holdsAfterARestart() {
     Path directory = temp.resolve("governor");
     VirtualTimer timer = new VirtualTimer();
-    WaitingListConfig usual = WaitingListConfig.DEFAULTS;
     WaitingListConfig brief =
-        new WaitingListConfig(
-            usual.maxLine(),
-            usual.ticketPatience(),
-            Duration.ofSeconds(10),
-            usual.drainBatch(),
-            usual.refillInterval());
+        WaitingListConfig.builder().reservationTimeout(Duration.ofSeconds(10)).build();
     BudgetConfig shorter =
-        new BudgetConfig(Map.of("m", BUDGET), brief, AlertConfig.DEFAULTS, Map.of(), List.of());
+        BudgetConfig.builder().models(Map.of("m", BUDGET)).waitingList(brief).build();
     try (BudgetStore store = open(directory, timer)) {
       ask(store, 1, P0);
       store.reload(shorter).join();
@@ -264,7 +258,8 @@ class RestartTest {
   void tenantOfWhomNothingIsKnown_hasNothing_afterTwoRestarts() {
     Path directory = temp.resolve("governor");
     TokenRequest all = TokenRequest.of("m", 100_000).withPriorityClass(P1).withTenant("t");
-    BudgetConfig other = BudgetConfig.of(Map.of("m", BUDGET.withConcurrency(5)));
+    BudgetConfig other =
+        BudgetConfig.builder().models(Map.of("m", BUDGET.withConcurrency(5))).build();
     VirtualTimer timer = new VirtualTimer();
     try (BudgetStore store = open(directory, timer)) {
       assertThat(store.request(all).join()).isInstanceOf(TokenDecision.Granted.class);
@@ -288,7 +283,8 @@ class RestartTest {
   void reservationOfBudgetsThatBeganAnew_isNotRefundedThere() {
     Path directory = temp.resolve("governor");
     TokenRequest half = TokenRequest.of("m", 50_000).withPriorityClass(P1).withTenant("t");
-    BudgetConfig other = BudgetConfig.of(Map.of("m", BUDGET.withConcurrency(5)));
+    BudgetConfig other =
+        BudgetConfig.builder().models(Map.of("m", BUDGET.withConcurrency(5))).build();
     VirtualTimer timer = new VirtualTimer();
     String old;
     try (BudgetStore store = open(directory, timer)) {
@@ -312,7 +308,10 @@ class RestartTest {
     both.put("m", ModelBudget.of(1, 1, Allocation.OFF));
     both.put("n", BUDGET);
     try (BudgetStore store =
-        open(directory, new VirtualTimer(), BudgetConfig.of(Map.of("n", BUDGET)))) {
+        open(
+            directory,
+            new VirtualTimer(),
+            BudgetConfig.builder().models(Map.of("n", BUDGET)).build())) {
       store.request(TokenRequest.of("n", 1).withPriorityClass(P0)).join();
       store.request(TokenRequest.of("n", 1).withPriorityClass(P0)).join();
     }
@@ -321,7 +320,7 @@ class RestartTest {
     bytes[20] ^= 1;
     Files.write(journal, bytes);
     try (BudgetStore store = open(directory, new VirtualTimer())) {
-      assertThatThrownBy(() -> store.reload(BudgetConfig.of(both)).join())
+      assertThatThrownBy(() -> store.reload(BudgetConfig.builder().models(both).build()).join())
           .hasMessageContaining("is damaged");
       assertThat(status(store).capacity()).isEqualTo(300_000);
     }

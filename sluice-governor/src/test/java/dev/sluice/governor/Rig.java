@@ -3,7 +3,6 @@ package dev.sluice.governor;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import java.time.Duration;
-import java.util.List;
 import java.util.Map;
 
 /** A governor at a virtual time, with one model unless told otherwise. */
@@ -45,13 +44,11 @@ final class Rig implements AutoCloseable {
   }
 
   static BudgetConfig config(Map<String, ModelBudget> models, WaitingListConfig rules) {
-    return new BudgetConfig(models, rules, AlertConfig.DEFAULTS, Map.of(), List.of());
+    return BudgetConfig.builder().models(models).waitingList(rules).build();
   }
 
   static WaitingListConfig rules(int maxLine, Duration patience) {
-    WaitingListConfig usual = WaitingListConfig.DEFAULTS;
-    return new WaitingListConfig(
-        maxLine, patience, usual.reservationLife(), usual.drainBatch(), usual.refillInterval());
+    return WaitingListConfig.builder().maxWaiting(maxLine).ticketIdleTimeout(patience).build();
   }
 
   TokenDecision ask(long tokens, String priority) {

@@ -26,10 +26,7 @@ class RoutingTest {
     models.put("plain", ModelBudget.of(60_000, 10_000, Allocation.OFF));
     Map<String, List<String>> route = Map.of("any", List.of("learns", "plain"));
     try (Governor created =
-        Governor.create(
-            new BudgetConfig(
-                models, WaitingListConfig.DEFAULTS, AlertConfig.DEFAULTS, route, List.of()),
-            timer)) {
+        Governor.create(BudgetConfig.builder().models(models).routes(route).build(), timer)) {
       Governor.Blocking other = created.blocking();
       for (int i = 0; i < 30; i++) {
         TokenDecision.Granted granted =
@@ -53,12 +50,10 @@ class RoutingTest {
   @Test
   void unknownModel_isToldOfRoutesToo() {
     BudgetConfig config =
-        new BudgetConfig(
-            Map.of("one", ModelBudget.of(60, 10_000, Allocation.OFF)),
-            WaitingListConfig.DEFAULTS,
-            AlertConfig.DEFAULTS,
-            Map.of("any", List.of("one")),
-            List.of());
+        BudgetConfig.builder()
+            .models(Map.of("one", ModelBudget.of(60, 10_000, Allocation.OFF)))
+            .routes(Map.of("any", List.of("one")))
+            .build();
     try (Governor governor = Governor.create(config, timer)) {
       assertThatThrownBy(
               () -> governor.blocking().request(TokenRequest.of("two", 1).withPriorityClass(P1)))

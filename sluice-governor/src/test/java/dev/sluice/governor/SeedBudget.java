@@ -21,7 +21,7 @@ final class SeedBudget {
 
   static BudgetConfig read() {
     try {
-      return BudgetConfigReader.read(FILE);
+      return BudgetConfig.read(FILE);
     } catch (IOException missing) {
       throw new UncheckedIOException(missing);
     }

@@ -21,8 +21,9 @@ final class StandInStoreTest {
 
   /** 1,000 tokens a second, in bursts of 1,000, two at a time. */
   private static final BudgetConfig CONFIG =
-      BudgetConfig.of(
-          Map.of("m", ModelBudget.of(60_000, 1_000, Allocation.OFF).withConcurrency(2)));
+      BudgetConfig.builder()
+          .models(Map.of("m", ModelBudget.of(60_000, 1_000, Allocation.OFF).withConcurrency(2)))
+          .build();
 
   private final HandTimer timer = new HandTimer();
 

@@ -43,12 +43,14 @@ class WatchedStoreTest {
       ModelBudget budget =
           ModelBudget.of(
               6_000 + random.nextInt(60_000), 1_000 + random.nextInt(9_000), Allocation.CEILING);
-      return BudgetConfig.of(
-          Map.of(
-              MODEL,
-              budget.withClasses(SeedBudget.CLASSES, Map.of("P2_batch", 0.1)),
-              "other",
-              budget));
+      return BudgetConfig.builder()
+          .models(
+              Map.of(
+                  MODEL,
+                  budget.withClasses(SeedBudget.CLASSES, Map.of("P2_batch", 0.1)),
+                  "other",
+                  budget))
+          .build();
     }
 
     void run() {
@@ -133,8 +135,11 @@ class WatchedStoreTest {
   @Test
   void auditOfAStore_isWhatItGranted() {
     try (Day day = new Day(0)) {
-      day.watch.reload(BudgetConfig.of(Map.of(MODEL, budget(60_000, 10_000))));
-      day.store.reload(BudgetConfig.of(Map.of(MODEL, budget(60_000, 10_000)))).join();
+      day.watch.reload(
+          BudgetConfig.builder().models(Map.of(MODEL, budget(60_000, 10_000))).build());
+      day.store
+          .reload(BudgetConfig.builder().models(Map.of(MODEL, budget(60_000, 10_000))).build())
+          .join();
       day.timer.advance(10 * MINUTE);
       String first = ((TokenDecision.Granted) day.store.request(of(6_000)).join()).reservation();
       day.store.request(of(4_000)).join();
@@ -153,8 +158,11 @@ class WatchedStoreTest {
   @Test
   void modelThatCannotServeItsHead_isAnAlert_untilItCan() {
     try (Day day = new Day(0)) {
-      day.watch.reload(BudgetConfig.of(Map.of(MODEL, budget(60_000, 100_000))));
-      day.store.reload(BudgetConfig.of(Map.of(MODEL, budget(60_000, 100_000)))).join();
+      day.watch.reload(
+          BudgetConfig.builder().models(Map.of(MODEL, budget(60_000, 100_000))).build());
+      day.store
+          .reload(BudgetConfig.builder().models(Map.of(MODEL, budget(60_000, 100_000))).build())
+          .join();
       day.timer.advance(300 * MINUTE);
       day.store.request(of(50_000)).join();
       // Half of the burst is left, and the first in line needs nine tenths: 40 s.
@@ -179,8 +187,10 @@ class WatchedStoreTest {
   @Test
   void modelWhoseLineIsEmptyAgain_isNoAlert() {
     try (Day day = new Day(0)) {
-      day.watch.reload(BudgetConfig.of(Map.of(MODEL, budget(60, 10_000))));
-      day.store.reload(BudgetConfig.of(Map.of(MODEL, budget(60, 10_000)))).join();
+      day.watch.reload(BudgetConfig.builder().models(Map.of(MODEL, budget(60, 10_000))).build());
+      day.store
+          .reload(BudgetConfig.builder().models(Map.of(MODEL, budget(60, 10_000))).build())
+          .join();
       day.timer.advance(300 * MINUTE);
       day.store.request(of(10_000)).join();
       day.timer.advance(20 * SECOND);

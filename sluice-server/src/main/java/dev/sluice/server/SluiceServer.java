@@ -146,7 +146,7 @@ public final class SluiceServer implements AutoCloseable {
       }
       GovernorOutageMonitor outages = new GovernorOutageMonitor(redis.outage());
       metrics.watch(outages);
-      return Governor.over(budgets, redis.budgets(outages));
+      return Governor.builder(budgets).store(redis.budgets(outages)).build();
     }
 
     void close() {
@@ -287,7 +287,7 @@ public final class SluiceServer implements AutoCloseable {
             : null);
     BudgetFileSource budgets = BudgetFileSource.open(config.governorFile());
     if (config.governorFile() != null) {
-      LifecycleLog.withoutEffect(budgets.current().withoutEffect());
+      LifecycleLog.withoutEffect(budgets.current().ignoredKeys());
     }
     ServerMetrics metrics = new ServerMetrics();
     Stored stored = Stored.open(config, budgets.current(), metrics);

@@ -6,14 +6,12 @@ import static org.awaitility.Awaitility.await;
 
 import dev.sluice.broker.Broker;
 import dev.sluice.broker.QueueConfig;
-import dev.sluice.governor.AlertConfig;
 import dev.sluice.governor.Allocation;
 import dev.sluice.governor.BudgetConfig;
 import dev.sluice.governor.Governor;
 import dev.sluice.governor.ModelBudget;
 import dev.sluice.governor.TokenDecision;
 import dev.sluice.governor.TokenRequest;
-import dev.sluice.governor.WaitingListConfig;
 import dev.sluice.proto.v1.ConsumeRequest;
 import dev.sluice.proto.v1.ConsumeResponse;
 import dev.sluice.proto.v1.CreateApiKeyResponse;
@@ -302,13 +300,7 @@ final class QuotasTest {
   @Test
   void ticketsThatAreWatched_countFromTheCallOn() {
     ModelBudget one = ModelBudget.of(60_000, 60_000, Allocation.OFF).withConcurrency(1);
-    BudgetConfig config =
-        new BudgetConfig(
-            Map.of("one", one),
-            WaitingListConfig.DEFAULTS,
-            AlertConfig.DEFAULTS,
-            Map.of(),
-            List.of());
+    BudgetConfig config = BudgetConfig.builder().models(Map.of("one", one)).build();
     ScheduledExecutorService timer = Executors.newSingleThreadScheduledExecutor();
     try (Governor governor = Governor.create(config)) {
       TicketWaiters waits = new TicketWaiters(governor, timer, new GovernorCalls(Runnable::run));

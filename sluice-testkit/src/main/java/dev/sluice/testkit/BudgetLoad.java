@@ -1,6 +1,5 @@
 package dev.sluice.testkit;
 
-import dev.sluice.governor.AlertConfig;
 import dev.sluice.governor.Allocation;
 import dev.sluice.governor.BudgetConfig;
 import dev.sluice.governor.BudgetStore;
@@ -9,7 +8,6 @@ import dev.sluice.governor.TokenDecision;
 import dev.sluice.governor.TokenRequest;
 import dev.sluice.governor.WaitingListConfig;
 import java.time.Duration;
-import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.SplittableRandom;
@@ -105,12 +103,17 @@ public final class BudgetLoad implements AutoCloseable {
                     ModelBudget.OTHER_TENANTS,
                     new ModelBudget.TenantBudget(PER_MINUTE, PER_SECOND, 1)))
             .withConcurrency(200);
-    return new BudgetConfig(
-        Map.of(MIXED, mixed, PLAIN, plain),
-        new WaitingListConfig(2_000, patience, life, 10, Duration.ofSeconds(60)),
-        AlertConfig.DEFAULTS,
-        Map.of(),
-        List.of());
+    return BudgetConfig.builder()
+        .models(Map.of(MIXED, mixed, PLAIN, plain))
+        .waitingList(
+            WaitingListConfig.builder()
+                .maxWaiting(2_000)
+                .ticketIdleTimeout(patience)
+                .reservationTimeout(life)
+                .drainBatch(10)
+                .refillInterval(Duration.ofSeconds(60))
+                .build())
+        .build();
   }
 
   /** Callers come from now on. */

@@ -33,7 +33,13 @@ public abstract class BudgetPropertyContract extends BudgetSuite {
   private static final int STEPS = 80;
   private static final long MINUTE_NANOS = MINUTE.toNanos();
   private static final WaitingListConfig RULES =
-      new WaitingListConfig(1_000, Duration.ofHours(20), Duration.ofSeconds(20), 1_000, MINUTE);
+      WaitingListConfig.builder()
+          .maxWaiting(1_000)
+          .ticketIdleTimeout(Duration.ofHours(20))
+          .reservationTimeout(Duration.ofSeconds(20))
+          .drainBatch(1_000)
+          .refillInterval(MINUTE)
+          .build();
 
   /**
    * How many days to try.

@@ -2,7 +2,6 @@ package dev.sluice.testkit;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.sluice.governor.AlertConfig;
 import dev.sluice.governor.Allocation;
 import dev.sluice.governor.BudgetConfig;
 import dev.sluice.governor.BudgetDimension;
@@ -19,7 +18,6 @@ import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.Deque;
 import java.util.LinkedHashMap;
-import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import org.junit.jupiter.api.AfterEach;
@@ -72,9 +70,7 @@ public abstract class BudgetSuite {
   }
 
   static WaitingListConfig rules(int maxLine, Duration patience) {
-    WaitingListConfig usual = WaitingListConfig.DEFAULTS;
-    return new WaitingListConfig(
-        maxLine, patience, usual.reservationLife(), usual.drainBatch(), usual.refillInterval());
+    return WaitingListConfig.builder().maxWaiting(maxLine).ticketIdleTimeout(patience).build();
   }
 
   static BudgetConfig config(ModelBudget budget) {
@@ -82,7 +78,7 @@ public abstract class BudgetSuite {
   }
 
   static BudgetConfig config(Map<String, ModelBudget> models, WaitingListConfig rules) {
-    return new BudgetConfig(models, rules, AlertConfig.DEFAULTS, Map.of(), List.of());
+    return BudgetConfig.builder().models(models).waitingList(rules).build();
   }
 
   /** In that order. */
@@ -121,7 +117,7 @@ public abstract class BudgetSuite {
   }
 
   Governor governor(BudgetConfig config) {
-    Governor governor = Governor.over(config, fixture()::open);
+    Governor governor = Governor.builder(config).store(fixture()::open).build();
     opened.push(governor);
     return governor;
   }

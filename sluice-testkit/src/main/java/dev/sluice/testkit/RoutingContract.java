@@ -3,14 +3,12 @@ package dev.sluice.testkit;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import dev.sluice.governor.AlertConfig;
 import dev.sluice.governor.Allocation;
 import dev.sluice.governor.BudgetConfig;
 import dev.sluice.governor.Governor;
 import dev.sluice.governor.ModelBudget;
 import dev.sluice.governor.TokenExplanation.Outcome;
 import dev.sluice.governor.TokenRequest;
-import dev.sluice.governor.WaitingListConfig;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashSet;
@@ -33,12 +31,10 @@ public abstract class RoutingContract extends BudgetSuite {
   }
 
   private static BudgetConfig route(Map<String, ModelBudget> models) {
-    return new BudgetConfig(
-        models,
-        WaitingListConfig.DEFAULTS,
-        AlertConfig.DEFAULTS,
-        Map.of("any", List.copyOf(models.keySet())),
-        List.of());
+    return BudgetConfig.builder()
+        .models(models)
+        .routes(Map.of("any", List.copyOf(models.keySet())))
+        .build();
   }
 
   private Governor governor() {

@@ -1,7 +1,6 @@
 package dev.sluice.testkit;
 
 import dev.sluice.governor.BudgetConfig;
-import dev.sluice.governor.BudgetConfigReader;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Path;
@@ -26,7 +25,7 @@ public final class SeedBudget {
    */
   public static BudgetConfig read() {
     try {
-      return BudgetConfigReader.read(FILE);
+      return BudgetConfig.read(FILE);
     } catch (IOException missing) {
       throw new UncheckedIOException(missing);
     }

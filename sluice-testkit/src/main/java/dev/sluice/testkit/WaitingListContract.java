@@ -374,9 +374,8 @@ public abstract class WaitingListContract extends BudgetSuite {
 
   @Test
   void moreThanABatch_goOneAfterTheOther_whileTokensLast() {
-    WaitingListConfig usual = WaitingListConfig.DEFAULTS;
     WaitingListConfig two =
-        new WaitingListConfig(100, usual.ticketPatience(), usual.reservationLife(), 2, MINUTE);
+        WaitingListConfig.builder().maxWaiting(100).drainBatch(2).refillInterval(MINUTE).build();
     BudgetHarness rig = open(config(Map.of(MODEL, sonnet(Allocation.OFF)), two));
     dev.sluice.governor.TokenDecision.Granted first = rig.granted(300_000, P0);
     List<dev.sluice.governor.TokenDecision.Queued> crowd = new ArrayList<>();

@@ -21,7 +21,7 @@ import org.jspecify.annotations.Nullable;
  * Budgets and lines that all governors of a fleet share through Redis or Valkey.
  *
  * <pre>{@code
- * try (Governor governor = Governor.over(config, RedisBudgets.connect("redis://localhost:6379"))) {
+ * try (Governor governor = Governor.builder(config).store(RedisBudgets.connect("redis://localhost:6379")).build()) {
  *   Outcome outcome = governor.request("sonnet", 4_000, "P1_user");
  * }
  * }</pre>

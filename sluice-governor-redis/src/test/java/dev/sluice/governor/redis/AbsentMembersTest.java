@@ -34,7 +34,9 @@ final class AbsentMembersTest {
 
   private void configure(ModelBudget budget) {
     scripts.run(
-        "configure", START, TimedScripts.configuration("m", budget, WaitingListConfig.DEFAULTS));
+        "configure",
+        START,
+        TimedScripts.configuration("m", budget, WaitingListConfig.builder().build()));
   }
 
   private static String absent(double share, long from) {
@@ -264,7 +266,7 @@ final class AbsentMembersTest {
         "configure",
         START + 20 * SECOND,
         TimedScripts.configuration(
-            "m", ModelBudget.of(60, 10, Allocation.OFF), WaitingListConfig.DEFAULTS));
+            "m", ModelBudget.of(60, 10, Allocation.OFF), WaitingListConfig.builder().build()));
     assertThat(excess(START + 21 * SECOND)).isZero();
   }
 

@@ -118,7 +118,9 @@ final class AbsentRandomTest {
     Day(Random random) {
       this.random = random;
       ModelBudget budget = ModelBudget.of(60 * PER_SECOND, BURST, Allocation.OFF);
-      run("configure", TimedScripts.configuration("m", budget, WaitingListConfig.DEFAULTS));
+      run(
+          "configure",
+          TimedScripts.configuration("m", budget, WaitingListConfig.builder().build()));
     }
 
     private List<?> run(String script, List<String> words) {

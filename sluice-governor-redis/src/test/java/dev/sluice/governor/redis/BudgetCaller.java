@@ -1,6 +1,5 @@
 package dev.sluice.governor.redis;
 
-import dev.sluice.governor.AlertConfig;
 import dev.sluice.governor.Allocation;
 import dev.sluice.governor.BudgetConfig;
 import dev.sluice.governor.BudgetListener;
@@ -15,7 +14,6 @@ import java.io.IOException;
 import java.io.InputStreamReader;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
-import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import org.awaitility.Awaitility;
@@ -35,12 +33,18 @@ final class BudgetCaller {
 
   /** So many at once; tokens are there, and come too slowly to matter. */
   static BudgetConfig config(int atOnce, Duration patience, Duration life) {
-    return new BudgetConfig(
-        Map.of(MODEL, ModelBudget.of(60, 1_000_000, Allocation.OFF).withConcurrency(atOnce)),
-        new WaitingListConfig(1_000, patience, life, 10, Duration.ofSeconds(60)),
-        AlertConfig.DEFAULTS,
-        Map.of(),
-        List.of());
+    return BudgetConfig.builder()
+        .models(
+            Map.of(MODEL, ModelBudget.of(60, 1_000_000, Allocation.OFF).withConcurrency(atOnce)))
+        .waitingList(
+            WaitingListConfig.builder()
+                .maxWaiting(1_000)
+                .ticketIdleTimeout(patience)
+                .reservationTimeout(life)
+                .drainBatch(10)
+                .refillInterval(Duration.ofSeconds(60))
+                .build())
+        .build();
   }
 
   static BudgetStore open(String url, BudgetConfig config) {

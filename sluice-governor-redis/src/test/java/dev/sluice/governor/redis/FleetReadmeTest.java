@@ -2,7 +2,7 @@ package dev.sluice.governor.redis;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.sluice.governor.BudgetConfigReader;
+import dev.sluice.governor.BudgetConfig;
 import dev.sluice.governor.BudgetStore;
 import dev.sluice.governor.Governor;
 import dev.sluice.governor.TokenDecision;
@@ -45,7 +45,7 @@ class FleetReadmeTest {
       String url = redis.uri();
       BudgetStore.Factory fleet = RedisBudgets.connect(url); // redis://localhost:6379
       try (Governor governor =
-          Governor.over(BudgetConfigReader.read(file), fleet)) { // alike at every node
+          Governor.builder(BudgetConfig.read(file)).store(fleet).build()) { // alike at every node
         TokenRequest request =
             TokenRequest.of("AX9F7E2B-sonnet-4-5", 5_000)
                 .withPriorityClass("P1_user")
@@ -91,8 +91,8 @@ class FleetReadmeTest {
       String url = "redis://governor:PASSWORD@127.0.0.1:" + redis.port();
       BudgetStore.Factory fleet =
           RedisBudgets.builder().url(url).timeout(Duration.ofSeconds(20)).build();
-      try (Governor here = Governor.over(BudgetConfigReader.read(file), fleet);
-          Governor there = Governor.over(BudgetConfigReader.read(file), fleet)) {
+      try (Governor here = Governor.builder(BudgetConfig.read(file)).store(fleet).build();
+          Governor there = Governor.builder(BudgetConfig.read(file)).store(fleet).build()) {
         TokenRequest most =
             TokenRequest.of(MODEL, 200_000).withPriorityClass("P1_user").withTenant("a");
         TokenDecision.Granted first = (TokenDecision.Granted) here.blocking().request(most);
@@ -105,7 +105,7 @@ class FleetReadmeTest {
         here.blocking().cancel(((TokenDecision.Queued) here.blocking().request(most)).ticket());
         here.blocking().settle(first.reservation(), 0);
         assertThat(waiting.join().toString()).contains("Granted");
-        here.blocking().reload(BudgetConfigReader.read(file));
+        here.blocking().reload(BudgetConfig.read(file));
         assertThat(here.blocking().status().models()).containsKey(MODEL);
       }
       assertThat(denied(redis)).isEmpty();

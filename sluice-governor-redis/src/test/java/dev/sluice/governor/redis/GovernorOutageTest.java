@@ -14,7 +14,6 @@ import dev.sluice.governor.ModelBudget;
 import dev.sluice.governor.ProviderResponse;
 import dev.sluice.governor.TokenDecision;
 import dev.sluice.governor.TokenRequest;
-import dev.sluice.governor.WaitingListConfig;
 import dev.sluice.testkit.RedisServer;
 import java.time.Duration;
 import java.util.List;
@@ -32,12 +31,18 @@ final class GovernorOutageTest {
 
   /** Health is looked at every 100 ms, and alerts only tell of lines. */
   private static final BudgetConfig CONFIG =
-      new BudgetConfig(
-          Map.of("sonnet", BUDGET, "haiku", BUDGET),
-          WaitingListConfig.DEFAULTS,
-          new AlertConfig(Duration.ofMillis(100), Duration.ofSeconds(60), 1, 20, 100),
-          Map.of("any", List.of("sonnet", "haiku")),
-          List.of());
+      BudgetConfig.builder()
+          .models(Map.of("sonnet", BUDGET, "haiku", BUDGET))
+          .alerts(
+              AlertConfig.builder()
+                  .interval(Duration.ofMillis(100))
+                  .window(Duration.ofSeconds(60))
+                  .rejectionThreshold(1)
+                  .minRequests(20)
+                  .maxWaiting(100)
+                  .build())
+          .routes(Map.of("any", List.of("sonnet", "haiku")))
+          .build();
 
   private static final TokenRequest ONE =
       TokenRequest.of("sonnet", 1).withPriorityClass("P1_user").withIdempotencyKey("one");
@@ -61,7 +66,8 @@ final class GovernorOutageTest {
   @Test
   void watchFeedbackAndRoutes_goOn_andTheLogStaysQuiet() {
     try (RedisServer redis = RedisServer.builder().data().start();
-        Governor governor = Governor.over(CONFIG, RedisBudgets.connect(redis.uri()))) {
+        Governor governor =
+            Governor.builder(CONFIG).store(RedisBudgets.connect(redis.uri())).build()) {
       assertThat(
               governor
                   .blocking()

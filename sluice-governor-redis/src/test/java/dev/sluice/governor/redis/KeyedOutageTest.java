@@ -116,7 +116,9 @@ final class KeyedOutageTest {
   void keyOfAReport_isNotTakenFromAnotherNode() {
     TimedScripts scripts = new TimedScripts(redis);
     scripts.run(
-        "configure", 1, TimedScripts.configuration("sonnet", BUDGET, WaitingListConfig.DEFAULTS));
+        "configure",
+        1,
+        TimedScripts.configuration("sonnet", BUDGET, WaitingListConfig.builder().build()));
     scripts.run(ONE, "request", 2, ask("a", "k"));
     // Another node has asked for it, too, and was told of it.
     scripts.run(OTHER, "request", 3, ask("b", "k"));
@@ -129,7 +131,9 @@ final class KeyedOutageTest {
   void unansweredUnderTheKeyOfAReport_isGivenBack_once() {
     TimedScripts scripts = new TimedScripts(redis);
     scripts.run(
-        "configure", 1, TimedScripts.configuration("sonnet", BUDGET, WaitingListConfig.DEFAULTS));
+        "configure",
+        1,
+        TimedScripts.configuration("sonnet", BUDGET, WaitingListConfig.builder().build()));
     scripts.run(ONE, "request", 2, ask("a", "k"));
     assertThat(scripts.run(ONE, "report", 3, granted("1", "c", "k"))).isEqualTo(List.of(1L));
     assertThat(scripts.run(ONE, "settle", 4, List.of("settle", "a", "1"))).isEmpty();

@@ -2,7 +2,6 @@ package dev.sluice.governor.redis;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.sluice.governor.AlertConfig;
 import dev.sluice.governor.Allocation;
 import dev.sluice.governor.BudgetConfig;
 import dev.sluice.governor.BudgetListener;
@@ -50,15 +49,16 @@ class LongLineTest {
   }
 
   private static BudgetConfig config(Map<String, ModelBudget> models) {
-    WaitingListConfig defaults = WaitingListConfig.DEFAULTS;
+    WaitingListConfig defaults = WaitingListConfig.builder().build();
     WaitingListConfig rules =
-        new WaitingListConfig(
-            defaults.maxLine(),
-            PATIENCE,
-            defaults.reservationLife(),
-            defaults.drainBatch(),
-            defaults.refillInterval());
-    return new BudgetConfig(models, rules, AlertConfig.DEFAULTS, Map.of(), List.of());
+        WaitingListConfig.builder()
+            .maxWaiting(defaults.maxWaiting())
+            .ticketIdleTimeout(PATIENCE)
+            .reservationTimeout(defaults.reservationTimeout())
+            .drainBatch(defaults.drainBatch())
+            .refillInterval(defaults.refillInterval())
+            .build();
+    return BudgetConfig.builder().models(models).waitingList(rules).build();
   }
 
   private static BudgetStore open(RedisServer redis, BudgetConfig config) {
@@ -166,7 +166,7 @@ class LongLineTest {
 
   private static List<String> rules(long burst) {
     ModelBudget budget = ModelBudget.of(60, burst, Allocation.OFF);
-    return TimedScripts.configuration(MODEL, budget, WaitingListConfig.DEFAULTS);
+    return TimedScripts.configuration(MODEL, budget, WaitingListConfig.builder().build());
   }
 
   private static Object ask(
@@ -233,7 +233,9 @@ class LongLineTest {
           ModelBudget.of(6_000_000, 100_000, Allocation.OFF)
               .withTenants(Map.of("*", new ModelBudget.TenantBudget(60, 10, 1)));
       scripts.run(
-          "configure", now, TimedScripts.configuration(MODEL, budget, WaitingListConfig.DEFAULTS));
+          "configure",
+          now,
+          TimedScripts.configuration(MODEL, budget, WaitingListConfig.builder().build()));
       for (int i = 0; i < many; i++) {
         assertThat(ask(scripts, now, "spent" + i, "t" + i)).isEqualTo("g");
       }

@@ -7,7 +7,6 @@ import static dev.sluice.governor.redis.RedisBudgetStoreTest.config;
 import static dev.sluice.governor.redis.RedisBudgetStoreTest.get;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.sluice.governor.AlertConfig;
 import dev.sluice.governor.Allocation;
 import dev.sluice.governor.BudgetConfig;
 import dev.sluice.governor.BudgetDimension;
@@ -66,18 +65,18 @@ final class LostBooksTest {
   }
 
   private static BudgetConfig shortLived(ModelBudget budget, Duration life) {
-    return shortLived(budget, life, WaitingListConfig.DEFAULTS.ticketPatience());
+    return shortLived(budget, life, WaitingListConfig.builder().build().ticketIdleTimeout());
   }
 
   private static BudgetConfig shortLived(ModelBudget budget, Duration life, Duration patience) {
-    WaitingListConfig usual = WaitingListConfig.DEFAULTS;
-    return new BudgetConfig(
-        Map.of("sonnet", budget),
-        new WaitingListConfig(
-            usual.maxLine(), patience, life, usual.drainBatch(), usual.refillInterval()),
-        AlertConfig.DEFAULTS,
-        Map.of(),
-        List.of());
+    return BudgetConfig.builder()
+        .models(Map.of("sonnet", budget))
+        .waitingList(
+            WaitingListConfig.builder()
+                .ticketIdleTimeout(patience)
+                .reservationTimeout(life)
+                .build())
+        .build();
   }
 
   // ---- who may begin them full
@@ -396,7 +395,7 @@ final class LostBooksTest {
 
   @Test
   void whatIsExtended_overAnOutage_isNotGivenToThoseInLine() {
-    extendedOverAnOutage(WaitingListConfig.DEFAULTS.ticketPatience());
+    extendedOverAnOutage(WaitingListConfig.builder().build().ticketIdleTimeout());
   }
 
   @Test
@@ -467,13 +466,14 @@ final class LostBooksTest {
   @Test
   void deadTickets_holdUpTheLine_notForAnotherPatience() {
     TimedScripts scripts = new TimedScripts(redis);
-    long patience = WaitingListConfig.DEFAULTS.ticketPatience().toNanos() / 1_000;
-    long life = WaitingListConfig.DEFAULTS.reservationLife().toNanos() / 1_000;
+    long patience = WaitingListConfig.builder().build().ticketIdleTimeout().toNanos() / 1_000;
+    long life = WaitingListConfig.builder().build().reservationTimeout().toNanos() / 1_000;
     long now = 1_000_000_000_000L;
     scripts.run(
         "configure",
         now,
-        TimedScripts.configuration("sonnet", FAST.withConcurrency(1), WaitingListConfig.DEFAULTS));
+        TimedScripts.configuration(
+            "sonnet", FAST.withConcurrency(1), WaitingListConfig.builder().build()));
     assertThat(ask(scripts, now, "running")).isEqualTo("g");
     assertThat(ask(scripts, now, "dead")).isEqualTo("q");
     now += 10 * (patience + life);

@@ -112,7 +112,7 @@ final class MixedRulesTest {
     BudgetStore.Factory opener = (config, listener) -> stores[0] = redis.open(config, listener);
     ModelBudget small = ModelBudget.of(60, 100, Allocation.OFF);
     ModelBudget large = ModelBudget.of(600, 100_000, Allocation.OFF);
-    try (Governor old = Governor.over(config(small), opener)) {
+    try (Governor old = Governor.builder(config(small)).store(opener).build()) {
       try (BudgetStore recent = redis.join(stores[0], config(large))) {
         assertThat(get(recent.status()).models()).containsKey(MODEL);
         // The tokens are still available, and more accrue.

@@ -35,8 +35,9 @@ final class OutageChangesTest {
       ModelBudget.of(60_000, 2_000, Allocation.OFF).withConcurrency(1);
   private static final ModelBudget OTHER = ModelBudget.of(60, 100, Allocation.OFF);
   private static final BudgetConfig BOTH =
-      BudgetConfig.of(Map.of("sonnet", SONNET, "other", OTHER));
-  private static final BudgetConfig WITHOUT = BudgetConfig.of(Map.of("other", OTHER));
+      BudgetConfig.builder().models(Map.of("sonnet", SONNET, "other", OTHER)).build();
+  private static final BudgetConfig WITHOUT =
+      BudgetConfig.builder().models(Map.of("other", OTHER)).build();
 
   private final RedisServer redis = RedisServer.builder().data().start();
 
@@ -134,13 +135,14 @@ final class OutageChangesTest {
           }
         };
     try (Governor governor =
-        Governor.over(
-            config(SONNET),
-            RedisBudgets.builder()
-                .url(redis.uri())
-                .timeout(OutageRig.PATIENCE)
-                .outageListener(listener)
-                .build())) {
+        Governor.builder(config(SONNET))
+            .store(
+                RedisBudgets.builder()
+                    .url(redis.uri())
+                    .timeout(OutageRig.PATIENCE)
+                    .outageListener(listener)
+                    .build())
+            .build()) {
       assertThat(governor.blocking().request(request(1))).isInstanceOf(TokenDecision.Granted.class);
       redis.kill();
       governor.blocking().reload(small);

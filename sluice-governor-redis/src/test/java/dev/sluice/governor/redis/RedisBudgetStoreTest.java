@@ -4,7 +4,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
-import dev.sluice.governor.AlertConfig;
 import dev.sluice.governor.Allocation;
 import dev.sluice.governor.BudgetConfig;
 import dev.sluice.governor.BudgetDimension;
@@ -62,7 +61,7 @@ final class RedisBudgetStoreTest {
   }
 
   static BudgetConfig config(ModelBudget budget) {
-    return BudgetConfig.of(Map.of(MODEL, budget));
+    return BudgetConfig.builder().models(Map.of(MODEL, budget)).build();
   }
 
   static BudgetConfig config(ModelBudget budget, Duration patience) {
@@ -70,18 +69,10 @@ final class RedisBudgetStoreTest {
   }
 
   static BudgetConfig config(Map<String, ModelBudget> models, Duration patience) {
-    WaitingListConfig usual = WaitingListConfig.DEFAULTS;
-    return new BudgetConfig(
-        models,
-        new WaitingListConfig(
-            usual.maxLine(),
-            patience,
-            usual.reservationLife(),
-            usual.drainBatch(),
-            usual.refillInterval()),
-        AlertConfig.DEFAULTS,
-        Map.of(),
-        List.of());
+    return BudgetConfig.builder()
+        .models(models)
+        .waitingList(WaitingListConfig.builder().ticketIdleTimeout(patience).build())
+        .build();
   }
 
   private RedisBudgetStore open(BudgetConfig config, BudgetListener listener) {
@@ -268,7 +259,8 @@ final class RedisBudgetStoreTest {
   @Test
   void reload_keepsTheLevel_andRefusesWhoIsInLineOfARemovedModel() {
     ModelBudget other = ModelBudget.of(60, 10, Allocation.OFF);
-    RedisBudgetStore store = open(BudgetConfig.of(Map.of(MODEL, BUDGET, "other", other)));
+    RedisBudgetStore store =
+        open(BudgetConfig.builder().models(Map.of(MODEL, BUDGET, "other", other)).build());
     TokenDecision.Granted granted =
         (TokenDecision.Granted)
             get(store.request(TokenRequest.of("other", 10).withPriorityClass(P1)));
@@ -395,13 +387,14 @@ final class RedisBudgetStoreTest {
   @Test
   void governor_standsOnIt() {
     try (Governor governor =
-        Governor.over(
-            config(BUDGET),
-            RedisBudgets.builder()
-                .url(redis.uri())
-                .prefix(prefix)
-                .timeout(Duration.ofSeconds(20))
-                .build())) {
+        Governor.builder(config(BUDGET))
+            .store(
+                RedisBudgets.builder()
+                    .url(redis.uri())
+                    .prefix(prefix)
+                    .timeout(Duration.ofSeconds(20))
+                    .build())
+            .build()) {
       TokenDecision.Granted granted =
           (TokenDecision.Granted)
               governor.blocking().request(TokenRequest.of(MODEL, 1_000).withPriorityClass(P1));

@@ -22,8 +22,13 @@ final class ReportScriptTest {
   private static final String ONE = "1".repeat(16);
   private static final String OTHER = "2".repeat(16);
   private static final WaitingListConfig RULES =
-      new WaitingListConfig(
-          2, Duration.ofSeconds(30), Duration.ofMinutes(10), 10, Duration.ofSeconds(60));
+      WaitingListConfig.builder()
+          .maxWaiting(2)
+          .ticketIdleTimeout(Duration.ofSeconds(30))
+          .reservationTimeout(Duration.ofMinutes(10))
+          .drainBatch(10)
+          .refillInterval(Duration.ofSeconds(60))
+          .build();
 
   private final RedisServer redis = RedisServer.start();
   private final TimedScripts scripts = new TimedScripts(redis);

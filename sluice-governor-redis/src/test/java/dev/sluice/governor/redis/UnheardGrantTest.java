@@ -26,7 +26,7 @@ import org.junit.jupiter.api.Timeout;
 final class UnheardGrantTest {
   private static final String MODEL = "sonnet";
   private static final BudgetConfig CONFIG = config(ModelBudget.of(6_000, 1_000, Allocation.OFF));
-  private static final Duration PATIENCE = CONFIG.rules().ticketPatience();
+  private static final Duration PATIENCE = CONFIG.waitingList().ticketIdleTimeout();
   private static final Duration TICK = Duration.ofNanos(1_000);
 
   @AutoClose private static final StandingBudgets redis = new StandingBudgets();

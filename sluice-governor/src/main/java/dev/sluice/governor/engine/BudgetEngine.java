@@ -76,12 +76,12 @@ public final class BudgetEngine {
     Map<String, Integer> numbered = new LinkedHashMap<>();
     budget.classes().keySet().forEach(name -> numbered.put(name, numbered.size()));
     ranks = numbered;
-    lineFull = BudgetStoreSupport.lineFull(rules.maxLine(), model);
+    lineFull = BudgetStoreSupport.lineFull(rules.maxWaiting(), model);
   }
 
   /** Goes on from what was written down, and writes down what comes. */
   public void keep(BudgetEngine.GrantLogFactory opener) {
-    long life = rules.reservationLife().toNanos();
+    long life = rules.reservationTimeout().toNanos();
     log = opener.open(new ModelJournal.Books(model, budget, line, grants, tickets, life), now);
     tally.leaves(line.available());
     if (line.waiting() > 0) {
@@ -110,7 +110,7 @@ public final class BudgetEngine {
 
   /** When something will be over, or somebody can go. */
   public long nextLook() {
-    long at = Math.min(grants.nextEnd(), tickets.nextEnd(rules.ticketPatience().toNanos()));
+    long at = Math.min(grants.nextEnd(), tickets.nextEnd(rules.ticketIdleTimeout().toNanos()));
     return line.waiting() == 0
         ? at
         : Math.min(at, Math.min(line.wakeAt(), now + rules.refillInterval().toNanos()));
@@ -129,7 +129,7 @@ public final class BudgetEngine {
       giveUp(late, TokenDecision.Reason.TIMEOUT);
       ended = true;
     }
-    long patience = rules.ticketPatience().toNanos();
+    long patience = rules.ticketIdleTimeout().toNanos();
     for (Ticket lost = tickets.missed(patience, now);
         lost != null;
         lost = tickets.missed(patience, now)) {
@@ -211,7 +211,7 @@ public final class BudgetEngine {
       return impossible(
           request, BudgetStoreSupport.tooMany(largest, request.priorityClass(), demand.tokens()));
     }
-    if (tickets.isFullFor(request.tenant(), rules.maxLine())) {
+    if (tickets.isFullFor(request.tenant(), rules.maxWaiting())) {
       return refused(request, TokenDecision.Reason.TOO_MANY_WAITERS, lineFull);
     }
     return queue(request, demand);
@@ -285,7 +285,7 @@ public final class BudgetEngine {
         new TokenDecision.Granted(
             model, request.priorityClass(), tokens, line.available(), request.tokens(), id);
     OpenGrant grant =
-        new OpenGrant(answer, reservation, ticket, now + rules.reservationLife().toNanos());
+        new OpenGrant(answer, reservation, ticket, now + rules.reservationTimeout().toNanos());
     grants.add(grant);
     log.granted(grant);
     tally.granted(request, tokens, waitedNanos, now);
@@ -439,7 +439,7 @@ public final class BudgetEngine {
     if (grant == null) {
       return false;
     }
-    grants.extend(grant, now + rules.reservationLife().toNanos());
+    grants.extend(grant, now + rules.reservationTimeout().toNanos());
     log.extended(grant);
     return true;
   }
@@ -467,7 +467,7 @@ public final class BudgetEngine {
     rules = newRules;
     setRules();
     tally.leaves(line.available());
-    grants.endBy(now + newRules.reservationLife().toNanos());
+    grants.endBy(now + newRules.reservationTimeout().toNanos());
     for (TokenWaiter waiting : before.inOrder()) {
       comeAgain(Objects.requireNonNull(tickets.leave(waiting)), waiting.since);
     }
@@ -515,7 +515,7 @@ public final class BudgetEngine {
 
   public TokenExplanation explain(TokenRequest request) {
     drain();
-    boolean full = tickets.isFullFor(request.tenant(), rules.maxLine());
+    boolean full = tickets.isFullFor(request.tenant(), rules.maxWaiting());
     return Explanations.of(request, demand(request), line, full ? lineFull : null, now);
   }
 

@@ -161,7 +161,7 @@ public final class LocalBudgetStore implements OutageBudgetStore {
                 }
                 if (known == null || known.isClosed()) {
                   boolean tolerant = starting || known != null;
-                  opened.put(model, open(model, budget, next.rules(), tolerant));
+                  opened.put(model, open(model, budget, next.waitingList(), tolerant));
                 }
               });
     } catch (RuntimeException failure) {
@@ -176,7 +176,7 @@ public final class LocalBudgetStore implements OutageBudgetStore {
             (model, budget) -> {
               LocalModelStore desk = Objects.requireNonNull(everOpened.get(model));
               if (!opened.containsKey(model)) {
-                reload(desk, budget, next.rules());
+                reload(desk, budget, next.waitingList());
               }
               byModel.put(model, desk);
             });
@@ -365,7 +365,8 @@ public final class LocalBudgetStore implements OutageBudgetStore {
 
   private LocalModelStore reopened(String model, LocalModelStore shut) {
     ModelBudget budget = Objects.requireNonNull(config.models().get(model));
-    LocalModelStore desk = new LocalModelStore(model, budget, config.rules(), timer, listener);
+    LocalModelStore desk =
+        new LocalModelStore(model, budget, config.waitingList(), timer, listener);
     try {
       shut.close();
       keep(model, desk);

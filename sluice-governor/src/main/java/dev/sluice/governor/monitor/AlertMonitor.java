@@ -158,7 +158,7 @@ public final class AlertMonitor {
   private boolean isTooHigh(RejectionWindow.Sum sum) {
     BigDecimal most =
         BigDecimal.valueOf(rules.rejectionThreshold()).multiply(BigDecimal.valueOf(sum.asked()));
-    return sum.asked() >= rules.fromRequests()
+    return sum.asked() >= rules.minRequests()
         && BigDecimal.valueOf(sum.rejected()).compareTo(most) > 0;
   }
 

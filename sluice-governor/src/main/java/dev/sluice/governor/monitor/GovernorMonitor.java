@@ -88,9 +88,9 @@ public final class GovernorMonitor implements BudgetListener, AutoCloseable {
             (model, budget) -> {
               ModelMonitor watch = watches.get(model);
               if (watch == null) {
-                watches.put(model, new ModelMonitor(model, budget, changed.health(), now));
+                watches.put(model, new ModelMonitor(model, budget, changed.alerts(), now));
               } else {
-                watch.reload(budget, changed.health(), now);
+                watch.reload(budget, changed.alerts(), now);
               }
             });
     watches.keySet().retainAll(changed.models().keySet());
@@ -115,8 +115,8 @@ public final class GovernorMonitor implements BudgetListener, AutoCloseable {
 
   /** From now on it looks at the models, and logs, as often as the configuration says. */
   public void start(Supplier<CompletableFuture<GovernorStatus>> status) {
-    every(() -> config.health().interval(), () -> checkAll(status));
-    every(() -> config.rules().refillInterval(), this::logRefills);
+    every(() -> config.alerts().interval(), () -> checkAll(status));
+    every(() -> config.waitingList().refillInterval(), this::logRefills);
   }
 
   private void every(Supplier<Duration> interval, Runnable action) {

@@ -186,7 +186,7 @@ public final class BudgetStoreSupport {
    * @return in words
    */
   public static String inWords(TokenDecision.Reason reason, WaitingListConfig rules) {
-    return reason.inWords().formatted(rules.ticketPatience());
+    return reason.inWords().formatted(rules.ticketIdleTimeout());
   }
 
   /**

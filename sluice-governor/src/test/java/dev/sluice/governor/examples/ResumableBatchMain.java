@@ -26,7 +26,8 @@ final class ResumableBatchMain {
   public static void main(String[] args) throws Exception {
     // 2,000 chunks a second, the first 5 at once: it waits in line all the time.
     ModelBudget budget = ModelBudget.of(12_000_000, 500, Allocation.OFF);
-    try (Governor governor = Governor.create(BudgetConfig.of(Map.of(MODEL, budget)))) {
+    try (Governor governor =
+        Governor.create(BudgetConfig.builder().models(Map.of(MODEL, budget)).build())) {
       ResumableBatch batch =
           new ResumableBatch(
               governor, MODEL, Path.of(args[0]), time -> Thread.sleep(time.toMillis()));

@@ -1,7 +1,6 @@
 package dev.sluice.server.operations;
 
 import dev.sluice.governor.BudgetConfig;
-import dev.sluice.governor.BudgetConfigReader;
 import dev.sluice.server.support.ApiException;
 import dev.sluice.server.support.ErrorKind;
 import java.io.IOException;
@@ -34,7 +33,7 @@ public final class BudgetFileSource {
 
   private static BudgetConfig read(@Nullable Path file) throws IOException {
     try {
-      return file == null ? BudgetConfig.NONE : BudgetConfigReader.read(file);
+      return file == null ? BudgetConfig.EMPTY : BudgetConfig.read(file);
     } catch (IOException unreadable) {
       throw new IOException("governor.file cannot be read: " + file, unreadable);
     }

@@ -333,7 +333,7 @@ public final class GovernorOperations {
                 .thenApply(
                     reloaded -> {
                       requireOpen(governor.closedModels());
-                      return reloaded.withoutEffect();
+                      return reloaded.ignoredKeys();
                     }));
   }
 

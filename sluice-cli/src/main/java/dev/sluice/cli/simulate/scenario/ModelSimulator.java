@@ -24,7 +24,13 @@ final class ModelSimulator {
 
   /** Drops log messages. */
   private static final AlertConfig NO_ALERTS =
-      new AlertConfig(Duration.ofDays(1), Duration.ofSeconds(1), 1, 1_000_000_000, 1_000_000_000);
+      AlertConfig.builder()
+          .interval(Duration.ofDays(1))
+          .window(Duration.ofSeconds(1))
+          .rejectionThreshold(1)
+          .minRequests(1_000_000_000)
+          .maxWaiting(1_000_000_000)
+          .build();
 
   private final VirtualClock time;
   private final boolean byFifo;
@@ -53,15 +59,15 @@ final class ModelSimulator {
     this.byFifo = byFifo;
     this.models = models;
     this.stepNanos = stepNanos;
-    this.extendNanos = Math.max(1, config.rules().reservationLife().toNanos() / 2);
+    this.extendNanos = Math.max(1, config.waitingList().reservationTimeout().toNanos() / 2);
     this.governor =
         Governor.create(
-            new BudgetConfig(
-                byFifo ? inOneLine(config.models()) : config.models(),
-                config.rules(),
-                NO_ALERTS,
-                config.routes(),
-                List.of()),
+            BudgetConfig.builder()
+                .models(byFifo ? inOneLine(config.models()) : config.models())
+                .waitingList(config.waitingList())
+                .alerts(NO_ALERTS)
+                .routes(config.routes())
+                .build(),
             time);
   }
 

@@ -6,7 +6,6 @@ import dev.sluice.Placement;
 import dev.sluice.cli.text.Durations;
 import dev.sluice.cli.text.Numbers;
 import dev.sluice.governor.BudgetConfig;
-import dev.sluice.governor.BudgetConfigReader;
 import dev.sluice.governor.ModelBudget;
 import dev.sluice.governor.TokenRequest;
 import java.nio.file.Path;
@@ -142,7 +141,7 @@ final class ScenarioParser {
         }
       }
       Path file = folder.resolve(root.text("budget_file"));
-      return root.at("budget_file", () -> BudgetConfigReader.parse(ScenarioFile.text(file)));
+      return root.at("budget_file", () -> BudgetConfig.parse(ScenarioFile.text(file)));
     }
     if (!root.has("models")) {
       if (root.has("governor") || root.has("routes")) {
@@ -157,7 +156,7 @@ final class ScenarioParser {
       }
     }
     try {
-      return BudgetConfigReader.parse(budget.toString());
+      return BudgetConfig.parse(budget.toString());
     } catch (IllegalArgumentException wrong) {
       throw root.unplaced(wrong);
     }

@@ -1,6 +1,5 @@
 package dev.sluice.governor.redis.store;
 
-import dev.sluice.governor.AlertConfig;
 import dev.sluice.governor.BudgetConfig;
 import dev.sluice.governor.BudgetListener;
 import dev.sluice.governor.ModelBudget;
@@ -197,8 +196,10 @@ final class LocalShareStore {
   }
 
   private BudgetConfig config(ModelBudget part) {
-    return new BudgetConfig(
-        Map.of(model, part), books.terms().rules(), AlertConfig.DEFAULTS, Map.of(), List.of());
+    return BudgetConfig.builder()
+        .models(Map.of(model, part))
+        .waitingList(books.terms().rules())
+        .build();
   }
 
   // ---- callers that wait

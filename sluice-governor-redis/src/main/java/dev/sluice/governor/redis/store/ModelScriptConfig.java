@@ -85,9 +85,9 @@ public final class ModelScriptConfig {
     }
     all.put("tenants", !limits.tenants().isEmpty());
     return all.put("most", limits.mostCharged())
-        .put("maxLine", rules.maxLine())
-        .put("patience", micros(rules.ticketPatience()))
-        .put("life", micros(rules.reservationLife()))
+        .put("maxLine", rules.maxWaiting())
+        .put("patience", micros(rules.ticketIdleTimeout()))
+        .put("life", micros(rules.reservationTimeout()))
         .put("batch", rules.drainBatch());
   }
 

@@ -62,7 +62,7 @@ final class OutageModelStore {
     this.listener = listener;
     this.outbox = outbox;
     this.adjustments = new AdjustmentState(timer);
-    this.own = new NodeGrants(timer, () -> books.terms().rules().reservationLife().toNanos());
+    this.own = new NodeGrants(timer, () -> books.terms().rules().reservationTimeout().toNanos());
     Callers callers = new Callers();
     this.reports = new OutageReports(books, timer, callers);
     this.room = new TicketWaitingList(books, replies, timer, fleet.config().spreadNanos(), this);

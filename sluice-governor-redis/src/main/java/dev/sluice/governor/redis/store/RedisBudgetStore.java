@@ -91,7 +91,7 @@ public final class RedisBudgetStore implements BudgetStore {
         .models()
         .forEach(
             (model, budget) ->
-                terms.put(model, ModelScriptConfig.of(model, budget, config.rules())));
+                terms.put(model, ModelScriptConfig.of(model, budget, config.waitingList())));
     return terms;
   }
 

@@ -414,7 +414,7 @@ final class TicketWaitingList {
   }
 
   private long rarestThoroughNanos() {
-    long patience = ModelScriptConfig.micros(books.terms().rules().ticketPatience());
+    long patience = ModelScriptConfig.micros(books.terms().rules().ticketIdleTimeout());
     return TimeUnit.MICROSECONDS.toNanos(Math.max(1, patience / LOOKS_IN_PATIENCE));
   }
 

@@ -1,6 +1,5 @@
 package dev.sluice.governor.redis.simulation;
 
-import dev.sluice.governor.AlertConfig;
 import dev.sluice.governor.Allocation;
 import dev.sluice.governor.BudgetConfig;
 import dev.sluice.governor.ModelBudget;
@@ -151,8 +150,13 @@ record GovernorPlan(
             0,
             0);
     WaitingListConfig rules =
-        new WaitingListConfig(10_000, PATIENCE, LIFE, 10, Duration.ofSeconds(60));
-    return new BudgetConfig(
-        Map.of(MODEL, budget), rules, AlertConfig.DEFAULTS, Map.of(), List.of());
+        WaitingListConfig.builder()
+            .maxWaiting(10_000)
+            .ticketIdleTimeout(PATIENCE)
+            .reservationTimeout(LIFE)
+            .drainBatch(10)
+            .refillInterval(Duration.ofSeconds(60))
+            .build();
+    return BudgetConfig.builder().models(Map.of(MODEL, budget)).waitingList(rules).build();
   }
 }
