@@ -33,7 +33,7 @@ import org.jspecify.annotations.Nullable;
  * {@code burst + rate · w} of its tokens.
  *
  * <pre>{@code
- * try (FairExecutor executor = FairExecutor.builder().threads(8).rate("provider", 5, 5).build()) {
+ * try (FairExecutor executor = FairExecutor.builder().threads(8).limit("provider", Limit.perSecond(5)).build()) {
  *   Placement noisy = Placement.of("noisy").withThrottleKeys("provider");
  *   Placement quiet = Placement.of("quiet").withThrottleKeys("provider");
  *   for (String document : documents) { // thousands of them
@@ -97,7 +97,7 @@ public sealed interface FairExecutor extends Executor, AutoCloseable permits Dis
    * @param <T> what it returns
    * @return the future of its result; fails with {@link
    *     java.util.concurrent.RejectedExecutionException} if the delegate refuses the task, whose
-   *     tokens are not given back, or if {@link #setRate} makes it impossible
+   *     tokens are not given back, or if {@link #setLimit} makes it impossible
    * @throws java.util.concurrent.RejectedExecutionException if the bound of queued tasks is
    *     reached, after a shutdown, or if the task can never go: a throttle key refills, but its
    *     burst is less than what the task takes there
@@ -153,7 +153,7 @@ public sealed interface FairExecutor extends Executor, AutoCloseable permits Dis
    *
    * <p>What it throws goes to the handler of uncaught exceptions of the thread it ran on, which
    * lives on; so does the refusal of a delegate, on the thread that tried to hand it over, and the
-   * failure of a task that a call of {@link #setRate} made impossible, on the thread of that call.
+   * failure of a task that a call of {@link #setLimit} made impossible, on the thread of that call.
    *
    * @param placement whose it is, how urgent, what it costs and which limits it obeys
    * @param task the task
@@ -175,28 +175,30 @@ public sealed interface FairExecutor extends Executor, AutoCloseable permits Dis
   }
 
   /**
-   * Gives a throttle key a rate, or another one; in force at once, for queued tasks too.
+   * Sets a limit, in force at once, for queued tasks too.
    *
-   * <p>A key without a rate lets everything pass. At first it is full; later its tokens are kept,
-   * clamped to the new burst.
+   * <p>A throttle key without a limit lets everything pass. At first the bucket is full; later its
+   * tokens are kept, clamped to the new burst.
    *
    * <p>Queued tasks that take more tokens than the new burst can never go: they fail at once with a
-   * {@link java.util.concurrent.RejectedExecutionException}, and do not come back if the burst is
-   * raised later. A rate of 0 pauses the key instead: tasks wait until it has another rate or none.
+   * {@link java.util.concurrent.RejectedExecutionException}, and do not return if the burst is
+   * raised later. A limit that does not refill pauses its tasks instead: they wait until it changes
+   * or is removed.
    *
-   * @param throttleKey the key, not empty
-   * @param perSecond tokens per second, fractions allowed; 0 means that none ever come back
-   * @param burst the most tokens it holds; less than 1 means that nothing passes
+   * @param name the name of the limit, which tasks name as a throttle key; not empty
+   * @param limit a {@link Limit.Balanced}, {@link Limit.Rate} or {@link Limit.DenyAll}
+   * @throws IllegalArgumentException if the limit is {@link Limit.Strict} or {@link Limit.Manual},
+   *     or no exact scale fits it; nothing changes
    */
-  void setRate(String throttleKey, double perSecond, double burst);
+  void setLimit(String name, Limit limit);
 
   /**
-   * Takes a throttle key's rate away: whatever waits for it can go.
+   * Removes a limit: tasks that wait for it can go.
    *
-   * @param throttleKey the key
-   * @return false if it had none
+   * @param name the name of the limit
+   * @return false if there was none
    */
-  boolean removeLimit(String throttleKey);
+  boolean removeLimit(String name);
 
   /**
    * Gives a tenant a weight, at once and until it is given another.
@@ -324,7 +326,7 @@ public sealed interface FairExecutor extends Executor, AutoCloseable permits Dis
     /** Null for threads of its own. */
     public @Nullable Executor delegate;
 
-    public final Map<String, Limit.Rate> rates = new LinkedHashMap<>();
+    public final Map<String, Limit> limits = new LinkedHashMap<>();
     private @Nullable ThreadFactory factory;
 
     private Builder() {}
@@ -412,15 +414,15 @@ public sealed interface FairExecutor extends Executor, AutoCloseable permits Dis
     }
 
     /**
-     * Gives a throttle key a rate from the start.
+     * Sets a limit from the start.
      *
-     * @param throttleKey the key, not empty
-     * @param perSecond tokens per second, fractions allowed; 0 means that none ever come back
-     * @param burst the most tokens it holds; less than 1 means that nothing passes
+     * @param name the name of the limit, not empty
+     * @param limit as for {@link FairExecutor#setLimit}
      * @return this builder
      */
-    public Builder rate(String throttleKey, double perSecond, double burst) {
-      rates.put(requireName("throttle key", throttleKey), new Limit.Rate(perSecond, burst));
+    public Builder limit(String name, Limit limit) {
+      requireName("limit", name);
+      limits.put(name, Objects.requireNonNull(limit, "limit"));
       return this;
     }
 

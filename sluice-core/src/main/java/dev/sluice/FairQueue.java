@@ -198,24 +198,24 @@ public final class FairQueue<T> {
   }
 
   /**
-   * Gives a priority so many items a second even while more urgent ones wait.
+   * Sets a rate that a priority gets even while more urgent ones wait.
    *
    * @param priority from 0 to {@link Placement#MAX_PRIORITY}
-   * @param perSecond items per second, counting those that it gets anyway
-   * @param burst how many of them may go at once, at least 1
-   * @param nowNanos the present
+   * @param rate items per second, counting those that it gets anyway, and how many of them may go
+   *     at once, at least 1; a {@link Limit.Balanced} or {@link Limit.Rate}
+   * @throws IllegalArgumentException if an argument is out of range
    */
-  public void setMinimumRate(int priority, double perSecond, double burst, long nowNanos) {
+  public void setMinimumRate(int priority, Limit rate) {
     core.requireNoOffer();
     requireBetween("priority", priority, 0, Placement.MAX_PRIORITY);
-    if (!(burst >= 1)) {
-      throw new IllegalArgumentException("burst must be at least 1: burst=" + burst);
+    if (rate.capacity() < 1) {
+      throw new IllegalArgumentException("burst must be at least 1: rate=" + rate);
     }
-    state.share(priority, new Limit.Rate(perSecond, burst), core.advanceTo(nowNanos));
+    state.share(priority, rate);
   }
 
   /**
-   * Takes a priority's minimum share away.
+   * Removes the minimum rate of a priority.
    *
    * @param priority from 0 to {@link Placement#MAX_PRIORITY}
    */
@@ -238,19 +238,24 @@ public final class FairQueue<T> {
       return Optional.empty();
     }
     long deficit = flows.stream().mapToLong(flow -> flow.deficit).sum();
-    List<FairnessKeyStats.Throttled> parked = new ArrayList<>();
+    List<FairnessKeyStats.Throttled> throttled = new ArrayList<>();
     for (KeyFlow flow : flows) {
       for (SubQueue sub : flow.subQueues()) {
         LimitGate gate = sub.parkedAt;
         if (gate != null) {
-          parked.add(
-              new FairnessKeyStats.Throttled(gate.name, sub.items.size(), core.wakeUpOf(gate)));
+          throttled.add(
+              new FairnessKeyStats.Throttled(gate.name, sub.items.size(), core.nextGrantIn(gate)));
         }
       }
     }
     return Optional.of(
         new FairnessKeyStats(
-            key, pending, state.inFlight(key), flows.get(0).weight, deficit, List.copyOf(parked)));
+            key,
+            pending,
+            state.inFlight(key),
+            flows.get(0).weight,
+            deficit,
+            List.copyOf(throttled)));
   }
 
   /**

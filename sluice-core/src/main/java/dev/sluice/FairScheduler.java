@@ -106,44 +106,52 @@ public final class FairScheduler<T> {
   }
 
   /**
-   * Gives a throttle key a rate, or another one; in force at once.
+   * Sets the time at which all calls but {@link #next} act, until the next call of either.
    *
-   * <p>A key without a rate lets everything pass. At first it is full; later its tokens are kept,
-   * clamped to the new burst.
+   * <p>A caller that changes limits, levels or minimum rates after a time without any call must say
+   * so first; otherwise the change acts at the time that was given last.
    *
-   * @param throttleKey the key, not empty
-   * @param perSecond tokens per second, fractions allowed; 0 means that none ever come back
-   * @param burst the most tokens it holds; less than 1 means that nothing passes
-   * @param nowNanos the present
-   * @throws IllegalArgumentException if a number is negative, infinite or NaN; nothing changes
+   * @param nowNanos the time; one that lies before an earlier one counts as that
    */
-  public void setRate(String throttleKey, double perSecond, double burst, long nowNanos) {
-    core.requireNoOffer();
-    requireName("throttle key", throttleKey);
-    Limit.Rate rate = new Limit.Rate(perSecond, burst);
-    core.setRate(throttleKey, rate, core.advanceTo(nowNanos));
+  public void advanceTo(long nowNanos) {
+    core.advanceTo(nowNanos);
   }
 
   /**
-   * Says how many tokens a throttle key holds, as after a restart.
+   * Sets a limit, in force at once.
    *
-   * @param throttleKey a key that has a rate
-   * @param tokens fractions allowed; more than its burst counts as that, rounded down to what it
-   *     can hold
-   * @param nowNanos the present
-   * @throws IllegalArgumentException if the key has no rate, or tokens are negative or NaN
+   * <p>A throttle key without a limit lets everything pass. At first the bucket is full; later its
+   * tokens are kept, clamped to the new burst.
+   *
+   * @param name the name of the limit, which items name as a throttle key; not empty
+   * @param limit a {@link Limit.Balanced}, {@link Limit.Rate} or {@link Limit.DenyAll}
+   * @throws IllegalArgumentException if the limit is {@link Limit.Strict} or {@link Limit.Manual},
+   *     or no exact scale fits it; nothing changes
    */
-  public void setLevel(String throttleKey, double tokens, long nowNanos) {
+  public void setLimit(String name, Limit limit) {
+    core.requireNoOffer();
+    core.setLimit(requireName("limit", name), limit);
+  }
+
+  /**
+   * Sets how many tokens a limit has, as after a restart.
+   *
+   * @param name the name of a limit
+   * @param tokens fractions allowed; more than the burst counts as the burst, rounded down to what
+   *     the bucket can hold
+   * @throws IllegalArgumentException if there is no such limit, or tokens are negative or NaN
+   */
+  public void setLevel(String name, double tokens) {
     core.requireNoOffer();
     if (!(tokens >= 0)) {
       throw new IllegalArgumentException("tokens must not be negative: tokens=" + tokens);
     }
-    LimitGate gate = core.gates.get(throttleKey);
+    LimitGate gate = core.gates.get(name);
     if (gate == null || gate.bucket == null) {
-      throw new IllegalArgumentException("throttle key has no rate: throttleKey=" + throttleKey);
+      throw new IllegalArgumentException("there is no limit of this name: name=" + name);
     }
-    gate.bucket.setLevel(tokens, core.lastCharge(), core.advanceTo(nowNanos));
-    gate.rateChanged();
+    gate.bucket.setLevel(tokens, core.lastCharge(), core.now());
+    gate.limitChanged();
   }
 
   /**
@@ -155,40 +163,39 @@ public final class FairScheduler<T> {
    * tokens. A key whose rate was removed or whose level was set meanwhile gets nothing.
    *
    * @param delivered what {@link Next.Offer#confirm} returned; a second call for it does nothing
-   * @param nowNanos the present
    * @throws IllegalStateException while an offer is open
    */
-  public void returnTokens(ScheduledItem<T> delivered, long nowNanos) {
+  public void returnTokens(ScheduledItem<T> delivered) {
     core.requireNoOffer();
-    delivered.returnTokens(core.advanceTo(nowNanos));
+    delivered.returnTokens(core.now());
   }
 
   /**
-   * Takes a throttle key's rate away: whatever waits for it can go.
+   * Removes a limit: items that wait for it can go.
    *
-   * @param throttleKey the key
-   * @return false if it had none
+   * @param name the name of the limit
+   * @return false if there was none
    */
-  public boolean removeLimit(String throttleKey) {
+  public boolean removeLimit(String name) {
     core.requireNoOffer();
-    return core.removeRate(throttleKey);
+    return core.removeLimit(name);
   }
 
   /**
-   * Returns whether a throttle key has a rate; a key without one lets everything pass.
+   * Returns whether there is a limit of this name.
    *
-   * @param throttleKey the key
-   * @return true if it has a rate
+   * @param name the name of the limit
+   * @return true if there is one
    */
-  public boolean hasLimit(String throttleKey) {
-    LimitGate gate = core.gates.get(throttleKey);
+  public boolean hasLimit(String name) {
+    LimitGate gate = core.gates.get(name);
     return gate != null && gate.bucket != null;
   }
 
   /**
-   * Whose turn it is.
+   * Returns the item that goes next, if any can go now.
    *
-   * @param nowNanos the present
+   * @param nowNanos the time; one that lies before an earlier one counts as that
    * @return an item that can go now, or when to ask again
    * @throws IllegalStateException while an offer is open
    */
@@ -223,8 +230,8 @@ public final class FairScheduler<T> {
       ConfinedTokenBucket bucket = gate == null ? null : gate.bucket;
       if (bucket != null && bucket.neverHolds(throttle.getValue())) {
         return Optional.of(
-            "throttle key never holds that many tokens: throttleKey=%s, tokens=%d, burst=%s"
-                .formatted(throttle.getKey(), throttle.getValue(), bucket.rate().burst()));
+            "throttle key never holds that many tokens: throttleKey=%s, tokens=%d, limit=%s"
+                .formatted(throttle.getKey(), throttle.getValue(), bucket.limit()));
       }
     }
     return Optional.empty();
@@ -250,54 +257,49 @@ public final class FairScheduler<T> {
   }
 
   /**
-   * How one throttle key stands.
+   * Returns the state of one limit at the time that was given last.
    *
-   * @param throttleKey the key
-   * @param nowNanos the present
-   * @return empty if it has no rate
+   * @param name the name of the limit
+   * @return empty if there is none
    */
-  public Optional<LimitStats> limitStats(String throttleKey, long nowNanos) {
-    LimitGate gate = core.gates.get(throttleKey);
+  public Optional<LimitStats> limitStats(String name) {
+    LimitGate gate = core.gates.get(name);
     ConfinedTokenBucket bucket = gate == null ? null : gate.bucket;
     if (gate == null || bucket == null) {
       return Optional.empty();
     }
-    Limit.Rate rate = bucket.rate();
-    double level = bucket.level(core.present(nowNanos));
     return Optional.of(
         new LimitStats(
-            throttleKey,
-            level,
-            rate.perSecond(),
-            rate.burst(),
+            name,
+            bucket.limit(),
+            bucket.level(core.now()),
             gate.waiters(),
             gate.taken(),
-            core.wakeUpOf(gate),
+            core.nextGrantIn(gate),
             gate.neverAsks()));
   }
 
   /**
-   * Who waits for a throttle key, about in the order in which they go; without keys that have no
-   * slot.
+   * Returns the waiters of a limit, about in the order in which they go, without those whose
+   * fairness key has reached its maximum in flight.
    *
-   * @param throttleKey the key
-   * @param limit how many at the most
+   * @param limitName the name of the limit
+   * @param max the most waiters to return
    * @return a snapshot
    */
-  public List<LimitStats.Waiter> waiters(String throttleKey, int limit) {
-    LimitGate gate = core.gates.get(throttleKey);
-    return gate == null ? List.of() : gate.waiters(limit);
+  public List<LimitStats.Waiter> waiters(String limitName, int max) {
+    LimitGate gate = core.gates.get(limitName);
+    return gate == null ? List.of() : gate.waiters(max);
   }
 
   /**
-   * How every throttle key with a rate stands, by name.
+   * Returns the state of every limit at the time that was given last.
    *
-   * @param nowNanos the present
-   * @return a snapshot
+   * @return a snapshot, by name
    */
-  public List<LimitStats> limitStats(long nowNanos) {
+  public List<LimitStats> limitStats() {
     return core.gates.keySet().stream()
-        .flatMap(key -> limitStats(key, nowNanos).stream())
+        .flatMap(name -> limitStats(name).stream())
         .sorted(Comparator.comparing(LimitStats::name))
         .toList();
   }

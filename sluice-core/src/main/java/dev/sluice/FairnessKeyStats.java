@@ -1,7 +1,8 @@
 package dev.sluice;
 
+import java.time.Duration;
 import java.util.List;
-import java.util.OptionalLong;
+import java.util.Optional;
 
 /**
  * How one fairness key of a {@link FairQueue} stands.
@@ -27,7 +28,7 @@ public record FairnessKeyStats(
    *
    * @param throttleKey the throttle key that holds them up
    * @param items how many
-   * @param untilNanos when that throttle key lets somebody go; empty if time alone does not do it
+   * @param nextGrantIn time until that limit grants a waiter; empty if time alone does not do it
    */
-  public record Throttled(String throttleKey, int items, OptionalLong untilNanos) {}
+  public record Throttled(String throttleKey, int items, Optional<Duration> nextGrantIn) {}
 }

@@ -148,6 +148,87 @@ public sealed interface Limit {
     return tokens == 0 ? new DenyAll() : new Balanced(tokens, tokens, period);
   }
 
+  /**
+   * Returns a limit of {@code tokens} a second with a burst of its own.
+   *
+   * @param tokens tokens per second, at least 1
+   * @param burst the most tokens held, at least 1
+   * @return the limit
+   * @throws IllegalArgumentException if an argument is out of range
+   */
+  static Limit perSecond(long tokens, long burst) {
+    return per(tokens, Duration.ofSeconds(1), burst);
+  }
+
+  /**
+   * Returns a limit of {@code tokens} a minute with a burst of its own.
+   *
+   * @param tokens tokens per minute, at least 1
+   * @param burst the most tokens held, at least 1
+   * @return the limit
+   * @throws IllegalArgumentException if an argument is out of range
+   */
+  static Limit perMinute(long tokens, long burst) {
+    return per(tokens, Duration.ofMinutes(1), burst);
+  }
+
+  /**
+   * Returns a limit of {@code tokens} per period with a burst of its own.
+   *
+   * @param tokens tokens per period, at least 1
+   * @param period the period, positive
+   * @param burst the most tokens held, at least 1
+   * @return the limit
+   * @throws IllegalArgumentException if an argument is out of range
+   */
+  static Limit per(long tokens, Duration period, long burst) {
+    return new Balanced(burst, tokens, period);
+  }
+
+  /**
+   * Returns a limit that may have fractions; see {@link Rate}.
+   *
+   * @param perSecond tokens that accrue in one second; 0 means that none ever do
+   * @param burst the most tokens held; less than 1 means that none is ever granted
+   * @return the limit
+   * @throws IllegalArgumentException if a number is negative, infinite or NaN
+   */
+  static Limit ofRate(double perSecond, double burst) {
+    return new Rate(perSecond, burst);
+  }
+
+  /**
+   * Returns a limit whose tokens return all at once at the end of each period; see {@link Strict}.
+   *
+   * @param capacity tokens per period, at least 1
+   * @param period length of a period, positive
+   * @return the limit
+   * @throws IllegalArgumentException if an argument is out of range
+   */
+  static Limit strict(long capacity, Duration period) {
+    return new Strict(capacity, period);
+  }
+
+  /**
+   * Returns a limit whose tokens return only by {@link TokenBucket#replenish}; see {@link Manual}.
+   *
+   * @param capacity the most tokens held, at least 1
+   * @return the limit
+   * @throws IllegalArgumentException if {@code capacity} is out of range
+   */
+  static Limit manual(long capacity) {
+    return new Manual(capacity);
+  }
+
+  /**
+   * Returns the limit that grants nothing.
+   *
+   * @return the limit
+   */
+  static Limit denyAll() {
+    return new DenyAll();
+  }
+
   private static void requireCapacity(long capacity) {
     requirePositive("capacity", capacity);
     requireAtMost("capacity", capacity, MAX_CAPACITY);

@@ -6,38 +6,38 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
+import java.util.SortedMap;
 
 /**
- * Token buckets by key: one request may need tokens of several keys, and gets all or none.
+ * Named limits that are decided together: a request may need tokens of several limits and gets all
+ * or none.
  *
- * <p>A key is throttled if a rate was {@link #setRate set} for it, or a {@link #setTemplate
- * template} matches it; all other keys pass, and are {@link #unknownNames counted}, unless the
- * throttle is {@link #createStrict strict}. Rates and bursts may be fractions, costs are whole
- * tokens. A rate of 0 never refills, a burst below 1 grants nothing.
+ * <p>A name is limited if a limit was {@link #set} for it or a template matches it. All other names
+ * pass and are {@link #unknownNames counted}, unless {@link Builder#strictNames} is on. Rates and
+ * bursts may be fractions; costs are whole tokens.
  *
- * <p>Thread-safe. Nothing waits for tokens and nothing runs in the background. A call for one key
- * is lock-free, unless another call for several keys, or a change of the rate, is just being noted;
- * it then waits for those few instructions. A boolean call for one key allocates nothing once the
- * key has its bucket. A refusal changes no key's level. In every window of length w a key grants at
- * most {@code burst + rate · w}, whatever the interleaving of threads and clock readings, and calls
- * for several keys are atomic: nobody sees one key charged and another not yet.
+ * <p>Thread-safe. No call waits for tokens and nothing runs in the background. A call for one name
+ * is lock-free unless another call for several names, or a change of the limit, is being recorded;
+ * it then waits for those few instructions. A boolean call for one name allocates nothing once the
+ * name has its bucket. A denial changes no level. In every window of length w a limit grants at
+ * most {@code burst + rate · w}, whatever the interleaving of threads and clock readings. Calls for
+ * several names are atomic: no other call sees one of them charged and another not yet.
  *
- * <p>A bucket that a template made and that is full again may vanish and come back, which shows in
- * {@link #size} and {@link #stats} only; so memory follows the keys in use.
+ * <p>A bucket that a template created and that is full again may be removed and created again,
+ * which only {@link #size} and {@link #stats()} show; so memory follows the names in use.
  *
- * <p>Not promised: fairness between callers; the window bound across a {@link #removeRate} or
- * {@link #removeTemplate}, which forget what was consumed; a finding of all keys at one instant by
- * {@link #stats}.
+ * <p>Not promised: fairness between callers; the window bound across a {@link #remove}, which
+ * forgets what was acquired; that {@link #stats()} sees all limits at the same time.
  *
- * <p>Methods without an instant read the throttle's clock. Those with {@code nowNanos} take a
+ * <p>Methods without a time read the clock of the limits. Those with {@code nowNanos} take a
  * reading of that clock from the caller; a late or even backward reading is safe and at worst
  * denies.
  *
  * <pre>{@code
- * Throttle throttle = Throttle.create();
- * throttle.setRate("provider:mail", 5, 10);
- * throttle.setTemplate("tenant:*", 0.5, 3);
- * if (throttle.tryAcquire(List.of("provider:mail", "tenant:" + tenant))) {
+ * Limits limits = Limits.create();
+ * limits.set("provider:mail", Limit.perSecond(5, 10));
+ * limits.set("tenant:*", Limit.ofRate(0.5, 3));
+ * if (limits.tryAcquire(List.of("provider:mail", "tenant:" + tenant))) {
  *   send(mail);
  * }
  * }</pre>
@@ -47,122 +47,77 @@ import java.util.Optional;
 public sealed interface Limits permits AtomicLimits {
 
   /**
-   * A throttle without any rates.
+   * Creates an empty set of limits on the system clock.
    *
-   * @return a new throttle on the system clock
+   * @return new limits
    */
   static Limits create() {
-    return create(NanoClock.system());
+    return builder().build();
   }
 
   /**
-   * A throttle without any rates.
+   * Returns a builder with default settings.
    *
-   * @param clock where its time comes from
-   * @return a new throttle
+   * @return a new builder
    */
-  static Limits create(NanoClock clock) {
-    return new AtomicLimits(Objects.requireNonNull(clock, "clock"), false);
+  static Builder builder() {
+    return new Builder();
   }
 
   /**
-   * Creates a throttle that refuses unknown keys, so that a misspelt one is noticed: calls that
-   * take from or peek at a key without a rate throw {@link IllegalArgumentException} and change
-   * nothing.
+   * Sets the limit of one name, or, if the name ends in {@code *}, a template for all names with
+   * that prefix.
    *
-   * @param clock where its time comes from
-   * @return a new throttle without any rates
+   * <p>A name that had no bucket gets a full one. One that had keeps its tokens, clamped to the new
+   * burst and never more than before; an equal limit changes nothing. A limit of its own takes
+   * precedence over templates, and a template with a longer prefix over one with a shorter.
+   *
+   * <p>Under a template every name gets a bucket of its own on first use. Setting, changing or
+   * removing a template moves the buckets it concerns to their new limit with their tokens,
+   * clamped.
+   *
+   * @param name not empty; a template has one asterisk, at its end
+   * @param limit a {@link Limit.Balanced}, {@link Limit.Rate} or {@link Limit.DenyAll}
+   * @throws IllegalArgumentException if the limit is {@link Limit.Strict} or {@link Limit.Manual},
+   *     no exact scale fits it, or the name is not valid
    */
-  static Limits createStrict(NanoClock clock) {
-    return new AtomicLimits(Objects.requireNonNull(clock, "clock"), true);
-  }
+  void set(String name, Limit limit);
 
   /**
-   * Sets the rate of one key, whatever the templates say.
+   * Sets a limit whose tokens may all have been acquired by a past that is not remembered, such as
+   * before a restart.
    *
-   * <p>A key that had no bucket gets a full one. One that had keeps its tokens, clamped to the new
-   * burst and never more than before; equal values change nothing.
+   * <p>A name that had no bucket gets an empty one: at first it has what accrues from now on, and a
+   * limit that does not refill never grants again. So the window bound holds over what is not
+   * remembered. Every name without a bucket under a restored template is as if it had been empty at
+   * this call, whenever its bucket is made. Changing the template, or setting a narrower one or a
+   * limit for one of its names, keeps that: no name gains tokens by it before the time at which it
+   * would have had them anyway.
    *
-   * @param key not empty
-   * @param ratePerSecond tokens that accrue in one second; 0 means that none ever do
-   * @param burst the most tokens held; less than 1 means that none is ever granted
-   * @throws IllegalArgumentException if an argument is negative, not a number or out of range
+   * @param name as for {@link #set}
+   * @param limit as for {@link #set}
+   * @throws IllegalArgumentException as for {@link #set}
    */
-  void setRate(String key, double ratePerSecond, double burst);
+  void restore(String name, Limit limit);
 
   /**
-   * {@link #setRate(String, double, double)} at a given instant, or at the clock's if that is
-   * later.
+   * Removes the limit or the template that was set for {@code name}; what was acquired is
+   * forgotten.
    *
-   * @param key not empty
-   * @param ratePerSecond tokens that accrue in one second; 0 means that none ever do
-   * @param burst the most tokens held; less than 1 means that none is ever granted
-   * @param nowNanos a reading of the throttle's clock
-   * @throws IllegalArgumentException if an argument is negative, not a number or out of range
+   * <p>If a template matches a name that loses its own limit, its bucket moves to the template with
+   * its tokens. Names that no other template matches pass from now on.
+   *
+   * @param name as it was set
+   * @return whether there was such a limit or template
    */
-  void setRate(String key, double ratePerSecond, double burst, long nowNanos);
+  boolean remove(String name);
 
   /**
-   * {@link #setRate(String, double, double)}, for a key whose tokens may all have been consumed
-   * where nobody remembers it, such as before a restart.
+   * Returns the limits and templates that are set.
    *
-   * <p>A key that had no bucket gets an empty one: at first it has what accrues from now on, and a
-   * rate of 0 never grants again. So the window bound holds over what is not remembered.
-   *
-   * @param key not empty
-   * @param ratePerSecond tokens that accrue in one second; 0 means that none ever do
-   * @param burst the most tokens held; less than 1 means that none is ever granted
-   * @throws IllegalArgumentException if an argument is negative, not a number or out of range
+   * @return a snapshot, by name
    */
-  void restoreRate(String key, double ratePerSecond, double burst);
-
-  /**
-   * Removes a rate that was set for one key; what it had consumed is forgotten.
-   *
-   * <p>If a template matches the key, its bucket goes over to that with its tokens.
-   *
-   * @param key not empty
-   * @return whether there was such a rate
-   */
-  boolean removeRate(String key);
-
-  /**
-   * Gives every key that begins alike a bucket of its own, on first use.
-   *
-   * <p>Of several templates for a key that with the longest prefix counts. Setting, changing or
-   * removing one moves the buckets it concerns to their new rate with their tokens, clamped.
-   *
-   * @param pattern a prefix and an asterisk, such as {@code tenant:*}
-   * @param ratePerSecond as for {@link #setRate}
-   * @param burst as for {@link #setRate}
-   * @throws IllegalArgumentException if an argument is negative, not a number or out of range, or
-   *     the pattern has no asterisk at its end or another one elsewhere
-   */
-  void setTemplate(String pattern, double ratePerSecond, double burst);
-
-  /**
-   * {@link #setTemplate}, for keys whose tokens may all have been consumed where nobody remembers
-   * it, such as before a restart.
-   *
-   * <p>Every key without a bucket is as if it had been empty at this call, whenever its bucket is
-   * made. Changing the template, or setting a narrower one or a rate for one of its keys, keeps
-   * that: no key gains tokens by it before the time at which they would have been there anyway.
-   *
-   * @param pattern a prefix and an asterisk, such as {@code tenant:*}
-   * @param ratePerSecond as for {@link #restoreRate}
-   * @param burst as for {@link #restoreRate}
-   * @throws IllegalArgumentException if an argument is negative, not a number or out of range, or
-   *     the pattern has no asterisk at its end or another one elsewhere
-   */
-  void restoreTemplate(String pattern, double ratePerSecond, double burst);
-
-  /**
-   * Removes a template; keys that no other one matches pass from now on.
-   *
-   * @param pattern as it was set
-   * @return whether there was such a template
-   */
-  boolean removeTemplate(String pattern);
+  SortedMap<String, Limit> limits();
 
   /**
    * Takes one token of {@code key} if it is there.
@@ -433,7 +388,7 @@ public sealed interface Limits permits AtomicLimits {
    * @param key not empty
    * @return empty if the key has no rate
    */
-  Optional<Snapshot> stats(String key);
+  Optional<LimitStats> stats(String key);
 
   /**
    * {@link #stats(String)} at a given instant.
@@ -442,14 +397,14 @@ public sealed interface Limits permits AtomicLimits {
    * @param nowNanos a reading of the throttle's clock
    * @return empty if the key has no rate
    */
-  Optional<Snapshot> stats(String key, long nowNanos);
+  Optional<LimitStats> stats(String key, long nowNanos);
 
   /**
    * How things stand with all keys that have a bucket, each at its own instant.
    *
    * @return in no particular order
    */
-  List<Snapshot> stats();
+  List<LimitStats> stats();
 
   /**
    * Whether a request for this key takes up no more memory than there is already.
@@ -474,13 +429,42 @@ public sealed interface Limits permits AtomicLimits {
    */
   int size();
 
-  /**
-   * How things stand with one key.
-   *
-   * @param key the key
-   * @param level tokens there, fractions included
-   * @param ratePerSecond tokens that accrue in one second
-   * @param burst the most tokens held
-   */
-  record Snapshot(String key, double level, double ratePerSecond, double burst) {}
+  /** Settings of new limits. Not thread-safe. */
+  final class Builder {
+    private NanoClock clock = NanoClock.system();
+    private boolean strictNames;
+
+    private Builder() {}
+
+    /**
+     * Sets the clock. Default: {@link NanoClock#system()}.
+     *
+     * @param clock the clock
+     * @return this builder
+     */
+    public Builder clock(NanoClock clock) {
+      this.clock = Objects.requireNonNull(clock, "clock");
+      return this;
+    }
+
+    /**
+     * Makes requests that name no limit throw {@link IllegalArgumentException} and change nothing,
+     * so that a misspelled name is noticed. By default such a name passes.
+     *
+     * @return this builder
+     */
+    public Builder strictNames() {
+      this.strictNames = true;
+      return this;
+    }
+
+    /**
+     * Builds the limits.
+     *
+     * @return new limits, empty
+     */
+    public Limits build() {
+      return new AtomicLimits(clock, strictNames);
+    }
+  }
 }

@@ -61,9 +61,9 @@ final class AllocationTest {
   @Test
   void throttle_oneKey() {
     Limits throttle = Limits.create();
-    throttle.setRate("granting", 1e9, 1e9);
-    throttle.setRate("denying", 0, 0);
-    throttle.setTemplate("template:*", 1e9, 1e9);
+    throttle.set("granting", Limit.ofRate(1e9, 1e9));
+    throttle.set("denying", Limit.ofRate(0, 0));
+    throttle.set("template:*", Limit.ofRate(1e9, 1e9));
     assertNoAllocation(() -> throttle.tryAcquire("granting"));
     assertNoAllocation(() -> throttle.tryAcquire("granting", 3));
     assertNoAllocation(() -> throttle.tryAcquire("granting", 2, System.nanoTime()));

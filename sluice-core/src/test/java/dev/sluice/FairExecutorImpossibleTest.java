@@ -20,8 +20,8 @@ final class FairExecutorImpossibleTest {
   private static final Placement THREE = Placement.of("tenant").withThrottleKey("provider", 3);
   private static final Placement FIVE = Placement.of("tenant").withThrottleKey("provider", 5);
   private static final String FIVE_OF_FOUR =
-      "throttle key never holds that many tokens: throttleKey=provider, tokens=5, burst=4.0,"
-          + " tenant=tenant";
+      "throttle key never holds that many tokens: throttleKey=provider, tokens=5,"
+          + " limit=Rate[perSecond=1.0, burst=4.0], tenant=tenant";
 
   private final ManualClock clock = ManualClock.create();
   private final AtomicInteger ran = new AtomicInteger();
@@ -32,7 +32,7 @@ final class FairExecutorImpossibleTest {
 
   @Test
   void submit_moreTokensThanTheBurst_isRejectedWithTheReason() {
-    FairExecutor executor = inline().rate("provider", 1, 4).build();
+    FairExecutor executor = inline().limit("provider", Limit.ofRate(1, 4)).build();
     assertThatThrownBy(() -> executor.submit(FIVE, ran::incrementAndGet))
         .isInstanceOf(RejectedExecutionException.class)
         .hasMessage(FIVE_OF_FOUR);
@@ -48,15 +48,15 @@ final class FairExecutorImpossibleTest {
 
   @Test
   void submit_burstBelowOne_isRejected() {
-    FairExecutor executor = inline().rate("provider", 1, 0.5).build();
+    FairExecutor executor = inline().limit("provider", Limit.ofRate(1, 0.5)).build();
     assertThatThrownBy(() -> executor.submit(ONE, ran::incrementAndGet))
         .isInstanceOf(RejectedExecutionException.class)
-        .hasMessageContaining("tokens=1, burst=0.5");
+        .hasMessageContaining("tokens=1, limit=Rate[perSecond=1.0, burst=0.5]");
   }
 
   @Test
   void submit_asMuchAsTheBurst_waitsForIt() {
-    FairExecutor executor = inline().rate("provider", 1, 5).build();
+    FairExecutor executor = inline().limit("provider", Limit.ofRate(1, 5)).build();
     assertThat(executor.submit(ONE, ran::incrementAndGet)).isCompletedWithValue(1);
     CompletableFuture<Integer> all = executor.submit(FIVE, ran::incrementAndGet);
     assertThat(all).isNotDone();
@@ -66,14 +66,14 @@ final class FairExecutorImpossibleTest {
 
   @Test
   void setRate_burstBelowAQueuedTask_failsItAndFreesThoseBehindIt() {
-    FairExecutor executor = inline().rate("provider", 1, 5).build();
+    FairExecutor executor = inline().limit("provider", Limit.ofRate(1, 5)).build();
     executor.execute(FIVE, ran::incrementAndGet); // the bucket is empty now
     CompletableFuture<Integer> five = executor.submit(FIVE, ran::incrementAndGet);
     CompletableFuture<Integer> three = executor.submit(THREE, ran::incrementAndGet);
     List<String> failures = new ArrayList<>();
     CompletableFuture<Integer> told =
         five.whenComplete((done, failure) -> failures.add(failure.getMessage()));
-    executor.setRate("provider", 1, 4);
+    executor.setLimit("provider", Limit.ofRate(1, 4));
     assertThat(failures).containsExactly(FIVE_OF_FOUR);
     assertThat(told).isCompletedExceptionally();
     assertThat(five)
@@ -82,18 +82,18 @@ final class FairExecutorImpossibleTest {
         .havingCause()
         .isInstanceOf(RejectedExecutionException.class);
     assertThat(executor.queued()).isEqualTo(1);
-    executor.setRate("provider", 1, 10); // does not bring it back
+    executor.setLimit("provider", Limit.ofRate(1, 10)); // does not bring it back
     clock.advance(Duration.ofSeconds(3));
     assertThat(three).isCompletedWithValue(2);
   }
 
   @Test
   void setRate_burstBelowAnExecutedTask_reportsItAsUncaught() {
-    FairExecutor executor = inline().rate("provider", 1, 5).build();
+    FairExecutor executor = inline().limit("provider", Limit.ofRate(1, 5)).build();
     executor.execute(FIVE, ran::incrementAndGet);
     executor.execute(FIVE, ran::incrementAndGet);
     List<Throwable> uncaught = new ArrayList<>();
-    Thread caller = new Thread(() -> executor.setRate("provider", 1, 4));
+    Thread caller = new Thread(() -> executor.setLimit("provider", Limit.ofRate(1, 4)));
     caller.setUncaughtExceptionHandler((thread, failure) -> uncaught.add(failure));
     caller.start();
     joinQuietly(caller);
@@ -104,12 +104,12 @@ final class FairExecutorImpossibleTest {
   /** The last queued task fails while close waits for it. */
   @Test
   void setRate_burstBelowTheLastTask_letsCloseReturn() {
-    FairExecutor executor = inline().rate("provider", 1, 5).build();
+    FairExecutor executor = inline().limit("provider", Limit.ofRate(1, 5)).build();
     executor.execute(FIVE, ran::incrementAndGet);
     CompletableFuture<Integer> five = executor.submit(FIVE, ran::incrementAndGet);
     Thread closer = new Thread(executor::close);
     closer.start();
-    executor.setRate("provider", 1, 4);
+    executor.setLimit("provider", Limit.ofRate(1, 4));
     joinQuietly(closer);
     assertThat(five).isCompletedExceptionally();
     assertThat(executor.isTerminated()).isTrue();
@@ -117,18 +117,18 @@ final class FairExecutorImpossibleTest {
 
   @Test
   void rateZero_pausesWhateverTheBurst() {
-    FairExecutor executor = inline().rate("provider", 0, 0).build();
+    FairExecutor executor = inline().limit("provider", Limit.ofRate(0, 0)).build();
     CompletableFuture<Integer> five = executor.submit(FIVE, ran::incrementAndGet);
-    executor.setRate("provider", 0, 2);
+    executor.setLimit("provider", Limit.ofRate(0, 2));
     assertThat(five).isNotDone();
-    executor.setRate("provider", 1, 5);
+    executor.setLimit("provider", Limit.ofRate(1, 5));
     clock.advance(Duration.ofSeconds(5));
     assertThat(five).isCompletedWithValue(1);
   }
 
   @Test
   void unknownThrottleKey_passesAndCounts() {
-    FairExecutor executor = inline().rate("provider", 1, 5).build();
+    FairExecutor executor = inline().limit("provider", Limit.ofRate(1, 5)).build();
     Placement misspelt = ONE.withThrottleKeys("provide", "providr");
     assertThat(executor.submit(misspelt, ran::incrementAndGet)).isCompletedWithValue(1);
     executor.execute(ONE, ran::incrementAndGet);
@@ -138,7 +138,8 @@ final class FairExecutorImpossibleTest {
 
   @Test
   void strictThrottleKeys_unknownOne_isRefused() {
-    FairExecutor executor = inline().rate("provider", 0, 0).strictThrottleKeys().build();
+    FairExecutor executor =
+        inline().limit("provider", Limit.ofRate(0, 0)).strictThrottleKeys().build();
     Placement misspelt = Placement.of("tenant").withThrottleKeys("provider", "provide");
     assertThatIllegalArgumentException()
         .isThrownBy(() -> executor.submit(misspelt, ran::incrementAndGet))

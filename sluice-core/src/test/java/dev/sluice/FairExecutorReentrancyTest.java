@@ -69,7 +69,7 @@ final class FairExecutorReentrancyTest {
   @ValueSource(ints = {1, 3})
   void removeRate_manyQueued_doesNotGrowTheStack(int parallelism) {
     FairExecutor executor = inline(parallelism);
-    executor.setRate("provider", 0, 0);
+    executor.setLimit("provider", Limit.ofRate(0, 0));
     for (int i = 0; i < MANY; i++) {
       executor.execute(CALL, ran::incrementAndGet);
     }
@@ -85,7 +85,7 @@ final class FairExecutorReentrancyTest {
           throw new RejectedExecutionException("full");
         };
     FairExecutor executor = FairExecutor.builder().executor(refusing, 2).maxQueued(10_000).build();
-    executor.setRate("provider", 0, 0);
+    executor.setLimit("provider", Limit.ofRate(0, 0));
     List<CompletableFuture<Integer>> futures = new ArrayList<>();
     for (int i = 0; i < 10_000; i++) {
       futures.add(executor.submit(CALL, ran::incrementAndGet));

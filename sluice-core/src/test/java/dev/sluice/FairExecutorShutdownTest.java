@@ -36,7 +36,11 @@ final class FairExecutorShutdownTest {
   @Test
   void shutdown_throttledTasks_waitForTheirTokens() throws InterruptedException {
     FairExecutor executor =
-        FairExecutor.builder().threads(2).clock(clock).rate("provider", 1, 1).build();
+        FairExecutor.builder()
+            .threads(2)
+            .clock(clock)
+            .limit("provider", Limit.ofRate(1, 1))
+            .build();
     List<CompletableFuture<Integer>> futures = new ArrayList<>();
     for (int i = 0; i < 3; i++) {
       futures.add(executor.submit(CALL, ran::incrementAndGet));
@@ -60,7 +64,11 @@ final class FairExecutorShutdownTest {
   @Test
   void shutdown_lastQueuedTaskCancelled_ends() throws InterruptedException {
     FairExecutor executor =
-        FairExecutor.builder().threads(1).clock(clock).rate("provider", 0, 0).build();
+        FairExecutor.builder()
+            .threads(1)
+            .clock(clock)
+            .limit("provider", Limit.ofRate(0, 0))
+            .build();
     CompletableFuture<Integer> never = executor.submit(CALL, ran::incrementAndGet);
     executor.shutdown();
     assertThat(executor.isTerminated()).isFalse();
@@ -73,7 +81,11 @@ final class FairExecutorShutdownTest {
   void shutdownNow_dropsWhatWaits() throws InterruptedException {
     HeldTasks held = new HeldTasks();
     FairExecutor executor =
-        FairExecutor.builder().executor(held, 1).clock(clock).rate("provider", 1, 1).build();
+        FairExecutor.builder()
+            .executor(held, 1)
+            .clock(clock)
+            .limit("provider", Limit.ofRate(1, 1))
+            .build();
     CompletableFuture<Integer> running = executor.submit(CALL, ran::incrementAndGet);
     CompletableFuture<Integer> queued = executor.submit(CALL, ran::incrementAndGet);
     Runnable plain = ran::incrementAndGet;
@@ -146,7 +158,7 @@ final class FairExecutorShutdownTest {
     executor.close();
     assertThat(executor.awaitTermination(Duration.ZERO)).isTrue();
     assertRefuses(executor);
-    executor.setRate("provider", 1, 1);
+    executor.setLimit("provider", Limit.ofRate(1, 1));
     assertThat(executor.limitStats()).hasSize(1);
   }
 
@@ -179,8 +191,8 @@ final class FairExecutorShutdownTest {
   @Test
   void ownThreads_areNamedNoDaemonsAndHaveAClassLoader_whoeverStartsThem() {
     try (FairExecutor executor =
-        FairExecutor.builder().threads(1).rate("provider", 100, 1).build()) {
-      executor.setRate("provider", 0, 0);
+        FairExecutor.builder().threads(1).limit("provider", Limit.ofRate(100, 1)).build()) {
+      executor.setLimit("provider", Limit.ofRate(0, 0));
       CompletableFuture<Thread> future = executor.submit(CALL, Thread::currentThread);
       Thread starter = DaemonThreads.of(() -> executor.removeLimit("provider"), "starter");
       starter.start();
@@ -211,7 +223,11 @@ final class FairExecutorShutdownTest {
   @Test
   void close_interrupted_dropsWhatWaitsAndStaysInterrupted() throws InterruptedException {
     FairExecutor executor =
-        FairExecutor.builder().threads(1).clock(clock).rate("provider", 0, 0).build();
+        FairExecutor.builder()
+            .threads(1)
+            .clock(clock)
+            .limit("provider", Limit.ofRate(0, 0))
+            .build();
     CompletableFuture<Integer> never = executor.submit(CALL, ran::incrementAndGet);
     AtomicBoolean interruptedAfter = new AtomicBoolean();
     Thread closer =

@@ -46,7 +46,7 @@ final class FairExecutorStressTest {
     return builder
         .clock(ManualClock.create())
         .maxQueued(4 * TASKS)
-        .rate("provider", 0, 4 * TASKS)
+        .limit("provider", Limit.ofRate(0, 4 * TASKS))
         .build();
   }
 
@@ -158,7 +158,11 @@ final class FairExecutorStressTest {
   void manualClock_movedByAnotherThread_losesNoWakeUp() throws Exception {
     ManualClock clock = ManualClock.create();
     FairExecutor executor =
-        FairExecutor.builder().threads(2).clock(clock).rate("provider", 1_000_000, 1).build();
+        FairExecutor.builder()
+            .threads(2)
+            .clock(clock)
+            .limit("provider", Limit.ofRate(1_000_000, 1))
+            .build();
     executor.setMaxInFlight("tenant", 1);
     Placement call = Placement.of("tenant").withThrottleKeys("provider");
     for (int i = 0; i < TASKS; i++) {
@@ -197,7 +201,7 @@ final class FairExecutorStressTest {
     NanoClock clock = NanoClock.system();
     long start = clock.nanoTime();
     try (FairExecutor executor = FairExecutor.builder().threads(2).build()) {
-      executor.setRate("provider", 2_000, 20);
+      executor.setLimit("provider", Limit.ofRate(2_000, 20));
       sumOver(
           3,
           () -> {
@@ -232,7 +236,8 @@ final class FairExecutorStressTest {
                   Placement.of(tenant).withThrottleKeys(throttle), ran::incrementAndGet);
               switch (random.nextInt(10)) {
                 case 0 ->
-                    executor.setRate(throttle, random.nextInt(100_000), 1 + random.nextInt(8));
+                    executor.setLimit(
+                        throttle, Limit.ofRate(random.nextInt(100_000), 1 + random.nextInt(8)));
                 case 1 -> executor.removeLimit(throttle);
                 case 2 -> executor.setWeight(tenant, 1 + random.nextInt(5));
                 case 3 -> executor.setMaxInFlight(tenant, 1 + random.nextInt(3));
@@ -242,7 +247,7 @@ final class FairExecutorStressTest {
             return 0;
           });
       for (int i = 0; i < 5; i++) {
-        executor.setRate("throttle-" + i, 50_000, 100);
+        executor.setLimit("throttle-" + i, Limit.ofRate(50_000, 100));
       }
     }
     assertThat(ran).hasValue(TASKS);

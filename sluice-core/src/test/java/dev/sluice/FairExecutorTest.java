@@ -84,7 +84,7 @@ final class FairExecutorTest {
 
   @Test
   void execute_fiveCallsASecond_givesTheBurstThenOneEvery200Millis() {
-    FairExecutor executor = inline().rate("provider", 5, 5).build();
+    FairExecutor executor = inline().limit("provider", Limit.ofRate(5, 5)).build();
     for (int i = 0; i < 20; i++) {
       executor.execute(CALL, this::recordInstant);
     }
@@ -102,7 +102,7 @@ final class FairExecutorTest {
 
   @Test
   void execute_throttledHead_hidesNoOtherTask() {
-    FairExecutor executor = inline().rate("provider", 1, 1).build();
+    FairExecutor executor = inline().limit("provider", Limit.ofRate(1, 1)).build();
     executor.execute(CALL, () -> order.add("call"));
     executor.execute(CALL, () -> order.add("call"));
     submit(executor, "tenant", 2);
@@ -118,7 +118,7 @@ final class FairExecutorTest {
     FairExecutor executor = inline().build();
     for (int i = 1; i <= 10; i++) {
       Placement slow = Placement.of("tenant-" + i).withThrottleKeys("throttle-" + i);
-      executor.setRate("throttle-" + i, 1.0 / i, 1);
+      executor.setLimit("throttle-" + i, Limit.ofRate(1.0 / i, 1));
       executor.execute(slow, this::recordInstant);
       executor.execute(slow, this::recordInstant);
       assertThat(clock.pendingAlarms()).isEqualTo(1);
@@ -133,14 +133,14 @@ final class FairExecutorTest {
 
   @Test
   void setRate_raisedWhileATaskWaits_wakesItAtOnceOrSooner() {
-    FairExecutor executor = inline().rate("provider", 0, 1).build();
+    FairExecutor executor = inline().limit("provider", Limit.ofRate(0, 1)).build();
     executor.execute(CALL, this::recordInstant);
     CompletableFuture<Void> waits = executor.submit(CALL, this::recordInstant);
     assertThat(clock.pendingAlarms()).isZero();
-    executor.setRate("provider", 1, 1);
+    executor.setLimit("provider", Limit.ofRate(1, 1));
     assertThat(clock.pendingAlarms()).isEqualTo(1);
     clock.advance(Duration.ofMillis(100));
-    executor.setRate("provider", 10, 1);
+    executor.setLimit("provider", Limit.ofRate(10, 1));
     assertThat(waits).isNotDone();
     clock.advance(Duration.ofMillis(90));
     assertThat(waits).isCompleted();
@@ -150,7 +150,7 @@ final class FairExecutorTest {
 
   @Test
   void removeRate_letsAllGoAtOnce() {
-    FairExecutor executor = inline().rate("provider", 1, 1).build();
+    FairExecutor executor = inline().limit("provider", Limit.ofRate(1, 1)).build();
     for (int i = 0; i < 5; i++) {
       executor.execute(CALL, this::recordInstant);
     }
@@ -189,7 +189,7 @@ final class FairExecutorTest {
 
   @Test
   void cancel_queuedTask_freesItsPlaceAndTakesNoToken() {
-    FairExecutor executor = oneWorker().rate("provider", 1, 10).maxQueued(2).build();
+    FairExecutor executor = oneWorker().limit("provider", Limit.ofRate(1, 10)).maxQueued(2).build();
     submit(executor, "first", 1);
     CompletableFuture<Boolean> first = executor.submit(CALL, () -> order.add("cancelled"));
     CompletableFuture<Boolean> second = executor.submit(CALL, () -> order.add("second"));
@@ -220,7 +220,7 @@ final class FairExecutorTest {
 
   @Test
   void cancel_throttledTask_silencesTheAlarm() {
-    FairExecutor executor = inline().rate("provider", 1, 1).build();
+    FairExecutor executor = inline().limit("provider", Limit.ofRate(1, 1)).build();
     executor.execute(CALL, this::recordInstant);
     CompletableFuture<Void> waits = executor.submit(CALL, this::recordInstant);
     assertThat(clock.pendingAlarms()).isEqualTo(1);
@@ -231,7 +231,7 @@ final class FairExecutorTest {
 
   @Test
   void cancel_headOfTheLine_letsASmallerOneGo() {
-    FairExecutor executor = inline().rate("provider", 1, 10).build();
+    FairExecutor executor = inline().limit("provider", Limit.ofRate(1, 10)).build();
     executor.execute(Placement.of("tenant").withThrottleKey("provider", 9), this::recordInstant);
     CompletableFuture<Void> large =
         executor.submit(Placement.of("tenant").withThrottleKey("provider", 5), this::recordInstant);
@@ -272,7 +272,7 @@ final class FairExecutorTest {
 
   @Test
   void completeAsync_queuedTask_isSkippedWithoutTakingTokens() {
-    FairExecutor executor = oneWorker().rate("provider", 1, 5).build();
+    FairExecutor executor = oneWorker().limit("provider", Limit.ofRate(1, 5)).build();
     submit(executor, "first", 1);
     CompletableFuture<String> queued =
         executor.submit(
@@ -354,7 +354,8 @@ final class FairExecutorTest {
     assertThatIllegalArgumentException().isThrownBy(() -> builder.maxQueued(0));
     assertThatIllegalArgumentException().isThrownBy(() -> builder.maxQueuedPerKey(0));
     assertThatIllegalArgumentException().isThrownBy(() -> builder.maxCost(0));
-    assertThatIllegalArgumentException().isThrownBy(() -> builder.rate("", 1, 1));
-    assertThatIllegalArgumentException().isThrownBy(() -> builder.rate("key", -1, 1));
+    assertThatIllegalArgumentException().isThrownBy(() -> builder.limit("", Limit.ofRate(1, 1)));
+    assertThatIllegalArgumentException()
+        .isThrownBy(() -> builder.limit("key", Limit.ofRate(-1, 1)));
   }
 }

@@ -31,7 +31,8 @@ class FairQueueChangesTest {
 
   @Test
   void requeue_goesBeforeTheOneThatIsParked_andTakesItsTokensAgain() {
-    scheduler.setRate("x", 1, 1, 0);
+    scheduler.advanceTo(0);
+    scheduler.setLimit("x", Limit.ofRate(1, 1));
     Placement throttled = a.withThrottleKeys("x");
     enqueue(queue, 2, throttled);
     List<ScheduledItem<String>> served = serve(scheduler, 2, 0);
@@ -61,14 +62,16 @@ class FairQueueChangesTest {
 
   @Test
   void strictOrder_isForOneQueue_andForWhatComesAfter() {
-    scheduler.setRate("x", 1, 1, 0);
+    scheduler.advanceTo(0);
+    scheduler.setLimit("x", Limit.ofRate(1, 1));
     FairQueue<String> strict = scheduler.queue("strict");
     strict.setStrictOrder(true);
     for (FairQueue<String> each : List.of(queue, strict)) {
       each.enqueue(each.name() + " throttled", a.withThrottleKeys("x"));
       each.enqueue(each.name() + " behind", a);
     }
-    scheduler.setLevel("x", 0, 0);
+    scheduler.advanceTo(0);
+    scheduler.setLevel("x", 0);
     assertThat(serveAll(scheduler, 0)).containsExactly("q behind");
     assertThat(serveAll(scheduler, 2 * SECOND)).hasSize(1);
     assertThat(serveAll(scheduler, 4 * SECOND)).hasSize(2).contains("strict behind");
@@ -81,7 +84,7 @@ class FairQueueChangesTest {
         .isThrownBy(() -> scheduler.removeQueue("q"))
         .withMessage("queue must be empty: queue=q");
     queue.setCredit(0);
-    queue.setMinimumRate(0, 1, 1, 0);
+    queue.setMinimumRate(0, Limit.ofRate(1, 1));
     assertThat(waiting.remove()).isTrue();
     assertThat(scheduler.removeQueue("q")).isTrue();
     assertThat(scheduler.removeQueue("q")).isFalse();
@@ -92,14 +95,18 @@ class FairQueueChangesTest {
 
   @Test
   void setLevel_isRoundedDown_clamped_andWakesWhoeverWaits() {
-    scheduler.setRate("x", 3, 10, 0);
+    scheduler.advanceTo(0);
+    scheduler.setLimit("x", Limit.ofRate(3, 10));
     enqueue(queue, 20, a.withThrottleKeys("x"));
-    scheduler.setLevel("x", 2.5, 0);
+    scheduler.advanceTo(0);
+    scheduler.setLevel("x", 2.5);
     assertThat(serveAll(scheduler, 0)).hasSize(2);
     assertThat(scheduler.next(0)).isInstanceOf(Next.Wait.class);
-    scheduler.setLevel("x", 1e300, 0);
+    scheduler.advanceTo(0);
+    scheduler.setLevel("x", 1e300);
     assertThat(serveAll(scheduler, 0)).hasSizeBetween(9, 10);
-    scheduler.setLevel("x", 0, SECOND);
+    scheduler.advanceTo(SECOND);
+    scheduler.setLevel("x", 0);
     assertThat(serveAll(scheduler, SECOND)).isEmpty();
     assertThat(serveAll(scheduler, 2 * SECOND)).hasSize(3);
   }
@@ -107,21 +114,23 @@ class FairQueueChangesTest {
   @Test
   void setLevel_neverGains() {
     for (double tokens : new double[] {0, 0.1, 1, 2.9999999999, 1e-12}) {
-      scheduler.setRate("x", 7, 3, 0);
-      scheduler.setLevel("x", tokens, 0);
-      assertThat(scheduler.limitStats("x", 0).orElseThrow().level()).isLessThanOrEqualTo(tokens);
+      scheduler.advanceTo(0);
+      scheduler.setLimit("x", Limit.ofRate(7, 3));
+      scheduler.setLevel("x", tokens);
+      assertThat(scheduler.limitStats("x").orElseThrow().level()).isLessThanOrEqualTo(tokens);
     }
   }
 
   @Test
   void setLevel_ofNothing_isRefused() {
     assertThatIllegalArgumentException()
-        .isThrownBy(() -> scheduler.setLevel("x", 1, 0))
-        .withMessage("throttle key has no rate: throttleKey=x");
-    scheduler.setRate("x", 1, 1, 0);
+        .isThrownBy(() -> scheduler.setLevel("x", 1))
+        .withMessage("there is no limit of this name: name=x");
+    scheduler.advanceTo(0);
+    scheduler.setLimit("x", Limit.ofRate(1, 1));
     for (double bad : new double[] {-1, Double.NaN}) {
       assertThatIllegalArgumentException()
-          .isThrownBy(() -> scheduler.setLevel("x", bad, 0))
+          .isThrownBy(() -> scheduler.setLevel("x", bad))
           .withMessage("tokens must not be negative: tokens=" + bad);
     }
   }

@@ -15,7 +15,7 @@ import static org.assertj.core.api.Assertions.assertThatNullPointerException;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
-import java.util.OptionalLong;
+import java.util.Optional;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -39,7 +39,8 @@ class FairSchedulerTest {
 
   @Test
   void aQuietTenant_goesWithinTwoItems_whereEverybodyWaits() {
-    scheduler.setRate("x", 1, 1, 0);
+    scheduler.advanceTo(0);
+    scheduler.setLimit("x", Limit.ofRate(1, 1));
     for (int i = 0; i < 100; i++) {
       enqueue(queue, 100, Placement.of("busy" + i).withWeight(5).withThrottleKeys("x"));
     }
@@ -90,8 +91,9 @@ class FairSchedulerTest {
     if (trick.equals("limit")) {
       queue.setMaxInFlight("sly", 1);
     }
-    scheduler.setRate(
-        "x", trick.equals("throttle") ? 1 : 1e9, trick.equals("throttle") ? 1 : 1e6, 0);
+    scheduler.advanceTo(0);
+    scheduler.setLimit(
+        "x", Limit.ofRate(trick.equals("throttle") ? 1 : 1e9, trick.equals("throttle") ? 1 : 1e6));
     for (int i = 0; i < 10; i++) {
       enqueue(queue, 1_000, Placement.of("busy" + i).withThrottleKeys("x"));
     }
@@ -114,7 +116,8 @@ class FairSchedulerTest {
 
   @Test
   void aThrottledItem_hidesNoneOfAnotherSet() {
-    scheduler.setRate("slow", 1, 1, 0);
+    scheduler.advanceTo(0);
+    scheduler.setLimit("slow", Limit.ofRate(1, 1));
     Placement slow = Placement.of("a").withThrottleKeys("slow");
     enqueue(queue, 3, slow);
     queue.enqueue("free", Placement.of("a"));
@@ -124,7 +127,8 @@ class FairSchedulerTest {
   @Test
   void inStrictOrder_aThrottledItemHoldsUpWhatIsBehindIt() {
     FairScheduler<String> strict = scheduler(true);
-    strict.setRate("slow", 1, 1, 0);
+    strict.advanceTo(0);
+    strict.setLimit("slow", Limit.ofRate(1, 1));
     enqueue(strict.queue("q"), 2, Placement.of("a").withThrottleKeys("slow"));
     strict.queue("q").enqueue("free", Placement.of("a"));
     assertThat(items(serve(strict, 9, 0))).containsExactly("a0");
@@ -133,8 +137,9 @@ class FairSchedulerTest {
 
   @Test
   void amongReadySubQueues_theOldestHeadGoesFirst() {
-    scheduler.setRate("x", 100, 10, 0);
-    scheduler.setRate("y", 100, 10, 0);
+    scheduler.advanceTo(0);
+    scheduler.setLimit("x", Limit.ofRate(100, 10));
+    scheduler.setLimit("y", Limit.ofRate(100, 10));
     queue.enqueue("1", Placement.of("a").withThrottleKeys("x"));
     queue.enqueue("2", Placement.of("a").withThrottleKeys("y"));
     queue.enqueue("3", Placement.of("a"));
@@ -144,7 +149,8 @@ class FairSchedulerTest {
 
   @Test
   void smallItems_doNotPassALargeOneAtABucket() {
-    scheduler.setRate("tokens", 10, 10, 0);
+    scheduler.advanceTo(0);
+    scheduler.setLimit("tokens", Limit.ofRate(10, 10));
     queue.enqueue("first", Placement.of("a").withThrottleKey("tokens", 10));
     queue.enqueue("large", Placement.of("a").withThrottleKey("tokens", 10));
     assertThat(serveAll(scheduler, 0)).containsExactly("first");
@@ -157,27 +163,30 @@ class FairSchedulerTest {
 
   @Test
   void anItemThatCanNeverGo_holdsUpOnlyItsOwnSet() {
-    scheduler.setRate("tokens", 10, 10, 0);
+    scheduler.advanceTo(0);
+    scheduler.setLimit("tokens", Limit.ofRate(10, 10));
     queue.enqueue("never", Placement.of("a").withThrottleKey("tokens", 11));
     queue.enqueue("behind", Placement.of("a").withThrottleKeys("tokens"));
     queue.enqueue("other", Placement.of("b").withThrottleKeys("tokens"));
     assertThat(serveAll(scheduler, 0)).containsExactly("other");
     assertThat(scheduler.next(0)).isEqualTo(new Next.Idle<>());
     assertThat(queue.stats("a").orElseThrow().throttled())
-        .containsExactly(new FairnessKeyStats.Throttled("tokens", 2, OptionalLong.empty()));
+        .containsExactly(new FairnessKeyStats.Throttled("tokens", 2, Optional.empty()));
     assertThat(queue.isThrottled("a")).isTrue();
     assertThat(queue.isThrottled("b")).isFalse();
     queue.enqueue("free", Placement.of("a").withPriority(1));
     assertThat(queue.isThrottled("a")).isFalse();
     assertThat(serveAll(scheduler, 0)).containsExactly("free");
     assertThat(queue.isThrottled("a")).isTrue();
-    scheduler.setRate("tokens", 10, 11, 0);
+    scheduler.advanceTo(0);
+    scheduler.setLimit("tokens", Limit.ofRate(10, 11));
     assertThat(serveAll(scheduler, SECOND)).containsExactly("never");
   }
 
   @Test
   void moreTokensThanThereAreNumbers_waitForEver() {
-    scheduler.setRate("x", 1, 1, 0);
+    scheduler.advanceTo(0);
+    scheduler.setLimit("x", Limit.ofRate(1, 1));
     enqueue(queue, 2, Placement.of("a").withThrottleKeys("x"));
     assertThat(serveAll(scheduler, 0)).hasSize(1);
     queue.enqueue("huge", Placement.of("b").withThrottleKey("x", Long.MAX_VALUE));
@@ -189,15 +198,19 @@ class FairSchedulerTest {
 
   @Test
   void rateChanges_takeEffectAtOnce() {
-    scheduler.setRate("slow", 1, 1, 0);
+    scheduler.advanceTo(0);
+    scheduler.setLimit("slow", Limit.ofRate(1, 1));
     enqueue(queue, 10, Placement.of("a").withThrottleKeys("slow"));
     assertThat(serveAll(scheduler, 0)).hasSize(1);
     assertThat(scheduler.next(0)).isEqualTo(new Next.Wait<>(SECOND));
-    scheduler.setRate("slow", 10, 1, 0);
+    scheduler.advanceTo(0);
+    scheduler.setLimit("slow", Limit.ofRate(10, 1));
     assertThat(scheduler.next(0)).isEqualTo(new Next.Wait<>(SECOND / 10));
-    scheduler.setRate("slow", 0.5, 1, 0);
+    scheduler.advanceTo(0);
+    scheduler.setLimit("slow", Limit.ofRate(0.5, 1));
     assertThat(scheduler.next(0)).isEqualTo(new Next.Wait<>(2 * SECOND));
-    scheduler.setRate("slow", 0, 1, 0);
+    scheduler.advanceTo(0);
+    scheduler.setLimit("slow", Limit.ofRate(0, 1));
     assertThat(scheduler.next(0)).isEqualTo(new Next.Idle<>());
     assertThat(scheduler.removeLimit("slow")).isTrue();
     assertThat(serveAll(scheduler, 0)).hasSize(9);
@@ -208,14 +221,16 @@ class FairSchedulerTest {
   void aKeyWithoutARate_canGetOneWhileItemsWait() {
     enqueue(queue, 5, Placement.of("a").withThrottleKeys("later"));
     assertThat(serve(scheduler, 1, 0)).hasSize(1);
-    scheduler.setRate("later", 1, 2, 0);
+    scheduler.advanceTo(0);
+    scheduler.setLimit("later", Limit.ofRate(1, 2));
     assertThat(serveAll(scheduler, 0)).hasSize(2);
     assertThat(scheduler.next(0)).isEqualTo(new Next.Wait<>(SECOND));
   }
 
   @Test
   void aQueueWithoutCredit_holdsUpNobodyAtASharedBucket() {
-    scheduler.setRate("shared", 1, 1, 0);
+    scheduler.advanceTo(0);
+    scheduler.setLimit("shared", Limit.ofRate(1, 1));
     FairQueue<String> other = scheduler.queue("other");
     Placement shared = Placement.of("a").withThrottleKeys("shared");
     enqueue(queue, 3, shared);
@@ -239,7 +254,8 @@ class FairSchedulerTest {
 
   @Test
   void queues_takeTurnsAtASharedBucket() {
-    scheduler.setRate("shared", 1, 1, 0);
+    scheduler.advanceTo(0);
+    scheduler.setLimit("shared", Limit.ofRate(1, 1));
     FairQueue<String> other = scheduler.queue("other");
     enqueue(queue, 100, Placement.of("q").withThrottleKeys("shared"));
     for (int i = 0; i < 10; i++) {
@@ -263,7 +279,7 @@ class FairSchedulerTest {
 
   @Test
   void aMinimumShare_bypassesPriorities() {
-    queue.setMinimumRate(0, 1, 2, 0);
+    queue.setMinimumRate(0, Limit.ofRate(1, 2));
     enqueue(queue, 100, Placement.of("low"));
     enqueue(queue, 1_000, Placement.of("high").withPriority(1));
     assertThat(perKey(serve(scheduler, 50, 0))).containsEntry("low", 2).containsEntry("high", 48);
@@ -274,8 +290,9 @@ class FairSchedulerTest {
 
   @Test
   void aMinimumShare_countsAtABucketToo() {
-    queue.setMinimumRate(0, 5, 1, 0);
-    scheduler.setRate("x", 20, 1, 0);
+    queue.setMinimumRate(0, Limit.ofRate(5, 1));
+    scheduler.advanceTo(0);
+    scheduler.setLimit("x", Limit.ofRate(20, 1));
     enqueue(queue, 1_000, Placement.of("low").withThrottleKeys("x"));
     enqueue(queue, 5_000, Placement.of("high").withPriority(1).withThrottleKeys("x"));
     enqueue(queue, 5_000, Placement.of("free").withPriority(1));
@@ -288,7 +305,8 @@ class FairSchedulerTest {
 
   @Test
   void aPromiseToALowPriority_holdsUpNoHigherOne() {
-    scheduler.setRate("x", 1, 1, 0);
+    scheduler.advanceTo(0);
+    scheduler.setLimit("x", Limit.ofRate(1, 1));
     queue.enqueue("low1", Placement.of("low").withThrottleKeys("x"));
     queue.enqueue("low2", Placement.of("low").withThrottleKeys("x"));
     assertThat(serveAll(scheduler, 0)).containsExactly("low1");
@@ -318,7 +336,8 @@ class FairSchedulerTest {
 
   @Test
   void aKeyWithoutASlot_holdsUpNobodyAtABucket() {
-    scheduler.setRate("x", 1, 1, 0);
+    scheduler.advanceTo(0);
+    scheduler.setLimit("x", Limit.ofRate(1, 1));
     queue.setMaxInFlight("a", 1);
     enqueue(queue, 2, Placement.of("a").withThrottleKeys("x"));
     ScheduledItem<String> running = serve(scheduler, 9, 0).get(0);
@@ -330,7 +349,8 @@ class FairSchedulerTest {
 
   @Test
   void giveBack_leavesEverythingAsItWas() {
-    scheduler.setRate("x", 1, 1, 0);
+    scheduler.advanceTo(0);
+    scheduler.setLimit("x", Limit.ofRate(1, 1));
     queue.setMaxInFlightPerKey(1);
     queue.setCredit(5);
     enqueue(queue, 2, Placement.of("a").withThrottleKeys("x"));
@@ -346,7 +366,8 @@ class FairSchedulerTest {
               });
     }
     assertThat(queue.credit()).isEqualTo(5);
-    assertThat(scheduler.limitStats("x", 0).orElseThrow().level()).isEqualTo(1);
+    scheduler.advanceTo(0);
+    assertThat(scheduler.limitStats("x").orElseThrow().level()).isEqualTo(1);
     assertThat(queue.stats("a").orElseThrow().inFlight()).isZero();
     assertThat(queue.stats("a").orElseThrow().pending()).isEqualTo(2);
   }
@@ -357,7 +378,7 @@ class FairSchedulerTest {
     Next.Offer<String> offer = (Next.Offer<String>) scheduler.next(0);
     assertThatIllegalStateException().isThrownBy(() -> scheduler.next(0));
     assertThatIllegalStateException().isThrownBy(() -> queue.enqueue("b", Placement.of("a")));
-    assertThatIllegalStateException().isThrownBy(() -> scheduler.setRate("x", 1, 1, 0));
+    assertThatIllegalStateException().isThrownBy(() -> scheduler.setLimit("x", Limit.ofRate(1, 1)));
     assertThatIllegalStateException().isThrownBy(() -> scheduler.removeLimit("x"));
     assertThatIllegalStateException().isThrownBy(() -> queue.setCredit(1));
     assertThatIllegalStateException().isThrownBy(() -> queue.setWeight("a", 1));
@@ -373,7 +394,8 @@ class FairSchedulerTest {
 
   @Test
   void remove_takesAnyItemOut() {
-    scheduler.setRate("x", 1, 1, 0);
+    scheduler.advanceTo(0);
+    scheduler.setLimit("x", Limit.ofRate(1, 1));
     List<ScheduledItem<String>> all = new ArrayList<>();
     for (int i = 0; i < 4; i++) {
       all.add(queue.enqueue("a" + i, Placement.of("a").withThrottleKeys("x")));
@@ -410,7 +432,8 @@ class FairSchedulerTest {
 
   @Test
   void readingsThatGoBack_countAsTheLatest() {
-    scheduler.setRate("x", 1, 1, 0);
+    scheduler.advanceTo(0);
+    scheduler.setLimit("x", Limit.ofRate(1, 1));
     enqueue(queue, 3, Placement.of("a").withThrottleKeys("x"));
     assertThat(serveAll(scheduler, 10 * SECOND)).hasSize(1);
     assertThat(scheduler.next(0)).isEqualTo(new Next.Wait<>(11 * SECOND));
@@ -419,7 +442,8 @@ class FairSchedulerTest {
   @Test
   void readingsThatWrap_areOrdinary() {
     long start = Long.MAX_VALUE - SECOND / 2;
-    scheduler.setRate("x", 1, 1, start);
+    scheduler.advanceTo(start);
+    scheduler.setLimit("x", Limit.ofRate(1, 1));
     enqueue(queue, 2, Placement.of("a").withThrottleKeys("x"));
     assertThat(serveAll(scheduler, start)).hasSize(1);
     assertThat(scheduler.next(start)).isEqualTo(new Next.Wait<>(start + SECOND));
@@ -455,17 +479,20 @@ class FairSchedulerTest {
         .isThrownBy(() -> Placement.of("a").withThrottleKey("x", 0))
         .withMessage("tokens of x must be positive: tokens of x=0");
     assertThatIllegalArgumentException()
-        .isThrownBy(() -> scheduler.setRate("x", Double.NaN, 1, 0))
+        .isThrownBy(() -> scheduler.setLimit("x", Limit.ofRate(Double.NaN, 1)))
         .withMessageContaining("perSecond must be a number");
-    assertThatIllegalArgumentException().isThrownBy(() -> scheduler.setRate("x", -1, 1, 0));
-    assertThatIllegalArgumentException().isThrownBy(() -> scheduler.setRate("x", 1e-30, 1, 0));
+    assertThatIllegalArgumentException()
+        .isThrownBy(() -> scheduler.setLimit("x", Limit.ofRate(-1, 1)));
+    assertThatIllegalArgumentException()
+        .isThrownBy(() -> scheduler.setLimit("x", Limit.ofRate(1e-30, 1)));
     assertThatIllegalArgumentException().isThrownBy(() -> scheduler.queue(""));
     assertThatIllegalArgumentException().isThrownBy(() -> queue.setCredit(-1));
     assertThatIllegalArgumentException().isThrownBy(() -> queue.setMaxInFlightPerKey(0));
     assertThatIllegalArgumentException().isThrownBy(() -> FairScheduler.builder().maxCost(0));
     assertThatNullPointerException().isThrownBy(() -> Placement.of(nothing()));
     assertThat(scheduler.next(0)).isEqualTo(new Next.Idle<>());
-    assertThat(scheduler.limitStats(0)).isEmpty();
+    scheduler.advanceTo(0);
+    assertThat(scheduler.limitStats()).isEmpty();
     assertThat(scheduler.isAtRest()).isTrue();
   }
 

@@ -46,8 +46,9 @@ class FairnessPropertyTest {
           List<Integer> costs = generator.list(1, 7, each -> each.intBetween(1, UNIT));
           List<Noise> noise = noise(generator);
           FairScheduler<String> scheduler = FairScheduler.<String>builder().maxCost(UNIT).build();
-          scheduler.setRate("t1", 10, 1, 0);
-          scheduler.setRate("t2", 3, 2, 0);
+          scheduler.advanceTo(0);
+          scheduler.setLimit("t1", Limit.ofRate(10, 1));
+          scheduler.setLimit("t2", Limit.ofRate(3, 2));
           FairQueue<String> queue = scheduler.queue("q");
           for (int i = 0; i < weights.size(); i++) {
             for (int n = 0; n < 500; n++) {
@@ -117,7 +118,8 @@ class FairnessPropertyTest {
           FairScheduler<Map<String, Long>> scheduler =
               FairScheduler.<Map<String, Long>>builder().maxCost(UNIT).build();
           for (int i = 0; i < halvesPerSecond.size(); i++) {
-            scheduler.setRate("t" + i, halvesPerSecond.get(i) / 2.0, (double) burst, 0);
+            scheduler.advanceTo(0);
+            scheduler.setLimit("t" + i, Limit.ofRate(halvesPerSecond.get(i) / 2.0, (double) burst));
           }
           Map<String, List<Delivery>> log = new TreeMap<>();
           long now = 0;
@@ -177,8 +179,9 @@ class FairnessPropertyTest {
   void whoNeedsTwoScarceTokens_isNotStarved() {
     FairScheduler<String> scheduler = FairScheduler.create();
     FairQueue<String> queue = scheduler.queue("q");
-    scheduler.setRate("a", 1, 1, 0);
-    scheduler.setRate("b", 1, 1, 0);
+    scheduler.advanceTo(0);
+    scheduler.setLimit("a", Limit.ofRate(1, 1));
+    scheduler.setLimit("b", Limit.ofRate(1, 1));
     // Empties b half a second later than a, so that the tokens never come together.
     queue.enqueue("first", Placement.of("first").withThrottleKeys("a"));
     assertThat(confirmAll(scheduler, 0)).containsExactly("first");
@@ -203,8 +206,9 @@ class FairnessPropertyTest {
   void whoCollects_survivesUrgentWork() {
     FairScheduler<String> scheduler = FairScheduler.create();
     FairQueue<String> queue = scheduler.queue("q");
-    scheduler.setRate("a", 1, 1, 0);
-    scheduler.setRate("b", 1, 1, 0);
+    scheduler.advanceTo(0);
+    scheduler.setLimit("a", Limit.ofRate(1, 1));
+    scheduler.setLimit("b", Limit.ofRate(1, 1));
     queue.enqueue("first", Placement.of("a").withThrottleKeys("a"));
     assertThat(confirmAll(scheduler, 0)).hasSize(1);
     for (int i = 0; i < 50; i++) {

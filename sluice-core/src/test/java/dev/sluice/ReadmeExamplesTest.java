@@ -69,8 +69,8 @@ final class ReadmeExamplesTest {
   void throttling() {
     Reply reply = new Reply();
     Limits throttle = Limits.create();
-    throttle.setTemplate("tenant:*", 10, 20); // 10 a second each, in bursts of 20
-    throttle.setRate("provider:aws", 0.5, 1);
+    throttle.set("tenant:*", Limit.perSecond(10, 20)); // 10 a second each, in bursts of 20
+    throttle.set("provider:aws", Limit.ofRate(0.5, 1));
     Decision decision = throttle.decide(List.of("tenant:acme", "provider:aws"));
     if (decision instanceof Decision.Denied denied) {
       reply.header("Limited-By", denied.limitName());
@@ -86,7 +86,8 @@ final class ReadmeExamplesTest {
   @Test
   void noisyAndQuietTenant() {
     List<String> documents = Collections.nCopies(5_000, "document");
-    try (FairExecutor executor = FairExecutor.builder().threads(8).rate("provider", 5, 1).build()) {
+    try (FairExecutor executor =
+        FairExecutor.builder().threads(8).limit("provider", Limit.perSecond(5, 1)).build()) {
       Placement noisy = Placement.of("noisy").withThrottleKeys("provider");
       Placement quiet = Placement.of("quiet").withThrottleKeys("provider");
       for (String document : documents) { // thousands of them
@@ -102,7 +103,8 @@ final class ReadmeExamplesTest {
   @Test
   void scheduling() {
     FairScheduler<String> scheduler = FairScheduler.create();
-    scheduler.setRate("provider", 5, 1, System.nanoTime());
+    scheduler.advanceTo(System.nanoTime());
+    scheduler.setLimit("provider", Limit.perSecond(5, 1));
     FairQueue<String> queue = scheduler.queue("mail");
     ScheduledItem<String> mail =
         queue.enqueue("hello", Placement.of("tenant-a").withWeight(3).withThrottleKeys("provider"));
@@ -110,7 +112,7 @@ final class ReadmeExamplesTest {
     Next<String> next = scheduler.next(System.nanoTime());
     if (next instanceof Next.Offer<String> offer) {
       send(offer.item());
-      offer.confirm(); // or giveBack(), which leaves everything as it was
+      offer.confirm(); // or decline(), which leaves everything as it was
     } else if (next instanceof Next.Wait<String> wait) {
       sleepUntil(wait.untilNanos());
     }

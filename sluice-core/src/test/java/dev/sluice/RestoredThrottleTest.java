@@ -20,7 +20,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 @Timeout(value = 60, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 final class RestoredThrottleTest {
   private final ManualClock clock = ManualClock.create();
-  private final Limits throttle = Limits.create(clock);
+  private final Limits throttle = Limits.builder().clock(clock).build();
 
   private double level(String key) {
     return throttle.stats(key).orElseThrow().level();
@@ -32,7 +32,7 @@ final class RestoredThrottleTest {
 
   @Test
   void aRestoredRate_startsEmpty_andFillsAtItsRate() {
-    throttle.restoreRate("key", 2, 10);
+    throttle.restore("key", Limit.ofRate(2, 10));
     assertThat(throttle.tryAcquire("key")).isFalse();
     seconds(3);
     assertThat(level("key")).isEqualTo(6);
@@ -45,7 +45,7 @@ final class RestoredThrottleTest {
   @ParameterizedTest
   @CsvSource({"0, 0", "5, 5", "10, 10", "1000, 10"})
   void aKeyOfARestoredTemplate_hasWhatAccruedSince(long after, double expected) {
-    throttle.restoreTemplate("tenant:*", 1, 10);
+    throttle.restore("tenant:*", Limit.ofRate(1, 10));
     seconds(after);
     assertThat(level("tenant:a")).isEqualTo(expected);
     assertThat(throttle.tryAcquire("tenant:a", (long) expected + 1)).isFalse();
@@ -56,8 +56,8 @@ final class RestoredThrottleTest {
 
   @Test
   void withoutRefill_nothingIsGrantedEver() {
-    throttle.restoreRate("key", 0, 10);
-    throttle.restoreTemplate("tenant:*", 0, 10);
+    throttle.restore("key", Limit.ofRate(0, 10));
+    throttle.restore("tenant:*", Limit.ofRate(0, 10));
     clock.advance(Duration.ofDays(1_000));
     assertThat(throttle.tryAcquire("key")).isFalse();
     assertThat(throttle.tryAcquire("tenant:a")).isFalse();
@@ -66,11 +66,11 @@ final class RestoredThrottleTest {
 
   @Test
   void aKeyThatHasABucket_keepsItsTokens() {
-    throttle.setRate("key", 1, 10);
-    throttle.setTemplate("tenant:*", 1, 10);
+    throttle.set("key", Limit.ofRate(1, 10));
+    throttle.set("tenant:*", Limit.ofRate(1, 10));
     assertThat(throttle.tryAcquire(List.of("key", "tenant:a"), 4)).isTrue();
-    throttle.restoreRate("key", 1, 20);
-    throttle.restoreTemplate("tenant:*", 1, 20);
+    throttle.restore("key", Limit.ofRate(1, 20));
+    throttle.restore("tenant:*", Limit.ofRate(1, 20));
     assertThat(level("key")).isEqualTo(6);
     assertThat(level("tenant:a")).isEqualTo(6);
     assertThat(level("tenant:b")).isZero();
@@ -78,46 +78,46 @@ final class RestoredThrottleTest {
 
   @Test
   void anUpdate_isNoWayToAFreshBurst() {
-    throttle.restoreRate("key", 1, 10);
-    throttle.restoreTemplate("tenant:*", 1, 10);
+    throttle.restore("key", Limit.ofRate(1, 10));
+    throttle.restore("tenant:*", Limit.ofRate(1, 10));
     seconds(3);
-    throttle.setRate("key", 10, 100);
-    throttle.setTemplate("tenant:*", 10, 100);
+    throttle.set("key", Limit.ofRate(10, 100));
+    throttle.set("tenant:*", Limit.ofRate(10, 100));
     assertThat(level("key")).isEqualTo(3);
     assertThat(level("tenant:a")).isEqualTo(3);
     seconds(2);
     assertThat(level("key")).isEqualTo(23);
     assertThat(level("tenant:b")).isEqualTo(23);
-    throttle.setTemplate("tenant:*", 10, 5);
+    throttle.set("tenant:*", Limit.ofRate(10, 5));
     assertThat(level("tenant:c")).isEqualTo(5);
   }
 
   @Test
   void aNarrowerRule_isNoWayToAFreshBurst() {
-    throttle.restoreTemplate("tenant:*", 1, 10);
+    throttle.restore("tenant:*", Limit.ofRate(1, 10));
     seconds(3);
-    throttle.setTemplate("tenant:gold:*", 1, 100);
-    throttle.setRate("tenant:a", 1, 100);
+    throttle.set("tenant:gold:*", Limit.ofRate(1, 100));
+    throttle.set("tenant:a", Limit.ofRate(1, 100));
     assertThat(level("tenant:gold:x")).isEqualTo(3);
     assertThat(level("tenant:a")).isEqualTo(3);
     assertThat(level("tenant:b")).isEqualTo(3);
-    throttle.setTemplate("other:*", 1, 100);
+    throttle.set("other:*", Limit.ofRate(1, 100));
     assertThat(level("other:x")).isEqualTo(100);
   }
 
   @Test
   void onceFull_aRestoredTemplateIsLikeAnyOther() {
-    throttle.restoreTemplate("tenant:*", 1, 10);
+    throttle.restore("tenant:*", Limit.ofRate(1, 10));
     seconds(10);
-    throttle.setTemplate("tenant:*", 1, 100);
-    throttle.setRate("tenant:gold", 1, 50);
+    throttle.set("tenant:*", Limit.ofRate(1, 100));
+    throttle.set("tenant:gold", Limit.ofRate(1, 50));
     assertThat(level("tenant:a")).isEqualTo(100);
     assertThat(level("tenant:gold")).isEqualTo(50);
   }
 
   @Test
   void evictIdle_leavesKeysThatAreNotFull() {
-    throttle.restoreTemplate("tenant:*", 1, 10);
+    throttle.restore("tenant:*", Limit.ofRate(1, 10));
     seconds(9);
     assertThat(throttle.tryAcquire("tenant:a", 10)).isFalse();
     assertThat(throttle.evictIdle()).isZero();
@@ -128,10 +128,10 @@ final class RestoredThrottleTest {
 
   @Test
   void aKeyEvictedAfterAnUpdate_comesBackFull() {
-    throttle.restoreTemplate("tenant:*", 10, 10);
+    throttle.restore("tenant:*", Limit.ofRate(10, 10));
     clock.advance(Duration.ofMillis(500));
     assertThat(throttle.tryAcquire("tenant:a", 6)).isFalse();
-    throttle.setTemplate("tenant:*", 0.001, 5);
+    throttle.set("tenant:*", Limit.ofRate(0.001, 5));
     assertThat(level("tenant:a")).isEqualTo(5);
     assertThat(throttle.evictIdle()).isEqualTo(1);
     assertThat(level("tenant:a")).isEqualTo(5);
@@ -140,10 +140,10 @@ final class RestoredThrottleTest {
   @ParameterizedTest
   @ValueSource(longs = {1, 2, 3, 4, 5, 6, 7, 8})
   void eviction_showsInMemoryOnly(long seed) {
-    Limits kept = Limits.create(clock);
+    Limits kept = Limits.builder().clock(clock).build();
     SplittableRandom random = new SplittableRandom(seed);
     for (Limits each : List.of(throttle, kept)) {
-      each.restoreTemplate("tenant:*", 2, 5);
+      each.restore("tenant:*", Limit.ofRate(2, 5));
     }
     for (int step = 0; step < 2_000; step++) {
       clock.advanceNanos(random.nextLong(400_000_000));
@@ -169,9 +169,9 @@ final class RestoredThrottleTest {
   void extremes_startEmptyAndFillUp(double rate, double burst) {
     for (long start : new long[] {0, -1, Long.MAX_VALUE - 5, Long.MIN_VALUE, Long.MAX_VALUE / 2}) {
       ManualClock time = ManualClock.startingAt(start);
-      Limits extreme = Limits.create(time);
-      extreme.restoreRate("key", rate, burst);
-      extreme.restoreTemplate("t:*", rate, burst);
+      Limits extreme = Limits.builder().clock(time).build();
+      extreme.restore("key", Limit.ofRate(rate, burst));
+      extreme.restore("t:*", Limit.ofRate(rate, burst));
       assertThat(extreme.stats("key").orElseThrow().level()).isZero();
       assertThat(extreme.tryAcquire(List.of("key", "t:a"))).isFalse();
       long fillNanos = (long) Math.ceil(burst / rate * 1e9);
@@ -185,7 +185,7 @@ final class RestoredThrottleTest {
 
   @Test
   void aReadingFromThePast_getsNothing() {
-    throttle.restoreTemplate("tenant:*", 1, 10);
+    throttle.restore("tenant:*", Limit.ofRate(1, 10));
     seconds(5);
     long now = clock.nanoTime();
     assertThat(throttle.tryAcquire("tenant:a", 1, now - Duration.ofDays(400).toNanos())).isFalse();
@@ -196,17 +196,18 @@ final class RestoredThrottleTest {
 
   @Test
   void misuse_namesTheRuleAndTheValue() {
-    assertThatThrownBy(() -> throttle.restoreRate("", 1, 1)).hasMessageContaining("key");
-    assertThatThrownBy(() -> throttle.restoreRate("a", -1, 1)).hasMessageContaining("-1");
-    assertThatThrownBy(() -> throttle.restoreTemplate("a*b", 1, 1)).hasMessageContaining("a*b");
-    assertThatThrownBy(() -> throttle.restoreTemplate("a*", 1, Double.NaN))
+    assertThatThrownBy(() -> throttle.restore("", Limit.ofRate(1, 1))).hasMessageContaining("name");
+    assertThatThrownBy(() -> throttle.restore("a", Limit.ofRate(-1, 1))).hasMessageContaining("-1");
+    assertThatThrownBy(() -> throttle.restore("a*b*", Limit.ofRate(1, 1)))
+        .hasMessageContaining("a*b*");
+    assertThatThrownBy(() -> throttle.restore("a*", Limit.ofRate(1, Double.NaN)))
         .hasMessageContaining("NaN");
     assertThat(throttle.size()).isZero();
   }
 
   @Test
   void threadsThatRaceForAKey_getExactlyWhatAccrued() {
-    throttle.restoreTemplate("tenant:*", 1, 10);
+    throttle.restore("tenant:*", Limit.ofRate(1, 10));
     seconds(5);
     for (int round = 0; round < 2_000; round++) {
       String key = "tenant:" + round;
@@ -226,15 +227,15 @@ final class RestoredThrottleTest {
 
   @Test
   void threadsThatRaceWithUpdatesAndEviction_getNoMoreThanAccrued() {
-    throttle.restoreTemplate("tenant:*", 1, 10);
+    throttle.restore("tenant:*", Limit.ofRate(1, 10));
     seconds(5);
     AtomicBoolean over = new AtomicBoolean();
     CompletableFuture<Void> updates =
         beside(
             () -> {
               for (int i = 0; !over.get(); i++) {
-                throttle.setTemplate("tenant:*", 1 + i % 3, 10 + i % 7);
-                throttle.setTemplate("tenant:1*", 1 + i % 2, 20 + i % 5);
+                throttle.set("tenant:*", Limit.ofRate(1 + i % 3, 10 + i % 7));
+                throttle.set("tenant:1*", Limit.ofRate(1 + i % 2, 20 + i % 5));
                 throttle.evictIdle();
               }
             });

@@ -142,7 +142,8 @@ class SchedulerModelPropertyTest {
 
     private void rate(String name, double perSecond, long burst) {
       model.setRate(name, perSecond, burst);
-      scheduler.setRate(name, perSecond, (double) burst, model.nowNanos());
+      scheduler.advanceTo(model.nowNanos());
+      scheduler.setLimit(name, Limit.ofRate(perSecond, (double) burst));
     }
 
     private void unrate(String name) {
@@ -171,8 +172,8 @@ class SchedulerModelPropertyTest {
       if (rate % 4 == 0) {
         scheduler.queue(queue).removeMinimumRate(priority);
       } else {
-        long now = model.nowNanos();
-        scheduler.queue(queue).setMinimumRate(priority, rate % 4, 1 + rate % 2, now);
+        scheduler.advanceTo(model.nowNanos());
+        scheduler.queue(queue).setMinimumRate(priority, Limit.ofRate(rate % 4, 1 + rate % 2));
       }
     }
 
@@ -206,11 +207,11 @@ class SchedulerModelPropertyTest {
 
     /** Takes over the new levels; {@link TokenReturnPropertyTest} checks that they are right. */
     private void returnTokens(ScheduledItem<Item> handle) {
-      scheduler.returnTokens(handle, model.nowNanos());
+      scheduler.advanceTo(model.nowNanos());
+      scheduler.returnTokens(handle);
       for (String name : handle.item().tokens().keySet()) {
-        scheduler
-            .limitStats(name, model.nowNanos())
-            .ifPresent(stats -> model.setLevel(name, stats.level()));
+        scheduler.advanceTo(model.nowNanos());
+        scheduler.limitStats(name).ifPresent(stats -> model.setLevel(name, stats.level()));
       }
     }
 
@@ -300,8 +301,8 @@ class SchedulerModelPropertyTest {
 
     private void levelsAgree() {
       for (String name : THROTTLES) {
-        @Nullable Double level =
-            scheduler.limitStats(name, model.nowNanos()).map(LimitStats::level).orElse(null);
+        scheduler.advanceTo(model.nowNanos());
+        @Nullable Double level = scheduler.limitStats(name).map(LimitStats::level).orElse(null);
         assertThat(level == null).isEqualTo(!model.hasRate(name));
         if (level != null) {
           assertThat(level).isEqualTo(model.level(name));

@@ -8,10 +8,11 @@ import static dev.sluice.Schedules.serve;
 import static dev.sluice.Schedules.within;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
-import java.util.OptionalLong;
+import java.util.Optional;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -28,7 +29,8 @@ class SchedulerSeedTest {
   @ValueSource(booleans = {false, true})
   void ac2_aThrottledKeyIsSkipped_othersGo(boolean strict) {
     FairScheduler<String> both = scheduler(strict);
-    both.setRate("slow", 1, 1, 0);
+    both.advanceTo(0);
+    both.setLimit("slow", Limit.ofRate(1, 1));
     both.queue("q").enqueue("t1", Placement.of("throttled").withThrottleKeys("slow"));
     both.queue("q").enqueue("t2", Placement.of("throttled").withThrottleKeys("slow"));
     both.queue("q").enqueue("f1", Placement.of("free"));
@@ -41,20 +43,24 @@ class SchedulerSeedTest {
   @ValueSource(booleans = {false, true})
   void ac3_allKeysMustHaveTokens(boolean strict) {
     FairScheduler<String> both = scheduler(strict);
-    both.setRate("provider:aws", 1, 5, 0);
-    both.setRate("region:us-east-1", 1, 1, 0);
+    both.advanceTo(0);
+    both.setLimit("provider:aws", Limit.ofRate(1, 5));
+    both.setLimit("region:us-east-1", Limit.ofRate(1, 1));
     Placement placement = Placement.of("a").withThrottleKeys("provider:aws", "region:us-east-1");
     enqueue(both.queue("q"), 3, placement);
     assertThat(serve(both, 9, 0)).hasSize(1);
-    assertThat(both.limitStats("provider:aws", 0).orElseThrow().level()).isEqualTo(4);
-    assertThat(both.limitStats("region:us-east-1", 0).orElseThrow().level()).isZero();
+    both.advanceTo(0);
+    assertThat(both.limitStats("provider:aws").orElseThrow().level()).isEqualTo(4);
+    both.advanceTo(0);
+    assertThat(both.limitStats("region:us-east-1").orElseThrow().level()).isZero();
   }
 
   @ParameterizedTest
   @ValueSource(booleans = {false, true})
   void ac4_refillLetsTheNextOneGo(boolean strict) {
     FairScheduler<String> both = scheduler(strict);
-    both.setRate("slow", 10, 1, 0);
+    both.advanceTo(0);
+    both.setLimit("slow", Limit.ofRate(10, 1));
     enqueue(both.queue("q"), 3, Placement.of("a").withThrottleKeys("slow"));
     assertThat(items(serve(both, 9, 0))).containsExactly("a0");
     assertThat(serve(both, 9, SECOND / 10 - 1)).isEmpty();
@@ -65,22 +71,26 @@ class SchedulerSeedTest {
   @ValueSource(booleans = {false, true})
   void ac5_aParkedKeyStaysActive_withItsDeficit(boolean strict) {
     FairScheduler<String> both = scheduler(strict);
-    both.setRate("slow", 1, 1, 0);
+    both.advanceTo(0);
+    both.setLimit("slow", Limit.ofRate(1, 1));
     enqueue(both.queue("q"), 3, Placement.of("a").withWeight(3).withThrottleKeys("slow"));
     assertThat(serve(both, 9, 0)).hasSize(1);
     FairnessKeyStats stats = both.queue("q").stats("a").orElseThrow();
     assertThat(stats.pending()).isEqualTo(2);
     assertThat(stats.deficit()).isEqualTo(2);
     assertThat(stats.throttled())
-        .containsExactly(new FairnessKeyStats.Throttled("slow", 2, OptionalLong.of(SECOND)));
-    assertThat(both.limitStats("slow", 0).orElseThrow().waiters()).isEqualTo(1);
+        .containsExactly(
+            new FairnessKeyStats.Throttled("slow", 2, Optional.of(Duration.ofSeconds(1))));
+    both.advanceTo(0);
+    assertThat(both.limitStats("slow").orElseThrow().waiters()).isEqualTo(1);
   }
 
   @ParameterizedTest
   @ValueSource(booleans = {false, true})
   void itemsWithoutThrottles_areUnthrottled(boolean strict) {
     FairScheduler<String> both = scheduler(strict);
-    both.setRate("slow", 0, 0, 0);
+    both.advanceTo(0);
+    both.setLimit("slow", Limit.ofRate(0, 0));
     enqueue(both.queue("q"), 100, Placement.of("a"));
     assertThat(serve(both, 999, 0)).hasSize(100);
   }
@@ -108,7 +118,8 @@ class SchedulerSeedTest {
 
   @Test
   void weights_areKeptAtASharedExhaustedBucket() {
-    scheduler.setRate("shared", 1_000, 1, 0);
+    scheduler.advanceTo(0);
+    scheduler.setLimit("shared", Limit.ofRate(1_000, 1));
     for (int weight = 1; weight <= 5; weight++) {
       Placement placement = Placement.of("k" + weight).withWeight(weight);
       enqueue(queue, 10_000, placement.withThrottleKeys("shared"));
@@ -123,7 +134,8 @@ class SchedulerSeedTest {
   @ParameterizedTest
   @CsvSource({"2, 2", "5, 5", "7, 10", "10, 10", "20, 50", "50, 50", "100, 77"})
   void weights_areKeptAtABucketThatFillsInBursts(int burst, int stepMillis) {
-    scheduler.setRate("shared", 1_000, burst, 0);
+    scheduler.advanceTo(0);
+    scheduler.setLimit("shared", Limit.ofRate(1_000, burst));
     for (int weight = 1; weight <= 5; weight++) {
       Placement placement = Placement.of("k" + weight).withWeight(weight);
       enqueue(queue, 10_000, placement.withThrottleKeys("shared"));

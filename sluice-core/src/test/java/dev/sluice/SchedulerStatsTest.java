@@ -4,6 +4,7 @@ import static dev.sluice.Schedules.enqueue;
 import static dev.sluice.Schedules.serveAll;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import java.time.Duration;
 import java.util.OptionalLong;
 import org.junit.jupiter.api.Test;
 
@@ -16,14 +17,16 @@ class SchedulerStatsTest {
 
   @Test
   void throttle_saysWhatWasTakenWhoWaitsAndUntilWhen() {
-    scheduler.setRate("x", 2, 1, 0);
+    scheduler.advanceTo(0);
+    scheduler.setLimit("x", Limit.ofRate(2, 1));
     enqueue(queue, 3, Placement.of("a").withThrottleKeys("x"));
     enqueue(scheduler.queue("other"), 2, Placement.of("b").withThrottleKeys("x"));
     queue.enqueue("never", Placement.of("c").withThrottleKey("x", 2));
     assertThat(serveAll(scheduler, 0)).hasSize(1);
-    LimitStats stats = scheduler.limitStats("x", 0).orElseThrow();
+    scheduler.advanceTo(0);
+    LimitStats stats = scheduler.limitStats("x").orElseThrow();
     assertThat(stats.taken()).isEqualTo(1);
-    assertThat(stats.untilNanos()).isEqualTo(OptionalLong.of(SECOND / 2));
+    assertThat(stats.nextGrantIn()).contains(Duration.ofMillis(500));
     assertThat(stats.impossibleCost()).isEqualTo(OptionalLong.of(2));
     assertThat(scheduler.waiters("x", 10))
         .containsExactlyInAnyOrder(
@@ -34,7 +37,8 @@ class SchedulerStatsTest {
     assertThat(scheduler.waiters("x", 2)).hasSize(2);
     assertThat(scheduler.waiters("unknown", 9)).isEmpty();
     assertThat(serveAll(scheduler, 10 * SECOND)).hasSize(1);
-    assertThat(scheduler.limitStats("x", 10 * SECOND).orElseThrow().taken()).isEqualTo(2);
+    scheduler.advanceTo(10 * SECOND);
+    assertThat(scheduler.limitStats("x").orElseThrow().taken()).isEqualTo(2);
     scheduler.removeLimit("x");
     assertThat(serveAll(scheduler, 10 * SECOND)).hasSize(4);
     assertThat(scheduler.waiters("x", 9)).isEmpty();
@@ -42,14 +46,16 @@ class SchedulerStatsTest {
 
   @Test
   void waiters_sayWhatTheyAskForTogetherAndNext() {
-    scheduler.setRate("x", 4, 5, 0);
+    scheduler.advanceTo(0);
+    scheduler.setLimit("x", Limit.ofRate(4, 5));
     queue.enqueue("first", Placement.of("a").withThrottleKey("x", 5));
     enqueue(queue, 40, Placement.of("a").withThrottleKey("x", 4));
     queue.enqueue("last", Placement.of("a").withThrottleKey("x", 3));
     assertThat(serveAll(scheduler, 0)).containsExactly("first");
     assertThat(scheduler.waiters("x", 10))
         .containsExactly(new LimitStats.Waiter("q", "a", 41, 163, 4));
-    assertThat(scheduler.limitStats("x", 0).orElseThrow().impossibleCost()).isEmpty();
+    scheduler.advanceTo(0);
+    assertThat(scheduler.limitStats("x").orElseThrow().impossibleCost()).isEmpty();
     enqueue(queue, 20_000, Placement.of("b").withThrottleKey("x", 2));
     queue.enqueue("other", Placement.of("b").withThrottleKey("x", 5));
     assertThat(serveAll(scheduler, 0)).isEmpty();
@@ -59,7 +65,8 @@ class SchedulerStatsTest {
 
   @Test
   void weightAt_countsEachKeyOfItsQueueOnce() {
-    scheduler.setRate("x", 1, 1, 0);
+    scheduler.advanceTo(0);
+    scheduler.setLimit("x", Limit.ofRate(1, 1));
     enqueue(queue, 2, Placement.of("a").withWeight(2).withThrottleKeys("x"));
     enqueue(queue, 1, Placement.of("a").withWeight(2).withThrottleKeys("x", "y"));
     enqueue(queue, 2, Placement.of("a").withWeight(2).withThrottleKeys("x").withPriority(1));

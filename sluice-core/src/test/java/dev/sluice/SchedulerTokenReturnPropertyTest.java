@@ -78,7 +78,8 @@ class SchedulerTokenReturnPropertyTest {
       long halves = generator.below(5) == 0 ? 0 : generator.longBetween(1, 8);
       long burst = generator.longBetween(1, 12);
       accounts.get(key).add(new Rate(nowNanos, halves, burst));
-      scheduler.setRate(key, halves / 2.0, (double) burst, nowNanos);
+      scheduler.advanceTo(nowNanos);
+      scheduler.setLimit(key, Limit.ofRate(halves / 2.0, (double) burst));
     }
 
     private void removeRate(String key) {
@@ -91,7 +92,8 @@ class SchedulerTokenReturnPropertyTest {
       if (scheduler.hasLimit(key)) {
         long tokens = generator.below(13);
         accounts.get(key).add(new Level(nowNanos, tokens));
-        scheduler.setLevel(key, (double) tokens, nowNanos);
+        scheduler.advanceTo(nowNanos);
+        scheduler.setLevel(key, (double) tokens);
       }
     }
 
@@ -127,7 +129,8 @@ class SchedulerTokenReturnPropertyTest {
       if (!delivered.isEmpty()) {
         ScheduledItem<Integer> item = delivered.get(generator.below(delivered.size()));
         returned.add(item.item());
-        scheduler.returnTokens(item, nowNanos);
+        scheduler.advanceTo(nowNanos);
+        scheduler.returnTokens(item);
         if (generator.nextBoolean()) {
           delivered.remove(item);
         }

@@ -16,19 +16,19 @@ final class StrictThrottleTest {
   private final ManualClock clock = ManualClock.create();
 
   private static void addRates(Limits throttle) {
-    throttle.setRate("provider", 1, 5);
-    throttle.setTemplate("tenant:*", 1, 5);
+    throttle.set("provider", Limit.ofRate(1, 5));
+    throttle.set("tenant:*", Limit.ofRate(1, 5));
   }
 
   private static void assertRefused(ThrowingCallable call) {
     assertThatIllegalArgumentException()
         .isThrownBy(call)
-        .withMessage("key must have a rate, or match a template: key=provide");
+        .withMessage("name must have a limit, or match a template: name=provide");
   }
 
   @Test
   void unknownKey_passesAndCounts() {
-    Limits throttle = Limits.create(clock);
+    Limits throttle = Limits.builder().clock(clock).build();
     addRates(throttle);
     assertThat(throttle.tryAcquire("provide")).isTrue();
     assertThat(throttle.tryAcquire(BOTH)).isTrue();
@@ -43,7 +43,7 @@ final class StrictThrottleTest {
 
   @Test
   void strict_unknownKey_isRefusedAndChangesNothing() {
-    Limits throttle = Limits.createStrict(clock);
+    Limits throttle = Limits.builder().clock(clock).strictNames().build();
     addRates(throttle);
     int size = throttle.size();
     assertRefused(() -> throttle.tryAcquire("provide"));
@@ -62,15 +62,15 @@ final class StrictThrottleTest {
 
   @Test
   void strict_knownKeys_passUntilTheirRateIsRemoved() {
-    Limits throttle = Limits.createStrict(clock);
+    Limits throttle = Limits.builder().clock(clock).strictNames().build();
     addRates(throttle);
     assertThat(throttle.tryAcquire(List.of("tenant:a", "provider"))).isTrue();
     assertThat(throttle.tryAcquire("tenant:b")).isTrue();
-    throttle.setRate("provide", 1, 1);
+    throttle.set("provide", Limit.ofRate(1, 1));
     assertThat(throttle.tryAcquire("provide")).isTrue();
-    throttle.removeRate("provide");
+    throttle.remove("provide");
     assertRefused(() -> throttle.tryAcquire("provide"));
-    throttle.removeTemplate("tenant:*");
+    throttle.remove("tenant:*");
     assertThatIllegalArgumentException().isThrownBy(() -> throttle.tryAcquire("tenant:a"));
   }
 }

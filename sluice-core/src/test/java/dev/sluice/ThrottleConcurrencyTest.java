@@ -32,19 +32,21 @@ final class ThrottleConcurrencyTest {
     AtomicLong time = new AtomicLong();
     AtomicReference<Runnable> betweenReadingAndUse = new AtomicReference<>(() -> {});
     Limits throttle =
-        Limits.create(
-            () -> {
-              long reading = time.get();
-              betweenReadingAndUse.getAndSet(() -> {}).run();
-              return reading;
-            });
-    throttle.setRate("key", 1, 10);
+        Limits.builder()
+            .clock(
+                () -> {
+                  long reading = time.get();
+                  betweenReadingAndUse.getAndSet(() -> {}).run();
+                  return reading;
+                })
+            .build();
+    throttle.set("key", Limit.ofRate(1, 10));
     betweenReadingAndUse.set(
         () -> {
           time.set(5_000_000_000L);
           assertThat(throttle.tryAcquire("key", 5)).isTrue();
         });
-    throttle.setRate("key", 1_000, 10);
+    throttle.set("key", Limit.ofRate(1_000, 10));
     assertThat(level(throttle, "key")).isEqualTo(5);
   }
 
@@ -52,7 +54,7 @@ final class ThrottleConcurrencyTest {
   void eightThreadsWithoutRefill_getExactlyTheBurst() {
     for (int round = 0; round < 10; round++) {
       Limits throttle = Limits.create();
-      throttle.setRate("key", 0, 50_000);
+      throttle.set("key", Limit.ofRate(0, 50_000));
       long granted =
           sumOver(
               8,
@@ -79,13 +81,13 @@ final class ThrottleConcurrencyTest {
               long count = 0;
               if (turns.getAndIncrement() == 0) {
                 for (int i = 0; i < 300_000; i++) {
-                  throttle.restoreRate("key", 0, 10);
+                  throttle.restore("key", Limit.ofRate(0, 10));
                   count += throttle.stats("key").filter(all -> all.level() > 0).isPresent() ? 1 : 0;
                 }
                 restoring.set(false);
               } else {
                 while (restoring.get()) {
-                  throttle.removeRate("key");
+                  throttle.remove("key");
                 }
               }
               return count;
@@ -96,9 +98,9 @@ final class ThrottleConcurrencyTest {
   @Test
   void severalKeysWithoutRefill_getExactlyTheSmallestBurst() {
     Limits throttle = Limits.create();
-    throttle.setRate("a", 0, 60_000);
-    throttle.setRate("b", 0, 50_000);
-    throttle.setRate("c", 0, 70_000);
+    throttle.set("a", Limit.ofRate(0, 60_000));
+    throttle.set("b", Limit.ofRate(0, 50_000));
+    throttle.set("c", Limit.ofRate(0, 70_000));
     long granted =
         sumOver(
             4,
@@ -120,9 +122,9 @@ final class ThrottleConcurrencyTest {
   void overlappingKeysInAnyOrder_someRefused_conserveEveryLevel(boolean rulesChange) {
     Limits throttle = Limits.create();
     for (int i = 0; i < KEYS; i++) {
-      throttle.setRate("key" + i, 0, BURST);
+      throttle.set("key" + i, Limit.ofRate(0, BURST));
     }
-    throttle.setRate("empty", 0, 0);
+    throttle.set("empty", Limit.ofRate(0, 0));
     AtomicLongArray taken = new AtomicLongArray(KEYS);
     AtomicLong seeds = new AtomicLong();
     AtomicBoolean done = new AtomicBoolean();
@@ -132,11 +134,11 @@ final class ThrottleConcurrencyTest {
               while (rulesChange && !done.get()) {
                 // Levels stay as they are: the lower burst is the one that all began with.
                 for (int i = 0; i < KEYS; i++) {
-                  throttle.setRate("key" + i, 0, 2 * BURST);
-                  throttle.setRate("key" + i, 0, BURST);
+                  throttle.set("key" + i, Limit.ofRate(0, 2 * BURST));
+                  throttle.set("key" + i, Limit.ofRate(0, BURST));
                 }
-                throttle.setRate("other", 1, 1);
-                throttle.removeRate("other");
+                throttle.set("other", Limit.ofRate(1, 1));
+                throttle.remove("other");
                 throttle.evictIdle();
               }
             });
@@ -178,8 +180,8 @@ final class ThrottleConcurrencyTest {
   @Test
   void twoKeysTakenTogether_areNeverSeenApart() {
     Limits throttle = Limits.create();
-    throttle.setRate("a", 0, BURST);
-    throttle.setRate("b", 0, BURST);
+    throttle.set("a", Limit.ofRate(0, BURST));
+    throttle.set("b", Limit.ofRate(0, BURST));
     AtomicBoolean done = new AtomicBoolean();
     CompletableFuture<Void> taker =
         beside(
@@ -202,11 +204,11 @@ final class ThrottleConcurrencyTest {
   void shortEpochs_crossedByThreads_loseAndMintNothing() {
     // Never full, so that every token minted must be granted once; an epoch lasts about a second.
     AtomicLong clock = new AtomicLong();
-    Limits throttle = Limits.create(clock::get);
+    Limits throttle = Limits.builder().clock(clock::get).build();
     double burst = 3_000_000_000.0;
-    throttle.setRate("a", 999_999_937, burst);
-    throttle.setRate("b", 999_999_937, burst);
-    throttle.setRate("idle", 999_999_937, burst);
+    throttle.set("a", Limit.ofRate(999_999_937, burst));
+    throttle.set("b", Limit.ofRate(999_999_937, burst));
+    throttle.set("idle", Limit.ofRate(999_999_937, burst));
     assertThat(throttle.tryAcquire(List.of("a", "b"), (long) burst)).isTrue();
     long granted =
         sumOver(
@@ -231,7 +233,7 @@ final class ThrottleConcurrencyTest {
   void realClock_everyWindowHolds_whileBucketsAreEvicted() {
     Limit.Balanced limit = new Limit.Balanced(3, 100_000, Duration.ofSeconds(1));
     Limits throttle = Limits.create();
-    throttle.setTemplate("t:*", 100_000, 3);
+    throttle.set("t:*", Limit.ofRate(100_000, 3));
     long start = System.nanoTime();
     List<Grant> log = Collections.synchronizedList(new ArrayList<>());
     sumOver(
@@ -265,17 +267,17 @@ final class ThrottleConcurrencyTest {
   void templatesChangingUnderLoad_giveNoKeyATokenMore() {
     // Without refill a key must not gain by moving between rules, whoever finishes the move.
     Limits throttle = Limits.create();
-    throttle.setTemplate("t:*", 0, 10_000);
+    throttle.set("t:*", Limit.ofRate(0, 10_000));
     assertThat(throttle.tryAcquire("t:x:1")).isTrue();
     AtomicBoolean done = new AtomicBoolean();
     CompletableFuture<Void> changes =
         beside(
             () -> {
               while (!done.get()) {
-                throttle.setTemplate("t:x:*", 0, 20_000);
-                throttle.setRate("t:x:1", 0, 30_000);
-                throttle.removeTemplate("t:x:*");
-                throttle.removeRate("t:x:1");
+                throttle.set("t:x:*", Limit.ofRate(0, 20_000));
+                throttle.set("t:x:1", Limit.ofRate(0, 30_000));
+                throttle.remove("t:x:*");
+                throttle.remove("t:x:1");
                 throttle.evictIdle();
               }
             });
@@ -298,13 +300,13 @@ final class ThrottleConcurrencyTest {
   @Test
   void aDecision_findsAllKeysAtOneInstant() {
     // Key a is always as far behind as b or further, so b alone can never be the binding one.
-    Limits throttle = Limits.create(ManualClock.create());
+    Limits throttle = Limits.builder().clock(ManualClock.create()).build();
     List<String> keys = new ArrayList<>(List.of("a"));
     for (int i = 0; i < 200; i++) {
       keys.add("full" + i);
     }
     keys.add("b");
-    keys.forEach(key -> throttle.setRate(key, 1, BURST));
+    keys.forEach(key -> throttle.set(key, Limit.ofRate(1, BURST)));
     throttle.tryAcquire("a");
     AtomicBoolean done = new AtomicBoolean();
     CompletableFuture<Void> taker =

@@ -12,7 +12,7 @@ import org.openjdk.jol.info.ClassLayout;
 /** What a throttle keeps in memory, and for how long. */
 final class ThrottleMemoryTest {
   private final ManualClock clock = ManualClock.create();
-  private final Limits throttle = Limits.create(clock);
+  private final Limits throttle = Limits.builder().clock(clock).build();
 
   @Test
   void aBucket_isFortyBytes() {
@@ -22,7 +22,7 @@ final class ThrottleMemoryTest {
   @Test
   void keysOfOneRate_shareTheirAxis() {
     for (int i = 0; i < 1_000; i++) {
-      throttle.setRate("key" + i, i % 2 + 1, 10);
+      throttle.set("key" + i, Limit.ofRate(i % 2 + 1, 10));
       clock.advanceNanos(1_000_000);
     }
     assertThat(((AtomicLimits) throttle).axes()).isEqualTo(2);
@@ -37,7 +37,7 @@ final class ThrottleMemoryTest {
 
   @Test
   void nothingIsKept_ofAnEvictedKey() {
-    throttle.setTemplate("key*", 1, 1);
+    throttle.set("key*", Limit.ofRate(1, 1));
     assertCollected(usedAndRemoved(true));
     assertThat(throttle.size()).isZero();
   }
@@ -45,24 +45,24 @@ final class ThrottleMemoryTest {
   private WeakReference<String> usedAndRemoved(boolean template) {
     String key = "key" + System.identityHashCode(this);
     if (!template) {
-      throttle.setRate(key, 1, 1);
+      throttle.set(key, Limit.ofRate(1, 1));
     }
     throttle.tryAcquire(List.of(key));
     clock.advanceNanos(1_000_000_000);
-    assertThat(template ? throttle.evictIdle() == 1 : throttle.removeRate(key)).isTrue();
+    assertThat(template ? throttle.evictIdle() == 1 : throttle.remove(key)).isTrue();
     return new WeakReference<>(key);
   }
 
   @Test
   void ratesNoLongerUsed_areForgotten() {
     for (int i = 1; i <= 1_000; i++) {
-      throttle.setRate("key", i, 10);
+      throttle.set("key", Limit.ofRate(i, 10));
     }
     System.gc();
     for (int tries = 0; tries < 50 && ((AtomicLimits) throttle).axes() > 200; tries++) {
       System.gc();
       for (int i = 1; i <= 200; i++) {
-        throttle.setRate("key", 2_000 + 200 * tries + i, 10);
+        throttle.set("key", Limit.ofRate(2_000 + 200 * tries + i, 10));
       }
       Thread.onSpinWait();
     }

@@ -43,10 +43,10 @@ final class ThrottlePropertyTest {
           Rule template = rule(generator);
           List<Step> steps = steps(generator);
           ManualClock clock = ManualClock.create();
-          Limits throttle = Limits.create(clock);
-          throttle.setRate("a", a.rate(), a.burst());
-          throttle.setRate("b", b.rate(), b.burst());
-          throttle.setTemplate("t:*", template.rate(), template.burst());
+          Limits throttle = Limits.builder().clock(clock).build();
+          throttle.set("a", Limit.ofRate(a.rate(), a.burst()));
+          throttle.set("b", Limit.ofRate(b.rate(), b.burst()));
+          throttle.set("t:*", Limit.ofRate(template.rate(), template.burst()));
           ThrottleModel model =
               new ThrottleModel(Map.of("a", a, "b", b, "t:1", template, "t:2", template));
           for (Step step : steps) {
@@ -102,8 +102,8 @@ final class ThrottlePropertyTest {
           List<Step> steps = steps(generator);
           double rate = limit.refillTokens() * 1e9 / limit.refillPeriod().toNanos();
           long fillNanos = (long) (limit.capacity() * 1e9 / rate);
-          Limits throttle = Limits.create(ManualClock.create());
-          throttle.setTemplate("t:*", rate, (double) limit.capacity());
+          Limits throttle = Limits.builder().clock(ManualClock.create()).build();
+          throttle.set("t:*", Limit.ofRate(rate, (double) limit.capacity()));
           List<Grant> grants = new ArrayList<>();
           long latest = 0;
           int n = 0;
@@ -136,14 +136,14 @@ final class ThrottlePropertyTest {
           Rule after = rule(generator);
           List<Step> steps = steps(generator);
           ManualClock clock = ManualClock.create();
-          Limits throttle = Limits.create(clock);
-          throttle.setRate("a", before.rate(), before.burst());
+          Limits throttle = Limits.builder().clock(clock).build();
+          throttle.set("a", Limit.ofRate(before.rate(), before.burst()));
           for (Step step : steps) {
             clock.advanceNanos(step.advance * step.advance);
             throttle.tryAcquire("a", 1 + step.cost % 5);
           }
           double level = throttle.stats("a").orElseThrow().level();
-          throttle.setRate("a", after.rate(), after.burst());
+          throttle.set("a", Limit.ofRate(after.rate(), after.burst()));
           double expected = Math.min(level, after.burst());
           double lost = after.milliPerSecond() == 0 ? 1 : 1e-6;
           assertThat(throttle.stats("a").orElseThrow().level())

@@ -12,6 +12,8 @@ import java.util.Arrays;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
+import java.util.OptionalLong;
 import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -23,7 +25,7 @@ final class ThrottleTest {
   private static final long SECOND = 1_000_000_000;
 
   private final ManualClock clock = ManualClock.create();
-  private final Limits throttle = Limits.create(clock);
+  private final Limits throttle = Limits.builder().clock(clock).build();
 
   @Test
   void emptyCollection_passes() {
@@ -35,8 +37,8 @@ final class ThrottleTest {
 
   @Test
   void duplicateKeys_countOnce() {
-    throttle.setRate("a", 0, 10);
-    throttle.setRate("b", 0, 10);
+    throttle.set("a", Limit.ofRate(0, 10));
+    throttle.set("b", Limit.ofRate(0, 10));
     assertThat(throttle.tryAcquire(List.of("a", "b", "a", "a", "b"))).isTrue();
     assertThat(level("a")).isEqualTo(9);
     assertThat(level("b")).isEqualTo(9);
@@ -49,10 +51,10 @@ final class ThrottleTest {
     List<String> keys = new ArrayList<>();
     for (int i = 0; i < 2_000; i++) {
       keys.add("key" + i * 7919 % 2_000);
-      throttle.setRate("key" + i, 0, 2);
+      throttle.set("key" + i, Limit.ofRate(0, 2));
     }
     assertThat(throttle.tryAcquire(keys)).isTrue();
-    throttle.setRate("key77", 0, 0);
+    throttle.set("key77", Limit.ofRate(0, 0));
     assertThat(throttle.tryAcquire(keys)).isFalse();
     keys.removeAll(List.of("key77"));
     assertThat(keys).allSatisfy(key -> assertThat(level(key)).isEqualTo(1));
@@ -60,9 +62,9 @@ final class ThrottleTest {
 
   @Test
   void costPerKey() {
-    throttle.setRate("calls", 1, 10);
-    throttle.setRate("bytes", 1_000, 5_000);
-    throttle.setRate("cpu", 1, 2);
+    throttle.set("calls", Limit.ofRate(1, 10));
+    throttle.set("bytes", Limit.ofRate(1_000, 5_000));
+    throttle.set("cpu", Limit.ofRate(1, 2));
     Map<String, Long> costs = Map.of("calls", 1L, "bytes", 3_000L, "cpu", 2L, "unknown", 99L);
     assertThat(throttle.peek(costs).isGranted()).isTrue();
     assertThat(throttle.tryAcquire(costs)).isTrue();
@@ -82,10 +84,10 @@ final class ThrottleTest {
 
   @Test
   void theBindingKey_isTheOneWithTheLongestWait() {
-    throttle.setRate("fast", 10, 1);
-    throttle.setRate("slow", 0.5, 1);
-    throttle.setRate("none", 0, 1);
-    throttle.setRate("tiny", 5, 0.5);
+    throttle.set("fast", Limit.ofRate(10, 1));
+    throttle.set("slow", Limit.ofRate(0.5, 1));
+    throttle.set("none", Limit.ofRate(0, 1));
+    throttle.set("tiny", Limit.ofRate(5, 0.5));
     assertThat(throttle.tryAcquire(List.of("fast", "slow", "none"))).isTrue();
     assertThat(throttle.decide(List.of("slow", "fast")))
         .isEqualTo(new Decision.Denied("slow", 2 * SECOND));
@@ -102,18 +104,18 @@ final class ThrottleTest {
 
   @Test
   void peek_changesNothing_notEvenForKeysOfATemplate() {
-    throttle.setTemplate("t:*", 1, 5);
-    throttle.setRate("a", 1, 5);
+    throttle.set("t:*", Limit.ofRate(1, 5));
+    throttle.set("a", Limit.ofRate(1, 5));
     assertThat(throttle.peek(List.of("a", "t:1", "t:1"), 5).isGranted()).isTrue();
     assertThat(throttle.peek("t:1", 6)).isInstanceOf(Impossible.class);
-    assertThat(throttle.stats("t:1")).contains(new Limits.Snapshot("t:1", 5, 1, 5));
+    assertThat(throttle.stats("t:1")).contains(standing("t:1", 5, 1, 5));
     assertThat(throttle.size()).isEqualTo(1);
     assertThat(level("a")).isEqualTo(5);
   }
 
   @Test
   void rateZero_neverRefills() {
-    throttle.setRate("key", 0, 2.5);
+    throttle.set("key", Limit.ofRate(0, 2.5));
     assertThat(throttle.tryAcquire("key", 2)).isTrue();
     clock.advance(Duration.ofDays(100 * 365));
     assertThat(throttle.tryAcquire("key")).isFalse();
@@ -124,7 +126,7 @@ final class ThrottleTest {
   @ParameterizedTest
   @ValueSource(doubles = {0, 0.25, 0.999999})
   void burstBelowOne_neverPasses(double burst) {
-    throttle.setRate("key", 1_000, burst);
+    throttle.set("key", Limit.ofRate(1_000, burst));
     clock.advance(Duration.ofDays(1));
     assertThat(throttle.tryAcquire("key")).isFalse();
     assertThat(throttle.decide("key")).isEqualTo(new Decision.Impossible("key", 0));
@@ -132,7 +134,7 @@ final class ThrottleTest {
 
   @Test
   void halfATokenASecond_isOneEveryTwoSeconds() {
-    throttle.setRate("key", 0.5, 1);
+    throttle.set("key", Limit.ofRate(0.5, 1));
     for (int i = 0; i < 100; i++) {
       assertThat(throttle.tryAcquire("key")).isTrue();
       assertThat(throttle.decide("key")).isEqualTo(new Decision.Denied("key", 2 * SECOND));
@@ -144,7 +146,7 @@ final class ThrottleTest {
 
   @Test
   void burstOfTwoAndAHalf_isFullHalfATokenEarlier() {
-    throttle.setRate("key", 1, 2.5);
+    throttle.set("key", Limit.ofRate(1, 2.5));
     assertThat(throttle.tryAcquire("key", 2)).isTrue();
     assertThat(throttle.decide("key")).isEqualTo(new Decision.Denied("key", SECOND / 2));
   }
@@ -152,7 +154,7 @@ final class ThrottleTest {
   @ParameterizedTest
   @CsvSource({"1e9, 1e9", "1e9, 1", "999999937, 1000", "1e12, 1e6", "1e15, 9e15", "1e-9, 1"})
   void hugeAndTinyRates_grantTheirBurstAndNoMore(double rate, double burst) {
-    throttle.setRate("key", rate, burst);
+    throttle.set("key", Limit.ofRate(rate, burst));
     assertThat(throttle.tryAcquire("key", (long) burst)).isTrue();
     assertThat(throttle.tryAcquire("key")).isFalse();
     assertThat(throttle.decide("key")).isInstanceOf(Denied.class);
@@ -161,32 +163,32 @@ final class ThrottleTest {
 
   @Test
   void update_keepsTokens_clampsThem_andNeverGains() {
-    throttle.setRate("key", 1, 10);
+    throttle.set("key", Limit.ofRate(1, 10));
     throttle.tryAcquire("key", 7);
-    throttle.setRate("key", 100, 50);
+    throttle.set("key", Limit.ofRate(100, 50));
     assertThat(level("key")).as("kept").isEqualTo(3);
     clock.advance(Duration.ofMillis(100));
     assertThat(level("key")).as("the new rate counts from the change on").isEqualTo(13);
-    throttle.setRate("key", 100, 4);
+    throttle.set("key", Limit.ofRate(100, 4));
     assertThat(level("key")).as("clamped").isEqualTo(4);
-    throttle.setRate("key", 0, 50);
+    throttle.set("key", Limit.ofRate(0, 50));
     assertThat(level("key")).isEqualTo(4);
-    throttle.setRate("key", 3, 50);
+    throttle.set("key", Limit.ofRate(3, 50));
     assertThat(level("key")).isEqualTo(4);
   }
 
   @Test
   void update_toARateThatOtherKeysHaveHadForLong_countsFromNow() {
-    throttle.setRate("old", 10, 100);
+    throttle.set("old", Limit.ofRate(10, 100));
     clock.advance(Duration.ofHours(1));
-    throttle.setRate("key", 1, 100);
+    throttle.set("key", Limit.ofRate(1, 100));
     throttle.tryAcquire("key", 98);
-    throttle.setRate("key", 10, 100);
+    throttle.set("key", Limit.ofRate(10, 100));
     assertThat(level("key")).isEqualTo(2);
     clock.advance(Duration.ofSeconds(1));
     assertThat(level("key")).isEqualTo(12);
     throttle.tryAcquire("key", 12);
-    throttle.setRate("key", 1, 50);
+    throttle.set("key", Limit.ofRate(1, 50));
     assertThat(level("key")).isZero();
     clock.advance(Duration.ofSeconds(1));
     assertThat(level("key")).isEqualTo(1);
@@ -194,23 +196,24 @@ final class ThrottleTest {
 
   @Test
   void update_doesNotBackdateAFasterRateOverGrantsAlreadyMade() {
-    throttle.setRate("key", 1, 10);
+    throttle.set("key", Limit.ofRate(1, 10));
     assertThat(throttle.tryAcquire("key", 10, 5 * SECOND)).as("by a clock ahead of ours").isTrue();
-    throttle.setRate("key", 1_000, 10);
+    throttle.set("key", Limit.ofRate(1_000, 10));
     assertThat(throttle.tryAcquire("key", 1, 5 * SECOND)).isFalse();
   }
 
   @Test
   void everythingAtGivenInstants_needsNoClock() {
-    Limits simulated = Limits.create(() -> 0);
     long start = 1_000_000 * SECOND;
-    simulated.setRate("a", 1, 10, start);
-    simulated.setTemplate("t:*", 1, 10);
+    ManualClock time = ManualClock.startingAt(start);
+    Limits simulated = Limits.builder().clock(time).build();
+    simulated.set("a", Limit.ofRate(1, 10));
+    simulated.set("t:*", Limit.ofRate(1, 10));
     List<String> keys = List.of("a", "t:1");
     assertThat(simulated.tryAcquire(keys, 10, start)).isTrue();
-    simulated.setRate("a", 2, 10, start + SECOND);
-    assertThat(simulated.stats("a", start + 2 * SECOND))
-        .contains(new Limits.Snapshot("a", 3, 2, 10));
+    time.advanceNanos(SECOND);
+    simulated.set("a", Limit.ofRate(2, 10));
+    assertThat(simulated.stats("a", start + 2 * SECOND)).contains(standing("a", 3, 2, 10));
     assertThat(simulated.decide(keys, 3, start + 2 * SECOND))
         .isEqualTo(new Decision.Denied("t:1", SECOND));
     assertThat(simulated.evictIdle(start + 10 * SECOND)).isEqualTo(1);
@@ -218,35 +221,35 @@ final class ThrottleTest {
 
   @Test
   void updateToEqualValues_changesNothing() {
-    throttle.setRate("key", 0.3, 10);
+    throttle.set("key", Limit.ofRate(0.3, 10));
     throttle.tryAcquire("key", 5);
     clock.advanceNanos(123_456_789);
     double before = level("key");
     for (int i = 0; i < 1_000; i++) {
-      throttle.setRate("key", 0.3, 10);
+      throttle.set("key", Limit.ofRate(0.3, 10));
     }
     assertThat(level("key")).isEqualTo(before);
   }
 
   @Test
   void template_givesEachKeyItsOwnBucket() {
-    throttle.setTemplate("tenant:*", 1, 2);
+    throttle.set("tenant:*", Limit.ofRate(1, 2));
     assertThat(throttle.tryAcquire("tenant:a", 2)).isTrue();
     assertThat(throttle.tryAcquire("tenant:a")).isFalse();
     assertThat(throttle.tryAcquire("tenant:b", 2)).isTrue();
     assertThat(throttle.tryAcquire("other:a", 9)).isTrue();
     assertThat(throttle.size()).isEqualTo(2);
     assertThat(throttle.stats())
-        .extracting(Limits.Snapshot::key)
+        .extracting(LimitStats::name)
         .containsExactlyInAnyOrder("tenant:a", "tenant:b");
   }
 
   @Test
   void templates_theLongestPrefixWins_andASetRateBeforeAll() {
-    throttle.setTemplate("*", 1, 1);
-    throttle.setTemplate("tenant:*", 1, 2);
-    throttle.setTemplate("tenant:vip:*", 1, 3);
-    throttle.setRate("tenant:vip:me", 1, 4);
+    throttle.set("*", Limit.ofRate(1, 1));
+    throttle.set("tenant:*", Limit.ofRate(1, 2));
+    throttle.set("tenant:vip:*", Limit.ofRate(1, 3));
+    throttle.set("tenant:vip:me", Limit.ofRate(1, 4));
     assertThat(burst("x")).isEqualTo(1);
     assertThat(burst("tenant:x")).isEqualTo(2);
     assertThat(burst("tenant:vip:x")).isEqualTo(3);
@@ -255,44 +258,44 @@ final class ThrottleTest {
 
   @Test
   void aLongerTemplate_takesOverTheBucketsOfAShorterOne_withTheirTokens() {
-    throttle.setTemplate("t:*", 1, 10);
+    throttle.set("t:*", Limit.ofRate(1, 10));
     throttle.tryAcquire(List.of("t:vip:1", "t:2"), 8);
-    throttle.setTemplate("t:vip:*", 5, 100);
-    assertThat(throttle.stats("t:vip:1")).contains(new Limits.Snapshot("t:vip:1", 2, 5, 100));
-    assertThat(throttle.stats("t:2")).contains(new Limits.Snapshot("t:2", 2, 1, 10));
-    assertThat(throttle.removeTemplate("t:vip:*")).isTrue();
-    assertThat(throttle.stats("t:vip:1")).contains(new Limits.Snapshot("t:vip:1", 2, 1, 10));
+    throttle.set("t:vip:*", Limit.ofRate(5, 100));
+    assertThat(throttle.stats("t:vip:1")).contains(standing("t:vip:1", 2, 5, 100));
+    assertThat(throttle.stats("t:2")).contains(standing("t:2", 2, 1, 10));
+    assertThat(throttle.remove("t:vip:*")).isTrue();
+    assertThat(throttle.stats("t:vip:1")).contains(standing("t:vip:1", 2, 1, 10));
   }
 
   @Test
   void aChangedTemplate_appliesAtOnce_andARemovedOneLetsKeysPass() {
-    throttle.setTemplate("t:*", 0, 10);
+    throttle.set("t:*", Limit.ofRate(0, 10));
     assertThat(throttle.tryAcquire("t:1", 9)).isTrue();
-    throttle.setTemplate("t:*", 0, 5);
+    throttle.set("t:*", Limit.ofRate(0, 5));
     assertThat(throttle.tryAcquire("t:1", 2)).isFalse();
     assertThat(throttle.tryAcquire(List.of("t:1", "t:2"))).isTrue();
-    assertThat(throttle.removeTemplate("t:*")).isTrue();
-    assertThat(throttle.removeTemplate("t:*")).isFalse();
+    assertThat(throttle.remove("t:*")).isTrue();
+    assertThat(throttle.remove("t:*")).isFalse();
     assertThat(throttle.tryAcquire(List.of("t:1", "t:2"), 100)).isTrue();
     assertThat(throttle.size()).isZero();
   }
 
   @Test
   void setRateOnAKeyOfATemplate_keepsTokens_andSoDoesRemovingIt() {
-    throttle.setTemplate("t:*", 0, 10);
+    throttle.set("t:*", Limit.ofRate(0, 10));
     throttle.tryAcquire("t:1", 7);
-    throttle.setRate("t:1", 0, 20);
-    assertThat(throttle.stats("t:1")).contains(new Limits.Snapshot("t:1", 3, 0, 20));
-    assertThat(throttle.removeRate("t:1")).isTrue();
-    assertThat(throttle.stats("t:1")).contains(new Limits.Snapshot("t:1", 3, 0, 10));
-    assertThat(throttle.removeRate("t:1")).as("it is the template's").isFalse();
+    throttle.set("t:1", Limit.ofRate(0, 20));
+    assertThat(throttle.stats("t:1")).contains(standing("t:1", 3, 0, 20));
+    assertThat(throttle.remove("t:1")).isTrue();
+    assertThat(throttle.stats("t:1")).contains(standing("t:1", 3, 0, 10));
+    assertThat(throttle.remove("t:1")).as("it is the template's").isFalse();
   }
 
   @Test
   void evictIdle_forgetsFullBucketsOfTemplates_andNoOthers() {
-    throttle.setTemplate("t:*", 1, 2);
-    throttle.setTemplate("z:*", 0, 2);
-    throttle.setRate("a", 1, 2);
+    throttle.set("t:*", Limit.ofRate(1, 2));
+    throttle.set("z:*", Limit.ofRate(0, 2));
+    throttle.set("a", Limit.ofRate(1, 2));
     throttle.tryAcquire(List.of("t:1", "t:2", "z:1", "a"));
     throttle.tryAcquire("t:2");
     clock.advanceNanos(SECOND - 1);
@@ -301,16 +304,14 @@ final class ThrottleTest {
     assertThat(throttle.evictIdle()).isEqualTo(1);
     clock.advanceNanos(SECOND);
     assertThat(throttle.evictIdle()).isEqualTo(1);
-    assertThat(throttle.stats())
-        .extracting(Limits.Snapshot::key)
-        .containsExactlyInAnyOrder("z:1", "a");
+    assertThat(throttle.stats()).extracting(LimitStats::name).containsExactlyInAnyOrder("z:1", "a");
     assertThat(throttle.tryAcquire("t:1", 2)).isTrue();
     assertThat(throttle.tryAcquire("t:1")).isFalse();
   }
 
   @Test
   void newKeys_makeRoomByThemselves() {
-    throttle.setTemplate("t:*", 1_000, 2);
+    throttle.set("t:*", Limit.ofRate(1_000, 2));
     for (int i = 0; i < 100_000; i++) {
       assertThat(throttle.tryAcquire("t:" + i)).isTrue();
       clock.advanceNanos(10_000_000);
@@ -321,22 +322,22 @@ final class ThrottleTest {
 
   @Test
   void keysInUse_stayThoughTheyAreFullAgainAtOnce() {
-    throttle.setTemplate("t:*", 1e9, 1e9);
+    throttle.set("t:*", Limit.ofRate(1e9, 1e9));
     for (int round = 0; round < 20; round++) {
       for (int i = 0; i < 1_000; i++) {
         throttle.tryAcquire("t:" + i);
         throttle.tryAcquire("t:new" + round + ":" + i);
         clock.advanceNanos(200_000);
       }
-      assertThat(throttle.stats()).extracting(Limits.Snapshot::key).contains("t:0", "t:999");
+      assertThat(throttle.stats()).extracting(LimitStats::name).contains("t:0", "t:999");
     }
     assertThat(throttle.size()).as("of 21,000").isBetween(5_000, 12_000);
   }
 
   @Test
   void aReadingFromTheFuture_costsNoOtherKeyItsTokens() {
-    throttle.setTemplate("slow:*", 0.001, 10);
-    throttle.setTemplate("fast:*", 1, 10);
+    throttle.set("slow:*", Limit.ofRate(0.001, 10));
+    throttle.set("fast:*", Limit.ofRate(1, 10));
     assertThat(throttle.tryAcquire("slow:1", 10)).isTrue();
     for (int i = 0; i < 1_000; i++) {
       throttle.tryAcquire("fast:" + i, 1, 1_000_000 * SECOND);
@@ -347,7 +348,7 @@ final class ThrottleTest {
 
   @Test
   void aKeyThatComesBack_withAReadingFromBeforeItsEviction_getsNoSecondBurst() {
-    throttle.setTemplate("t:*", 1, 10);
+    throttle.set("t:*", Limit.ofRate(1, 10));
     assertThat(throttle.tryAcquire("t:1", 10, 0)).isTrue();
     assertThat(throttle.evictIdle(10 * SECOND)).isEqualTo(1);
     assertThat(throttle.tryAcquire("t:1", 1, 0)).isFalse();
@@ -359,14 +360,16 @@ final class ThrottleTest {
   void aClockThatThrows_leavesNoLockBehind() {
     boolean[] broken = {false};
     Limits fragile =
-        Limits.create(
-            () -> {
-              if (broken[0]) {
-                throw new IllegalStateException("no time");
-              }
-              return 0;
-            });
-    fragile.setRate("a", 999_999_937, 1_000);
+        Limits.builder()
+            .clock(
+                () -> {
+                  if (broken[0]) {
+                    throw new IllegalStateException("no time");
+                  }
+                  return 0;
+                })
+            .build();
+    fragile.set("a", Limit.ofRate(999_999_937, 1_000));
     broken[0] = true;
     long later = 10 * SECOND;
     assertThatThrownBy(() -> fragile.tryAcquire("a", 1, later)).hasMessage("no time");
@@ -377,34 +380,36 @@ final class ThrottleTest {
 
   @Test
   void misuse_namesRuleAndValue_andChangesNothing() {
-    throttle.setRate("a", 1, 5);
-    throttle.setTemplate("t:*", 1, 5);
-    assertRefused(() -> throttle.setRate("a", Double.NaN, 1), "perSecond", "NaN");
-    assertRefused(() -> throttle.setRate("a", -1, 1), "perSecond", "-1.0");
-    assertRefused(() -> throttle.setRate("a", Double.POSITIVE_INFINITY, 1), "Infinity");
-    assertRefused(() -> throttle.setRate("a", 1, Double.NaN), "burst", "NaN");
-    assertRefused(() -> throttle.setRate("a", 1, -0.5), "burst", "-0.5");
-    assertRefused(() -> throttle.setRate("a", 1, Double.POSITIVE_INFINITY), "burst", "Infinity");
-    assertRefused(() -> throttle.setRate("", 1, 1), "key must not be empty");
-    assertRefused(() -> throttle.setRate("a", 1e-300, 1), "out of range");
-    assertRefused(() -> throttle.setTemplate("t:", 1, 1), "one asterisk", "pattern=t:");
-    assertRefused(() -> throttle.setTemplate("t*:*", 1, 1), "one asterisk");
-    assertRefused(() -> throttle.setTemplate("t:*", Double.NaN, 1), "NaN");
+    throttle.set("a", Limit.ofRate(1, 5));
+    throttle.set("t:*", Limit.ofRate(1, 5));
+    assertRefused(() -> throttle.set("a", Limit.ofRate(Double.NaN, 1)), "perSecond", "NaN");
+    assertRefused(() -> throttle.set("a", Limit.ofRate(-1, 1)), "perSecond", "-1.0");
+    assertRefused(() -> throttle.set("a", Limit.ofRate(Double.POSITIVE_INFINITY, 1)), "Infinity");
+    assertRefused(() -> throttle.set("a", Limit.ofRate(1, Double.NaN)), "burst", "NaN");
+    assertRefused(() -> throttle.set("a", Limit.ofRate(1, -0.5)), "burst", "-0.5");
+    assertRefused(
+        () -> throttle.set("a", Limit.ofRate(1, Double.POSITIVE_INFINITY)), "burst", "Infinity");
+    assertRefused(() -> throttle.set("", Limit.ofRate(1, 1)), "name must not be empty");
+    assertRefused(() -> throttle.set("a", Limit.ofRate(1e-300, 1)), "out of range");
+    assertRefused(() -> throttle.set("a", Limit.manual(5)), "must be Balanced, Rate or DenyAll");
+    assertRefused(() -> throttle.set("t:*", Limit.strict(5, Duration.ofSeconds(1))), "Strict");
+    assertRefused(() -> throttle.set("t*:*", Limit.ofRate(1, 1)), "one asterisk");
+    assertRefused(() -> throttle.set("t:*", Limit.ofRate(Double.NaN, 1)), "NaN");
     assertRefused(() -> throttle.tryAcquire("a", 0), "cost must be positive", "cost=0");
     assertRefused(() -> throttle.decide("a", -1), "cost=-1");
-    assertRefused(() -> throttle.peek("", 1), "key must not be empty");
-    assertRefused(() -> throttle.tryAcquire(List.of("a", "t:1", "")), "key must not be empty");
+    assertRefused(() -> throttle.peek("", 1), "name must not be empty");
+    assertRefused(() -> throttle.tryAcquire(List.of("a", "t:1", "")), "name must not be empty");
     assertRefused(() -> throttle.tryAcquire(List.of("a"), 0), "cost=0");
     assertRefused(() -> throttle.decide(Map.of("a", 1L, "t:1", 0L)), "cost=0");
     assertThatThrownBy(() -> throttle.tryAcquire(Arrays.asList("t:1", "a", null)))
         .isInstanceOf(NullPointerException.class)
-        .hasMessage("key");
+        .hasMessage("name");
     Map<String, Long> costs = new HashMap<>(Map.of("a", 1L));
     costs.put("t:1", null);
     assertThatThrownBy(() -> throttle.tryAcquire(costs))
         .isInstanceOf(NullPointerException.class)
         .hasMessage("cost");
-    assertThat(throttle.stats()).containsExactly(new Limits.Snapshot("a", 5, 1, 5));
+    assertThat(throttle.stats()).containsExactly(standing("a", 5, 1, 5));
   }
 
   private static void assertRefused(ThrowingCallable call, String... parts) {
@@ -418,6 +423,11 @@ final class ThrottleTest {
   }
 
   private double burst(String key) {
-    return throttle.stats(key).orElseThrow().burst();
+    return ((Limit.Rate) throttle.stats(key).orElseThrow().limit()).burst();
+  }
+
+  private static LimitStats standing(String name, double level, double perSecond, double burst) {
+    return new LimitStats(
+        name, Limit.ofRate(perSecond, burst), level, 0, 0, Optional.empty(), OptionalLong.empty());
   }
 }

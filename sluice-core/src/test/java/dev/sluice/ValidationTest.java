@@ -146,7 +146,7 @@ final class ValidationTest {
     assertThat(((Decision.Impossible) bucket.decide(11)).capacity()).isEqualTo(10);
     assertThat(bucket.decide(7))
         .isEqualTo(bucket.decide(7))
-        .hasToString("Denial[retryAfterNanos=100000000]");
+        .hasToString("Denied[limitName=, retryAfterNanos=100000000]");
   }
 
   private static void rejects(ThrowingCallable call, String rule, String value) {

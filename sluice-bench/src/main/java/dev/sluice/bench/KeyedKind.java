@@ -1,6 +1,7 @@
 package dev.sluice.bench;
 
 import com.github.benmanes.caffeine.cache.Caffeine;
+import dev.sluice.Limit;
 import dev.sluice.Limits;
 import io.github.bucket4j.Bandwidth;
 import io.github.bucket4j.Bucket;
@@ -17,7 +18,7 @@ public enum KeyedKind {
     @Override
     Predicate<String> create(long tokens, Duration period) {
       Limits throttle = Limits.create();
-      throttle.setTemplate("tenant:*", perSecond(tokens, period), (double) tokens);
+      throttle.set("tenant:*", Limit.ofRate(perSecond(tokens, period), (double) tokens));
       return throttle::tryAcquire;
     }
   },
@@ -26,7 +27,7 @@ public enum KeyedKind {
     Predicate<String> create(long tokens, Duration period) {
       Limits throttle = Limits.create();
       return key -> {
-        throttle.setRate(key, perSecond(tokens, period), (double) tokens);
+        throttle.set(key, Limit.ofRate(perSecond(tokens, period), (double) tokens));
         return throttle.tryAcquire(key);
       };
     }

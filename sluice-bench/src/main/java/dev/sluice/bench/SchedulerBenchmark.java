@@ -2,6 +2,7 @@ package dev.sluice.bench;
 
 import dev.sluice.FairQueue;
 import dev.sluice.FairScheduler;
+import dev.sluice.Limit;
 import dev.sluice.Next;
 import dev.sluice.Placement;
 import java.util.ArrayList;
@@ -47,7 +48,8 @@ public class SchedulerBenchmark {
         queue.enqueue(placement, placement);
       }
       for (int i = 0; i < 1_000; i++) {
-        scheduler.setRate("throttle" + i, 1e9, 1e6, now);
+        scheduler.advanceTo(now);
+        scheduler.setLimit("throttle" + i, Limit.ofRate(1e9, 1e6));
       }
       park(scheduler, parked, now);
     }
@@ -83,7 +85,8 @@ public class SchedulerBenchmark {
 
   private static void park(FairScheduler<Placement> scheduler, int keys, long now) {
     for (int i = 0; i < keys / 10; i++) {
-      scheduler.setRate("exhausted" + i, 1e-3, 1, now);
+      scheduler.advanceTo(now);
+      scheduler.setLimit("exhausted" + i, Limit.ofRate(1e-3, 1));
     }
     FairQueue<Placement> queue = scheduler.queue("parked");
     List<Placement> placements = new ArrayList<>();

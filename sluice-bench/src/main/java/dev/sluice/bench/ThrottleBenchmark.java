@@ -1,5 +1,6 @@
 package dev.sluice.bench;
 
+import dev.sluice.Limit;
 import dev.sluice.Limits;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -90,7 +91,7 @@ public class ThrottleBenchmark {
       throttle = Limits.create();
       String[] all = keys(keys);
       for (String key : all) {
-        throttle.setRate(key, (double) PLENTY, (double) PLENTY);
+        throttle.set(key, Limit.ofRate((double) PLENTY, (double) PLENTY));
       }
       SplittableRandom random = new SplittableRandom(1);
       int count = keys > HOT_KEYS ? MANY_REQUESTS : FEW_REQUESTS;

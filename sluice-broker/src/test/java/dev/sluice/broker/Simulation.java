@@ -97,7 +97,7 @@ final class Simulation implements EngineState.EngineCallbacks {
   }
 
   private double level(String throttleKey) {
-    return engine.state.scheduler.limitStats(throttleKey, engine.state.now).orElseThrow().level();
+    return engine.state.scheduler.limitStats(throttleKey).orElseThrow().level();
   }
 
   /** Disconnects all clients and checks that exactly the tokens of sent messages are spent. */

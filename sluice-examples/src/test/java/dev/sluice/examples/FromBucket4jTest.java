@@ -3,6 +3,7 @@ package dev.sluice.examples;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.sluice.Decision;
+import dev.sluice.Limit;
 import dev.sluice.Limits;
 import dev.sluice.TokenBucket;
 import io.github.bucket4j.Bucket;
@@ -79,8 +80,8 @@ final class FromBucket4jTest {
 
   private static int grantedAfter(int requests) {
     Limits throttle = Limits.create();
-    throttle.setTemplate("minute:*", 1 / 60.0, 10); // what is full again is forgotten
-    throttle.setTemplate("day:*", 100 / 86_400.0, 100);
+    throttle.set("minute:*", Limit.ofRate(1 / 60.0, 10)); // what is full again is forgotten
+    throttle.set("day:*", Limit.ofRate(100 / 86_400.0, 100));
     int granted = 0;
     for (int i = 0; i < requests; i++) {
       Decision decision = throttle.decide(List.of("minute:acme", "day:acme"));

@@ -3,6 +3,7 @@ package dev.sluice.examples;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.sluice.FairExecutor;
+import dev.sluice.Limit;
 import dev.sluice.Limits;
 import dev.sluice.Placement;
 import dev.sluice.TokenBucket;
@@ -79,7 +80,7 @@ final class FromResilience4jTest {
     boolean before = registry.rateLimiter("tenant:acme").acquirePermission(2);
 
     Limits throttle = Limits.create();
-    throttle.setTemplate("tenant:*", 2 / 3_600.0, 2);
+    throttle.set("tenant:*", Limit.ofRate(2 / 3_600.0, 2));
     boolean after = throttle.tryAcquire("tenant:acme", 2);
 
     assertThat(after).isEqualTo(before).isTrue();
@@ -91,7 +92,7 @@ final class FromResilience4jTest {
   @Test
   void limitedThreadsAndRate() {
     try (FairExecutor executor =
-        FairExecutor.builder().threads(4).rate("provider", 10, 10).build()) {
+        FairExecutor.builder().threads(4).limit("provider", Limit.perSecond(10)).build()) {
       Placement acme = Placement.of("acme").withThrottleKeys("provider");
       CompletableFuture<String> answer = executor.submit(acme, () -> call("a"));
       assertThat(answer.join()).isEqualTo("a");

@@ -1,6 +1,8 @@
 package dev.sluice.examples;
 
 import dev.sluice.Decision;
+import dev.sluice.Limit;
+import dev.sluice.LimitStats;
 import dev.sluice.Limits;
 import jakarta.servlet.FilterChain;
 import jakarta.servlet.ServletException;
@@ -25,7 +27,7 @@ public final class RateLimitFilter extends OncePerRequestFilter {
       throws ServletException, IOException {
     String key = "caller:" + caller(request);
     Decision decision = throttle.decide(key);
-    throttle.stats(key).ifPresent(standing -> describe(standing, response));
+    throttle.stats(key).ifPresent(stats -> describe(stats, response));
     if (decision.isGranted()) {
       chain.doFilter(request, response);
       return;
@@ -43,13 +45,15 @@ public final class RateLimitFilter extends OncePerRequestFilter {
     return user != null ? user : request.getRemoteAddr();
   }
 
-  private static void describe(Limits.Snapshot standing, HttpServletResponse response) {
-    long window = (long) Math.ceil(standing.burst() / standing.ratePerSecond());
-    double missing = standing.burst() - standing.level();
-    long untilFull = (long) Math.ceil(missing / standing.ratePerSecond());
+  private static void describe(LimitStats stats, HttpServletResponse response) {
+    Limit.Balanced limit = (Limit.Balanced) stats.limit();
+    double secondsPerToken = limit.refillPeriod().toSeconds() / (double) limit.refillTokens();
+    long window = (long) Math.ceil(limit.capacity() * secondsPerToken);
+    double missing = limit.capacity() - stats.level();
+    long untilFull = (long) Math.ceil(missing * secondsPerToken);
     response.setHeader(
-        "RateLimit-Policy", "\"caller\";q=%d;w=%d".formatted((long) standing.burst(), window));
+        "RateLimit-Policy", "\"caller\";q=%d;w=%d".formatted(limit.capacity(), window));
     response.setHeader(
-        "RateLimit", "\"caller\";r=%d;t=%d".formatted((long) standing.level(), untilFull));
+        "RateLimit", "\"caller\";r=%d;t=%d".formatted((long) stats.level(), untilFull));
   }
 }

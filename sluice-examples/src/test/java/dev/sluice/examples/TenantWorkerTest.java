@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 import dev.sluice.FairExecutor;
+import dev.sluice.Limit;
 import dev.sluice.Placement;
 import dev.sluice.broker.Broker;
 import java.nio.file.Path;
@@ -66,7 +67,7 @@ final class TenantWorkerTest {
   void inMemory_tenantsTakeTurns() throws Exception {
     CountDownLatch allThere = new CountDownLatch(1);
     try (FairExecutor executor =
-        FairExecutor.builder().threads(1).rate("provider:ses", 14, 14).build()) {
+        FairExecutor.builder().threads(1).limit("provider:ses", Limit.perSecond(14)).build()) {
       executor.execute(Placement.of("noisy"), () -> waitFor(allThere));
       Placement noisy = Placement.of("noisy").withThrottleKeys("provider:ses");
       Placement paying = Placement.of("quiet").withWeight(3).withThrottleKeys("provider:ses");

@@ -1,5 +1,6 @@
 package dev.sluice.examples;
 
+import dev.sluice.Limit;
 import dev.sluice.Limits;
 import jakarta.servlet.Filter;
 import org.springframework.web.bind.annotation.GetMapping;
@@ -12,7 +13,7 @@ public final class WebApplication extends AbstractAnnotationConfigDispatcherServ
   @Override
   protected Filter[] getServletFilters() {
     Limits throttle = Limits.create();
-    throttle.setTemplate("caller:*", 1 / 60.0, 3); // 3 at once, then one a minute, for each caller
+    throttle.set("caller:*", Limit.perMinute(1, 3)); // 3 at once, then one a minute, per caller
     return new Filter[] {new RateLimitFilter(throttle)};
   }
 

@@ -2,7 +2,7 @@ package dev.sluice.redis;
 
 import dev.sluice.Decision;
 import dev.sluice.Limit;
-import dev.sluice.Limits;
+import dev.sluice.LimitStats;
 import dev.sluice.NanoClock;
 import dev.sluice.redis.connection.ConnectionConfig;
 import dev.sluice.redis.connection.RedisAddress;
@@ -194,7 +194,7 @@ public interface SharedLimits extends AutoCloseable {
    * @param name not empty
    * @return empty if the name has no limit
    */
-  CompletableFuture<Optional<Limits.Snapshot>> stats(String name);
+  CompletableFuture<Optional<LimitStats>> stats(String name);
 
   // ---- buckets
 
@@ -341,7 +341,7 @@ public interface SharedLimits extends AutoCloseable {
      * @return empty if the name has no limit
      * @throws RedisUnavailableException if Redis does not answer
      */
-    public Optional<Limits.Snapshot> stats(String name) {
+    public Optional<LimitStats> stats(String name) {
       return Futures.await(limits.stats(name));
     }
   }

@@ -176,12 +176,12 @@ final class DifferentialTest {
       Random random = new Random(seed);
       String prefix = StandingRedis.newName();
       long start = chosen.micros() * 1_000;
-      Limits core = Limits.create(ManualClock.startingAt(start));
+      Limits core = Limits.builder().clock(ManualClock.startingAt(start)).build();
       Map<String, Limit> limits = new LinkedHashMap<>();
       for (int i = 0; i < 4; i++) {
         Limit.Rate limit = (Limit.Rate) rate(random.nextInt(5) / 2.0, random);
         limits.put(prefix + i, limit);
-        core.setRate(prefix + i, limit.perSecond(), limit.burst(), start);
+        core.set(prefix + i, limit);
       }
       for (int step = 0; step < STEPS; step++) {
         chosen.advance(random.nextInt(2_000_000));

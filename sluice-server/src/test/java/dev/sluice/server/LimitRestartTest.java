@@ -3,6 +3,7 @@ package dev.sluice.server;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import dev.sluice.Limit;
 import dev.sluice.Limits;
 import dev.sluice.ManualClock;
 import dev.sluice.server.auth.AccountQuotas;
@@ -156,7 +157,7 @@ final class LimitRestartTest {
   @Test
   void whatCannotBeStored_doesNotCount() throws IOException {
     ManualClock clock = ManualClock.create();
-    Limits throttle = Limits.create(clock);
+    Limits throttle = Limits.builder().clock(clock).build();
     LimitOperations limits = LimitOperations.open(dir, throttle, 100, quotas());
     limits.set(Caller.ANYBODY, "key", new Rate(1, 1)).join();
     // Nothing can be written where a directory is in the way.
@@ -169,7 +170,7 @@ final class LimitRestartTest {
     assertThatThrownBy(() -> limits.remove(Caller.ANYBODY, "key").join())
         .hasMessageContaining("could not be stored");
     assertThat(limits.list(Caller.ANYBODY)).isEqualTo(Map.of("key", new Rate(1, 1)));
-    assertThat(throttle.stats("key").orElseThrow().burst()).isEqualTo(1);
+    assertThat(throttle.stats("key").orElseThrow().limit()).isEqualTo(Limit.ofRate(1, 1));
     assertThat(throttle.stats("other")).isEmpty();
     Files.delete(obstacle);
     Files.delete(obstacle.getParent());
@@ -212,7 +213,7 @@ final class LimitRestartTest {
   @Test
   void keysInUse_areBounded_andMakeRoomWhenFullAgain() throws IOException {
     ManualClock clock = ManualClock.create();
-    Limits throttle = Limits.create(clock);
+    Limits throttle = Limits.builder().clock(clock).build();
     LimitOperations limits = LimitOperations.open(dir, throttle, 1_000, quotas());
     limits.set(Caller.ANYBODY, "t:*", new Rate(1, 2)).join();
     for (int i = 0; i < 1_000; i++) {

@@ -167,7 +167,7 @@ final class TemplateKeysTest {
 
   @Test
   void keysInMemory_areBoundedForEachAccount() throws IOException {
-    Limits throttle = Limits.create(clock);
+    Limits throttle = Limits.builder().clock(clock).build();
     LimitOperations limits = api(LocalLimitBackend.open(dir, throttle, 1_000));
     fill(limits);
     assertThat(throttle.size()).as("three keys and a limit").isEqualTo(4);

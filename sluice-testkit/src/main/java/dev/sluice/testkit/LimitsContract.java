@@ -4,12 +4,14 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.sluice.Decision;
-import dev.sluice.Limits;
+import dev.sluice.Limit;
+import dev.sluice.LimitStats;
 import java.time.Duration;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.OptionalLong;
 import org.junit.jupiter.api.Test;
 
 /**
@@ -44,7 +46,7 @@ public abstract class LimitsContract {
     Decision peek(Map<String, Long> costs);
 
     /** How a key stands. */
-    Optional<Limits.Snapshot> snapshot(String key);
+    Optional<LimitStats> snapshot(String key);
   }
 
   /** A new throttle without rates. */
@@ -115,12 +117,12 @@ public abstract class LimitsContract {
   void criterion6_bucketsAreCreatedUpdatedAndRemovedByKey() {
     Keys throttle = throttle();
     throttle.setRate("key", 1, 10);
-    assertThat(throttle.snapshot("key")).contains(new Limits.Snapshot("key", 10, 1, 10));
+    assertThat(throttle.snapshot("key")).contains(standing("key", 10, 1, 10));
     take(throttle, "key", 4);
     throttle.setRate("key", 2, 20);
-    assertThat(throttle.snapshot("key")).contains(new Limits.Snapshot("key", 6, 2, 20));
+    assertThat(throttle.snapshot("key")).contains(standing("key", 6, 2, 20));
     throttle.setRate("key", 2, 5);
-    assertThat(throttle.snapshot("key")).contains(new Limits.Snapshot("key", 5, 2, 5));
+    assertThat(throttle.snapshot("key")).contains(standing("key", 5, 2, 5));
     assertThat(throttle.removeRate("key")).isTrue();
     assertThat(throttle.removeRate("key")).isFalse();
     assertThat(throttle.snapshot("key")).isEmpty();
@@ -230,10 +232,10 @@ public abstract class LimitsContract {
   void badKeysAndCosts_areRefusedByNameAndValue() {
     Keys throttle = throttle();
     throttle.setRate("key", 1, 1);
-    assertRefused(() -> throttle.setRate("", 1, 1), "key must not be empty: key=\"\"");
-    assertRefused(() -> throttle.tryConsume(List.of("")), "key must not be empty: key=\"\"");
-    assertRefused(() -> throttle.consume(Map.of("", 1L)), "key must not be empty: key=\"\"");
-    assertRefused(() -> throttle.removeRate(""), "key must not be empty: key=\"\"");
+    assertRefused(() -> throttle.setRate("", 1, 1), "name must not be empty: name=\"\"");
+    assertRefused(() -> throttle.tryConsume(List.of("")), "name must not be empty: name=\"\"");
+    assertRefused(() -> throttle.consume(Map.of("", 1L)), "name must not be empty: name=\"\"");
+    assertRefused(() -> throttle.removeRate(""), "name must not be empty: name=\"\"");
     for (long cost : new long[] {0, -1, Long.MIN_VALUE}) {
       assertRefused(
           () -> throttle.consume(Map.of("key", cost)), "cost must be positive: cost=" + cost);
@@ -288,7 +290,7 @@ public abstract class LimitsContract {
     assertThat(level(throttle, "tenant:a")).as("never more").isEqualTo(1);
     assertThat(throttle.removeRate("tenant:a")).isTrue();
     assertThat(throttle.removeTemplate("tenant:a*")).isTrue();
-    assertThat(throttle.snapshot("tenant:a")).contains(new Limits.Snapshot("tenant:a", 1, 2, 20));
+    assertThat(throttle.snapshot("tenant:a")).contains(standing("tenant:a", 1, 2, 20));
   }
 
   @Test
@@ -336,5 +338,10 @@ public abstract class LimitsContract {
     throttle.setRate("key", 1, 2);
     assertThat(throttle.peek(Map.of("key", 2L)).isGranted()).isTrue();
     assertThat(level(throttle, "key")).isEqualTo(2);
+  }
+
+  private static LimitStats standing(String name, double level, double perSecond, double burst) {
+    return new LimitStats(
+        name, Limit.ofRate(perSecond, burst), level, 0, 0, Optional.empty(), OptionalLong.empty());
   }
 }

@@ -1,5 +1,7 @@
 package dev.sluice.verify;
 
+import dev.sluice.Limit;
+import dev.sluice.LimitStats;
 import dev.sluice.Limits;
 import dev.sluice.ManualClock;
 import java.util.List;
@@ -18,11 +20,11 @@ class ThrottleLincheckTest {
   @Param(name = "burst", gen = LongGen.class, conf = "0:3")
   @Param(name = "first", gen = BooleanGen.class)
   public static class TwoKeys {
-    final Limits throttle = Limits.create(ManualClock.create());
+    final Limits throttle = Limits.builder().clock(ManualClock.create()).build();
 
     public TwoKeys() {
-      throttle.setRate("a", 0, ThrottleModel.BURST);
-      throttle.setRate("b", 0, ThrottleModel.BURST);
+      throttle.set("a", Limit.ofRate(0, ThrottleModel.BURST));
+      throttle.set("b", Limit.ofRate(0, ThrottleModel.BURST));
     }
 
     private static String key(boolean first) {
@@ -46,7 +48,7 @@ class ThrottleLincheckTest {
 
     @Operation
     public void setRate(@Param(name = "first") boolean first, @Param(name = "burst") long burst) {
-      throttle.setRate(key(first), 0, (double) burst);
+      throttle.set(key(first), Limit.ofRate(0, (double) burst));
     }
 
     @Operation
@@ -58,7 +60,7 @@ class ThrottleLincheckTest {
   /** One key whose rate is set, restored and removed. */
   @Param(name = "burst", gen = LongGen.class, conf = "1:2")
   public static class RestoredKey {
-    final Limits throttle = Limits.create(ManualClock.create());
+    final Limits throttle = Limits.builder().clock(ManualClock.create()).build();
 
     @Operation
     public boolean tryAcquire() {
@@ -67,22 +69,22 @@ class ThrottleLincheckTest {
 
     @Operation
     public void setRate(@Param(name = "burst") long burst) {
-      throttle.setRate("a", 0, (double) burst);
+      throttle.set("a", Limit.ofRate(0, (double) burst));
     }
 
     @Operation
     public void restoreRate(@Param(name = "burst") long burst) {
-      throttle.restoreRate("a", 0, (double) burst);
+      throttle.restore("a", Limit.ofRate(0, (double) burst));
     }
 
     @Operation
     public boolean removeRate() {
-      return throttle.removeRate("a");
+      return throttle.remove("a");
     }
 
     @Operation
     public double level() {
-      return throttle.stats("a").map(Limits.Snapshot::level).orElse(-1.0);
+      return throttle.stats("a").map(LimitStats::level).orElse(-1.0);
     }
   }
 

@@ -27,9 +27,10 @@ public final class BrokerEngine {
     this.queueAdmin = new QueueAdmin(state, dispatcher, enqueueHandler);
   }
 
-  /** Advances broker time to {@code now}; it never goes back. */
+  /** Sets the time of the broker and its scheduler, once for each input; it never goes back. */
   public void advanceTo(long now) {
     state.now = Math.max(state.now, now);
+    state.scheduler.advanceTo(state.now);
   }
 
   /**
@@ -77,7 +78,7 @@ public final class BrokerEngine {
     }
     sealed.levels =
         sealed.touchedLimits.stream()
-            .flatMap(key -> state.scheduler.limitStats(key, state.now).stream())
+            .flatMap(key -> state.scheduler.limitStats(key).stream())
             .map(stats -> new CommitBatch.Level(stats.name(), stats.level(), state.now))
             .toList();
     sealed.meta =

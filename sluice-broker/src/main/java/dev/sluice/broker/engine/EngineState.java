@@ -95,6 +95,7 @@ public final class EngineState {
     this.metrics = metrics;
     this.epoch = epoch;
     this.now = now;
+    scheduler.advanceTo(now);
     this.batch = new CommitBatch(epoch, 1);
   }
 
@@ -264,7 +265,7 @@ public final class EngineState {
   void returnTokens(MessageEntry entry) {
     SortedMap<String, Long> throttles = entry.placement.spec.throttleKeys();
     if (entry.scheduled != null && !throttles.isEmpty()) {
-      scheduler.returnTokens(entry.scheduled, now);
+      scheduler.returnTokens(entry.scheduled);
       batch.touchedLimits.addAll(throttles.keySet());
     }
   }

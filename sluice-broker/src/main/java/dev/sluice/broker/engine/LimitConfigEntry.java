@@ -92,7 +92,7 @@ public record LimitConfigEntry(double perSecond, double burst) {
 
   /** Checks that a token bucket can have this limit. */
   private void requireExact() {
-    FairScheduler.create().setRate("checked", perSecond, burst, 0);
+    FairScheduler.create().setLimit("checked", Limit.ofRate(perSecond, burst));
   }
 
   public String format() {

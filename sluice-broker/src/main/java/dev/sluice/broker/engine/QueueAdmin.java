@@ -1,5 +1,6 @@
 package dev.sluice.broker.engine;
 
+import dev.sluice.Limit;
 import dev.sluice.broker.BrokerException;
 import dev.sluice.broker.BrokerException.Code;
 import dev.sluice.broker.QueueConfig;
@@ -387,7 +388,7 @@ public final class QueueAdmin {
     String throttleKey = LimitConfigEntry.throttleKey(key);
     if (throttleKey != null && value != null) {
       LimitConfigEntry rate = LimitConfigEntry.parse(value);
-      state.scheduler.setRate(throttleKey, rate.perSecond(), rate.burst(), state.now);
+      state.scheduler.setLimit(throttleKey, Limit.ofRate(rate.perSecond(), rate.burst()));
       state.batch.touchedLimits.add(throttleKey);
     } else if (throttleKey != null && state.scheduler.removeLimit(throttleKey)) {
       state.batch.changes.add(new StateChange.LevelDropped(throttleKey));

@@ -1,5 +1,6 @@
 package dev.sluice.broker.engine;
 
+import dev.sluice.Limit;
 import dev.sluice.ScheduledItem;
 import dev.sluice.broker.BrokerMetrics;
 import dev.sluice.broker.accounting.DedupeWindow;
@@ -158,7 +159,7 @@ public final class Recovery {
           String throttleKey = LimitConfigEntry.throttleKey(key);
           if (throttleKey != null) {
             LimitConfigEntry rate = LimitConfigEntry.parse(value);
-            state.scheduler.setRate(throttleKey, rate.perSecond(), rate.burst(), state.now);
+            state.scheduler.setLimit(throttleKey, Limit.ofRate(rate.perSecond(), rate.burst()));
             Level level = stored.get(throttleKey);
             if (!sameBoot) {
               restore(throttleKey, 0);
@@ -172,7 +173,7 @@ public final class Recovery {
   }
 
   private void restore(String throttleKey, double tokens) {
-    state.scheduler.setLevel(throttleKey, tokens, state.now);
+    state.scheduler.setLevel(throttleKey, tokens);
     Level level = new Level(throttleKey, tokens, state.now);
     rows.put(StoreTable.LEVEL, Schema.utf8(throttleKey), Schema.levelRow(level));
   }

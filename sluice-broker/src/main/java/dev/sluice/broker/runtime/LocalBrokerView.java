@@ -16,7 +16,6 @@ import dev.sluice.broker.engine.BrokerQueue;
 import dev.sluice.broker.engine.EngineState;
 import dev.sluice.broker.engine.MessageEntry;
 import dev.sluice.broker.store.MessageId;
-import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.Comparator;
@@ -24,7 +23,6 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
-import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.PriorityQueue;
 import java.util.SortedMap;
@@ -305,14 +303,8 @@ final class LocalBrokerView implements BrokerView {
                     throttleKey,
                     each.stream().mapToInt(FairnessKeyStats.Throttled::items).sum(),
                     weightAt.applyAsLong(throttleKey),
-                    from(now, each.get(0)))));
+                    each.get(0).nextGrantIn())));
     return all;
-  }
-
-  private static Optional<Duration> from(long now, FairnessKeyStats.Throttled throttled) {
-    return throttled.untilNanos().isEmpty()
-        ? Optional.empty()
-        : Optional.of(Duration.ofNanos(Math.max(0, throttled.untilNanos().getAsLong() - now)));
   }
 
   @Override
@@ -323,18 +315,14 @@ final class LocalBrokerView implements BrokerView {
               long now = machine.state.now;
               return new LimitsSnapshot(
                   Instant.ofEpochSecond(0, now),
-                  machine.state.scheduler.limitStats(now).stream()
-                      .map(each -> throttle(each, now))
+                  machine.state.scheduler.limitStats().stream()
+                      .map(LocalBrokerView::throttle)
                       .toList());
             });
   }
 
-  private static Throttle throttle(LimitStats stats, long now) {
-    return new Throttle(
-        stats,
-        stats.untilNanos().isEmpty()
-            ? Optional.empty()
-            : Optional.of(Duration.ofNanos(Math.max(0, stats.untilNanos().getAsLong() - now))));
+  private static Throttle throttle(LimitStats stats) {
+    return new Throttle(stats, stats.nextGrantIn());
   }
 
   @Override

@@ -37,6 +37,13 @@ public final class ConfinedTokenBucket {
     this.settledUntil = lastCharge;
   }
 
+  /** Moves from time 0 to the first time that a scheduler is given, with the same debt. */
+  public void startAt(long nowNanos) {
+    long debt = debt(0);
+    axis = EpochScale.first(axis.scale(), nowNanos);
+    fullAt = debt == 0 ? 0 : axis.unitsAt(nowNanos) + debt;
+  }
+
   public boolean has(long tokens, long nowNanos) {
     UnitScale scale = axis.scale();
     return tokens <= scale.capacity()
@@ -152,8 +159,8 @@ public final class ConfinedTokenBucket {
     fullAt = axis.unitsAt(nowNanos) + scale.capacityUnits() - level;
   }
 
-  public Limit.Rate rate() {
-    return (Limit.Rate) axis.scale().limit();
+  public Limit limit() {
+    return axis.scale().limit();
   }
 
   /** Tokens there, fractions included. */
@@ -165,6 +172,6 @@ public final class ConfinedTokenBucket {
 
   @Override
   public String toString() {
-    return "ConfinedTokenBucket[" + rate() + "]";
+    return "ConfinedTokenBucket[" + limit() + "]";
   }
 }

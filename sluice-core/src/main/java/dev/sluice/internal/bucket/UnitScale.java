@@ -32,6 +32,15 @@ public record UnitScale(
   private static final LimitUnits.Resolution GRAIN =
       new LimitUnits.Resolution(1, MAX_DEBT_UNITS, MAX_UNITS_PER_NANO);
 
+  /** Returns the scale of a named limit; those of queues and callers refill evenly or never. */
+  public static UnitScale ofNamed(Limit limit) {
+    if (limit instanceof Limit.Strict || limit instanceof Limit.Manual) {
+      throw new IllegalArgumentException(
+          "a named limit must be Balanced, Rate or DenyAll, but was " + limit);
+    }
+    return of(limit);
+  }
+
   public static UnitScale of(Limit limit) {
     if (limit instanceof Limit.Strict strict) {
       return strict(strict);

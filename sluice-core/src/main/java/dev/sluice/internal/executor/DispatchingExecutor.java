@@ -88,9 +88,8 @@ public final class DispatchingExecutor implements FairExecutor {
     this.waiting = new QueuedTasks(builder.maxQueued, builder.maxQueuedPerKey);
     this.scheduler = FairScheduler.<FairTask<?>>builder().maxCost(builder.maxCost).build();
     this.queue = scheduler.queue("tasks");
-    long nowNanos = clock.nanoTime();
-    builder.rates.forEach(
-        (key, rate) -> scheduler.setRate(key, rate.perSecond(), rate.burst(), nowNanos));
+    scheduler.advanceTo(clock.nanoTime());
+    builder.limits.forEach(scheduler::setLimit);
   }
 
   @Override
@@ -282,16 +281,10 @@ public final class DispatchingExecutor implements FairExecutor {
     task.leaveSlot();
   }
 
-  /** A thread of our own sets to work. */
+  /** Registers the current thread, which is our own, as one that runs a task. */
   private void begin() {
     Thread thread = Thread.currentThread();
-    boolean late =
-        read(
-            () -> {
-              busy.add(thread);
-              return interrupting;
-            });
-    if (late) {
+    if (read(() -> busy.add(thread) && interrupting)) {
       thread.interrupt();
     }
   }
@@ -317,11 +310,12 @@ public final class DispatchingExecutor implements FairExecutor {
   }
 
   @Override
-  public void setRate(String throttleKey, double perSecond, double burst) {
+  public void setLimit(String name, Limit limit) {
     Map<FairTask<?>, String> impossible = new LinkedHashMap<>();
     change(
         () -> {
-          scheduler.setRate(throttleKey, perSecond, burst, clock.nanoTime());
+          scheduler.advanceTo(clock.nanoTime());
+          scheduler.setLimit(name, limit);
           waiting.forEach(
               task ->
                   scheduler
@@ -333,8 +327,8 @@ public final class DispatchingExecutor implements FairExecutor {
   }
 
   @Override
-  public boolean removeLimit(String throttleKey) {
-    return input(() -> scheduler.removeLimit(throttleKey));
+  public boolean removeLimit(String name) {
+    return input(() -> scheduler.removeLimit(name));
   }
 
   @Override
@@ -369,7 +363,11 @@ public final class DispatchingExecutor implements FairExecutor {
 
   @Override
   public List<LimitStats> limitStats() {
-    return read(() -> scheduler.limitStats(clock.nanoTime()));
+    return read(
+        () -> {
+          scheduler.advanceTo(clock.nanoTime());
+          return scheduler.limitStats();
+        });
   }
 
   @Override

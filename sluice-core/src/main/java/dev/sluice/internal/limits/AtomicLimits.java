@@ -5,6 +5,7 @@ import static dev.sluice.internal.util.Preconditions.requirePositive;
 
 import dev.sluice.Decision;
 import dev.sluice.Limit;
+import dev.sluice.LimitStats;
 import dev.sluice.Limits;
 import dev.sluice.NanoClock;
 import dev.sluice.internal.bucket.BucketMath;
@@ -15,6 +16,8 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
+import java.util.OptionalLong;
+import java.util.SortedMap;
 import java.util.concurrent.atomic.LongAdder;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
@@ -42,50 +45,46 @@ public final class AtomicLimits implements Limits {
   }
 
   @Override
-  public void setRate(String key, double ratePerSecond, double burst) {
-    setRate(key, ratePerSecond, burst, clock.nanoTime());
-  }
-
-  @Override
-  public void setRate(String key, double ratePerSecond, double burst, long nowNanos) {
-    requireNonEmpty("key", key);
-    buckets.set(key, new Limit.Rate(ratePerSecond, burst), nowNanos);
-  }
-
-  @Override
-  public void restoreRate(String key, double ratePerSecond, double burst) {
-    requireNonEmpty("key", key);
-    buckets.restore(key, new Limit.Rate(ratePerSecond, burst));
-  }
-
-  @Override
-  public boolean removeRate(String key) {
-    requireNonEmpty("key", key);
-    return buckets.remove(key, clock.nanoTime());
-  }
-
-  @Override
-  public void setTemplate(String pattern, double ratePerSecond, double burst) {
-    buckets.setTemplate(prefix(pattern), new Limit.Rate(ratePerSecond, burst));
-  }
-
-  @Override
-  public void restoreTemplate(String pattern, double ratePerSecond, double burst) {
-    buckets.restoreTemplate(prefix(pattern), new Limit.Rate(ratePerSecond, burst));
-  }
-
-  @Override
-  public boolean removeTemplate(String pattern) {
-    return buckets.removeTemplate(prefix(pattern));
-  }
-
-  private static String prefix(String pattern) {
-    int asterisk = Objects.requireNonNull(pattern, "pattern").indexOf('*');
-    if (asterisk < 0 || asterisk != pattern.length() - 1) {
-      throw new IllegalArgumentException(
-          "pattern must have one asterisk, at its end: pattern=" + pattern);
+  public void set(String name, Limit limit) {
+    if (isTemplate(name)) {
+      buckets.setTemplate(prefix(name), limit);
+    } else {
+      buckets.set(name, limit, clock.nanoTime());
     }
-    return pattern.substring(0, asterisk);
+  }
+
+  @Override
+  public void restore(String name, Limit limit) {
+    if (isTemplate(name)) {
+      buckets.restoreTemplate(prefix(name), limit);
+    } else {
+      buckets.restore(name, limit);
+    }
+  }
+
+  @Override
+  public boolean remove(String name) {
+    return isTemplate(name)
+        ? buckets.removeTemplate(prefix(name))
+        : buckets.remove(name, clock.nanoTime());
+  }
+
+  @Override
+  public SortedMap<String, Limit> limits() {
+    return buckets.limits();
+  }
+
+  private static boolean isTemplate(String name) {
+    return requireNonEmpty("name", name).endsWith("*");
+  }
+
+  private static String prefix(String template) {
+    int asterisk = template.indexOf('*');
+    if (asterisk != template.length() - 1) {
+      throw new IllegalArgumentException(
+          "pattern must have one asterisk, at its end: pattern=" + template);
+    }
+    return template.substring(0, asterisk);
   }
 
   @Override
@@ -95,7 +94,7 @@ public final class AtomicLimits implements Limits {
 
   @Override
   public boolean tryAcquire(String key, long cost, long nowNanos) {
-    requireNonEmpty("key", key);
+    requireNonEmpty("name", key);
     requirePositive("cost", cost);
     for (; ; ) {
       KeyedBucket bucket = buckets.inService(key, nowNanos);
@@ -259,7 +258,7 @@ public final class AtomicLimits implements Limits {
   private MultiKeyAcquire claims(Collection<String> keys, long cost, long nowNanos) {
     MultiKeyAcquire claims = new MultiKeyAcquire(keys.size());
     for (String key : keys) {
-      requireNonEmpty("key", key);
+      requireNonEmpty("name", key);
       KeyedBucket bucket = buckets.present(key);
       if (bucket == null) {
         // Nothing is made for a request that turns out to be misuse.
@@ -285,14 +284,14 @@ public final class AtomicLimits implements Limits {
 
   private void requireKeys(Collection<String> keys) {
     for (String key : keys) {
-      requireNonEmpty("key", key);
+      requireNonEmpty("name", key);
       requireKnown(key, buckets.isKnown(key));
     }
   }
 
   private void requireCosts(Map<String, Long> costs) {
     for (Map.Entry<String, Long> entry : costs.entrySet()) {
-      requireNonEmpty("key", entry.getKey());
+      requireNonEmpty("name", entry.getKey());
       requirePositive("cost", Objects.requireNonNull(entry.getValue(), "cost"));
       requireKnown(entry.getKey(), buckets.isKnown(entry.getKey()));
     }
@@ -307,7 +306,8 @@ public final class AtomicLimits implements Limits {
   private void requireKnown(String key, boolean known) {
     if (strictKeys && !known) {
       unknownNames.increment();
-      throw new IllegalArgumentException("key must have a rate, or match a template: key=" + key);
+      throw new IllegalArgumentException(
+          "name must have a limit, or match a template: name=" + key);
     }
   }
 
@@ -327,13 +327,13 @@ public final class AtomicLimits implements Limits {
   }
 
   @Override
-  public Optional<Snapshot> stats(String key) {
+  public Optional<LimitStats> stats(String key) {
     return stats(key, clock.nanoTime());
   }
 
   @Override
-  public Optional<Snapshot> stats(String key, long nowNanos) {
-    requireNonEmpty("key", key);
+  public Optional<LimitStats> stats(String key, long nowNanos) {
+    requireNonEmpty("name", key);
     for (; ; ) {
       KeyedBucket bucket = buckets.like(key, nowNanos);
       if (bucket == null) {
@@ -347,18 +347,23 @@ public final class AtomicLimits implements Limits {
     }
   }
 
-  private static Snapshot stats(KeyedBucket bucket, long fullAt, long nowNanos) {
+  private static LimitStats stats(KeyedBucket bucket, long fullAt, long nowNanos) {
     UnitScale scale = bucket.axis.scale();
-    Limit.Rate limit = (Limit.Rate) scale.limit();
     long level = BucketMath.level(fullAt, bucket.axis.unitsAt(nowNanos), scale.capacityUnits());
-    return new Snapshot(
-        bucket.key, (double) level / scale.unitsPerToken(), limit.perSecond(), limit.burst());
+    return new LimitStats(
+        bucket.key,
+        scale.limit(),
+        (double) level / scale.unitsPerToken(),
+        0,
+        0,
+        Optional.empty(),
+        OptionalLong.empty());
   }
 
   @Override
-  public List<Snapshot> stats() {
+  public List<LimitStats> stats() {
     long nowNanos = clock.nanoTime();
-    List<Snapshot> snapshots = new ArrayList<>();
+    List<LimitStats> snapshots = new ArrayList<>();
     for (KeyedBucket bucket : buckets.all()) {
       stats(bucket.key, nowNanos).ifPresent(snapshots::add);
     }
@@ -367,7 +372,7 @@ public final class AtomicLimits implements Limits {
 
   @Override
   public boolean hasBucket(String key) {
-    requireNonEmpty("key", key);
+    requireNonEmpty("name", key);
     return buckets.present(key) != null;
   }
 

@@ -6,6 +6,8 @@ import dev.sluice.internal.bucket.BucketLevel;
 import dev.sluice.internal.bucket.EpochScale;
 import dev.sluice.internal.bucket.UnitScale;
 import java.util.Collection;
+import java.util.SortedMap;
+import java.util.TreeMap;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Function;
@@ -172,13 +174,13 @@ public final class BucketTable {
   }
 
   /** Sets the rate of {@code key} alone; a bucket that has to be made is empty. */
-  void restore(String key, Limit.Rate limit) {
+  void restore(String key, Limit limit) {
     UnitScale scale = axes.scaleOf(limit);
     set(key, scale, clock.nanoTime(), absent -> empty(scale));
   }
 
   /** Sets the rate of {@code key} alone. */
-  public void set(String key, Limit.Rate limit, long nowNanos) {
+  public void set(String key, Limit limit, long nowNanos) {
     UnitScale scale = axes.scaleOf(limit);
     set(key, scale, nowNanos, absent -> unused(templates.match(absent), scale));
   }
@@ -213,7 +215,7 @@ public final class BucketTable {
     }
   }
 
-  public void setTemplate(String prefix, Limit.Rate limit) {
+  public void setTemplate(String prefix, Limit limit) {
     UnitScale scale = axes.scaleOf(limit);
     synchronized (rules) {
       LimitTemplate present = templates.withPrefix(prefix);
@@ -225,7 +227,7 @@ public final class BucketTable {
   }
 
   /** Sets a template whose keys are empty now, but for those that have a bucket. */
-  void restoreTemplate(String prefix, Limit.Rate limit) {
+  void restoreTemplate(String prefix, Limit limit) {
     UnitScale scale = axes.scaleOf(limit);
     synchronized (rules) {
       publish(templates.with(new LimitTemplate(prefix, scale, empty(scale))));
@@ -319,6 +321,20 @@ public final class BucketTable {
       evicted = true;
     }
     map.remove(bucket.key, bucket);
+  }
+
+  /** Returns the limits that were set, by name; a template's name is its prefix and an asterisk. */
+  SortedMap<String, Limit> limits() {
+    SortedMap<String, Limit> limits = new TreeMap<>();
+    for (KeyedBucket bucket : map.values()) {
+      if (bucket.template == null) {
+        limits.put(bucket.key, bucket.axis.scale().limit());
+      }
+    }
+    for (LimitTemplate template : templates.longestFirst()) {
+      limits.put(template.prefix + "*", template.scale.limit());
+    }
+    return limits;
   }
 
   Collection<KeyedBucket> all() {

@@ -27,9 +27,9 @@ final class SharedEpochScales {
    *
    * @throws IllegalArgumentException if the limit is out of range
    */
-  UnitScale scaleOf(Limit.Rate limit) {
+  UnitScale scaleOf(Limit limit) {
     EpochScale axis = current(limit);
-    return axis == null ? UnitScale.of(limit) : axis.scale();
+    return axis == null ? UnitScale.ofNamed(limit) : axis.scale();
   }
 
   /** An axis on which {@code atNanos} lies well after the epoch and well before the horizon. */

@@ -338,8 +338,8 @@ public final class LimitGate extends IndexedHeap.Node<LimitGate> {
     sub.flow.ready(sub);
   }
 
-  /** The rate is another one: whoever could not go under the old one tries again. */
-  public void rateChanged() {
+  /** The limit has changed: items that could never go under the old one are tried again. */
+  public void limitChanged() {
     core.collector.giveUp();
     retryAside();
   }

@@ -2,7 +2,6 @@ package dev.sluice.internal.scheduler;
 
 import dev.sluice.Limit;
 import dev.sluice.ScheduledItem;
-import dev.sluice.internal.bucket.ConfinedTokenBucket;
 import dev.sluice.internal.bucket.UnitScale;
 import dev.sluice.internal.util.IndexedHeap;
 import dev.sluice.internal.util.IntrusiveList;
@@ -434,15 +433,15 @@ public final class QueueState extends IndexedHeap.Node<QueueState> {
     forEachFlow(key, flow -> weigh(flow, weight));
   }
 
-  public void share(int priority, Limit.Rate rate, long nowNanos) {
+  public void share(int priority, Limit rate) {
     PriorityLevel band = band(priority);
-    UnitScale scale = UnitScale.of(rate);
+    UnitScale scale = UnitScale.ofNamed(rate);
     if (band.share == null) {
-      band.share = new ConfinedTokenBucket(scale, core.lastCharge(), nowNanos);
+      band.share = core.newBucket(scale);
       shares |= 1 << priority;
       core.sharing.add(this);
     } else {
-      band.share.configure(scale, core.lastCharge(), nowNanos);
+      band.share.configure(scale, core.lastCharge(), core.now());
     }
   }
 

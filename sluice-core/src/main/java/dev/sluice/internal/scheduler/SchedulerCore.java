@@ -7,11 +7,13 @@ import dev.sluice.internal.bucket.EpochScale;
 import dev.sluice.internal.bucket.UnitScale;
 import dev.sluice.internal.util.IndexedHeap;
 import dev.sluice.internal.util.IntrusiveList;
+import java.time.Duration;
+import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
-import java.util.OptionalLong;
+import java.util.Optional;
 import java.util.Set;
 import java.util.SortedMap;
 import org.jspecify.annotations.Nullable;
@@ -44,6 +46,9 @@ public final class SchedulerCore {
   /** Queues with credit and armed gates of their own, by the earliest of these. */
   private final IndexedHeap<QueueState> wakingQueues = new IndexedHeap<>();
 
+  /** Buckets made before the first time was given. */
+  private final List<ConfinedTokenBucket> early = new ArrayList<>();
+
   private boolean started;
   private long originNanos;
   private long latestNanos;
@@ -69,19 +74,23 @@ public final class SchedulerCore {
       started = true;
       originNanos = nowNanos;
       latestNanos = nowNanos;
+      early.forEach(bucket -> bucket.startAt(nowNanos));
+      early.clear();
     }
     latestNanos = EpochScale.later(latestNanos, nowNanos);
     return latestNanos;
   }
 
-  /** The present as {@link #advanceTo} would have it, which stays where it is. */
-  public long present(long nowNanos) {
-    return started ? EpochScale.later(latestNanos, nowNanos) : nowNanos;
+  /** Returns the time that was given last; 0 before the first. */
+  public long now() {
+    return latestNanos;
   }
 
-  /** When {@code gate} lets somebody go; empty if time alone does not do it. */
-  public OptionalLong wakeUpOf(LimitGate gate) {
-    return gate.isInHeap() ? OptionalLong.of(originNanos + gate.rank()) : OptionalLong.empty();
+  /** Returns the time until {@code gate} grants a waiter; empty if time alone does not do it. */
+  public Optional<Duration> nextGrantIn(LimitGate gate) {
+    return gate.isInHeap()
+        ? Optional.of(Duration.ofNanos(Math.max(0, originNanos + gate.rank() - latestNanos)))
+        : Optional.empty();
   }
 
   long sinceOrigin(long nowNanos) {
@@ -239,15 +248,24 @@ public final class SchedulerCore {
     return blocker;
   }
 
-  public void setRate(String name, Limit.Rate rate, long nowNanos) {
-    UnitScale scale = UnitScale.of(rate);
+  public void setLimit(String name, Limit limit) {
+    UnitScale scale = UnitScale.ofNamed(limit);
     LimitGate gate = gate(name);
     if (gate.bucket == null) {
-      gate.bucket = new ConfinedTokenBucket(scale, lastCharge, nowNanos);
+      gate.bucket = newBucket(scale);
     } else {
-      gate.bucket.configure(scale, nextCharge(), nowNanos);
+      gate.bucket.configure(scale, nextCharge(), latestNanos);
     }
-    gate.rateChanged();
+    gate.limitChanged();
+  }
+
+  /** Creates a full bucket at the present time. */
+  ConfinedTokenBucket newBucket(UnitScale scale) {
+    ConfinedTokenBucket bucket = new ConfinedTokenBucket(scale, lastCharge, latestNanos);
+    if (!started) {
+      early.add(bucket);
+    }
+    return bucket;
   }
 
   public boolean isAtRest() {
@@ -259,13 +277,13 @@ public final class SchedulerCore {
         && wakingQueues.isEmpty();
   }
 
-  public boolean removeRate(String name) {
+  public boolean removeLimit(String name) {
     LimitGate gate = gates.get(name);
     if (gate == null || gate.bucket == null) {
       return false;
     }
     gate.bucket = null;
-    gate.rateChanged();
+    gate.limitChanged();
     dropIfUnused(gate);
     return true;
   }

@@ -35,7 +35,7 @@ public final class CostChecks {
    */
   public static String requireName(String name) {
     if (name.isEmpty()) {
-      throw new IllegalArgumentException("key must not be empty: key=\"\"");
+      throw new IllegalArgumentException("name must not be empty: name=\"\"");
     }
     return name;
   }

@@ -2,6 +2,7 @@ package dev.sluice.redis.limits;
 
 import dev.sluice.Decision;
 import dev.sluice.Limit;
+import dev.sluice.LimitStats;
 import dev.sluice.Limits;
 import java.util.Collections;
 import java.util.Map;
@@ -22,30 +23,19 @@ final class InMemoryKeyedLimits {
 
   /** Sets a limit whose bucket starts empty: its tokens may have been taken before a restart. */
   synchronized void restore(String name, Limit limit) {
-    double perSecond = NamedLimit.perSecond(limit);
-    double burst = NamedLimit.burst(limit);
-    if (LimitNames.isTemplate(name)) {
-      limits.restoreTemplate(name, perSecond, burst);
-    } else {
-      limits.restoreRate(name, perSecond, burst);
-    }
+    limits.restore(name, limit);
     definitions.put(name, limit);
   }
 
   synchronized void set(String name, Limit limit) {
-    double perSecond = NamedLimit.perSecond(NamedLimit.require(limit));
-    double burst = NamedLimit.burst(limit);
-    if (LimitNames.isTemplate(LimitNames.require(name))) {
-      limits.setTemplate(name, perSecond, burst);
-    } else {
-      limits.setRate(name, perSecond, burst);
-    }
+    NamedLimit.require(limit);
+    limits.set(LimitNames.require(name), limit);
     definitions.put(name, limit);
   }
 
   synchronized boolean remove(String name) {
     definitions.remove(LimitNames.require(name));
-    return LimitNames.isTemplate(name) ? limits.removeTemplate(name) : limits.removeRate(name);
+    return limits.remove(name);
   }
 
   synchronized SortedMap<String, Limit> limits() {
@@ -64,7 +54,7 @@ final class InMemoryKeyedLimits {
     return limits.peek(costs);
   }
 
-  Optional<Limits.Snapshot> stats(String name) {
+  Optional<LimitStats> stats(String name) {
     return limits.stats(name);
   }
 }

@@ -2,6 +2,7 @@ package dev.sluice.redis.limits;
 
 import dev.sluice.Decision;
 import dev.sluice.Limit;
+import dev.sluice.LimitStats;
 import dev.sluice.Limits;
 import dev.sluice.NanoClock;
 import dev.sluice.TokenBucket;
@@ -23,7 +24,7 @@ public final class InMemoryLimits implements SharedLimits {
 
   public InMemoryLimits(CachedLimits cached, NanoClock clock) {
     this.clock = clock;
-    this.named = new InMemoryKeyedLimits(Limits.create(clock));
+    this.named = new InMemoryKeyedLimits(Limits.builder().clock(clock).build());
     cached.limits().forEach(named::restore);
   }
 
@@ -63,7 +64,7 @@ public final class InMemoryLimits implements SharedLimits {
   }
 
   @Override
-  public CompletableFuture<Optional<Limits.Snapshot>> stats(String name) {
+  public CompletableFuture<Optional<LimitStats>> stats(String name) {
     return Futures.now(named.stats(name));
   }
 

@@ -51,7 +51,7 @@ public final class OutageLimits {
   OutageLimits(int parts, LimitTable rules, NanoClock clock, LongSupplier serverNanos) {
     this.parts = parts;
     this.clock = clock;
-    this.throttle = Limits.create(clock);
+    this.throttle = Limits.builder().clock(clock).build();
     this.serverNanos = serverNanos;
     follow(rules);
   }
@@ -80,11 +80,7 @@ public final class OutageLimits {
       if (after.containsKey(name)) {
         continue;
       }
-      if (LimitNames.isTemplate(name)) {
-        throttle.removeTemplate(name);
-      } else {
-        throttle.removeRate(name);
-      }
+      throttle.remove(name);
     }
     rules = next;
   }
@@ -98,11 +94,7 @@ public final class OutageLimits {
   }
 
   private void restore(String name, double rate, double burst) {
-    if (LimitNames.isTemplate(name)) {
-      throttle.restoreTemplate(name, rate, burst);
-    } else {
-      throttle.restoreRate(name, rate, burst);
-    }
+    throttle.restore(name, Limit.ofRate(rate, burst));
   }
 
   private double part(double whole) {

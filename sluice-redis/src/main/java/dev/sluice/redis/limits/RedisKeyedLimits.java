@@ -2,13 +2,14 @@ package dev.sluice.redis.limits;
 
 import dev.sluice.Decision;
 import dev.sluice.Limit;
-import dev.sluice.Limits;
+import dev.sluice.LimitStats;
 import dev.sluice.redis.OutageMode;
 import io.lettuce.core.cluster.SlotHash;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.OptionalLong;
 import java.util.SortedMap;
 import java.util.TreeMap;
 import java.util.concurrent.CompletableFuture;
@@ -196,7 +197,7 @@ public final class RedisKeyedLimits {
     return CompletableFuture.allOf(refunds.toArray(CompletableFuture[]::new));
   }
 
-  public CompletableFuture<Optional<Limits.Snapshot>> stats(String name) {
+  public CompletableFuture<Optional<LimitStats>> stats(String name) {
     @Nullable ScriptLimit quota = definitions().ofName(CostChecks.requireName(name));
     if (quota == null) {
       return Futures.now(Optional.empty());
@@ -207,11 +208,14 @@ public final class RedisKeyedLimits {
         .thenApply(
             level ->
                 Optional.of(
-                    new Limits.Snapshot(
+                    new LimitStats(
                         name,
+                        limit,
                         (double) level.units() / level.unitsPerToken(),
-                        NamedLimit.perSecond(limit),
-                        NamedLimit.burst(limit))));
+                        0,
+                        0,
+                        Optional.empty(),
+                        OptionalLong.empty())));
   }
 
   /** A request for some names. */

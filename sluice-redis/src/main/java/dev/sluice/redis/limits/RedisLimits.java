@@ -2,7 +2,7 @@ package dev.sluice.redis.limits;
 
 import dev.sluice.Decision;
 import dev.sluice.Limit;
-import dev.sluice.Limits;
+import dev.sluice.LimitStats;
 import dev.sluice.redis.OutageMode;
 import dev.sluice.redis.SharedLimitOptions;
 import dev.sluice.redis.SharedLimits;
@@ -119,7 +119,7 @@ public final class RedisLimits implements SharedLimits {
   }
 
   @Override
-  public CompletableFuture<Optional<Limits.Snapshot>> stats(String name) {
+  public CompletableFuture<Optional<LimitStats>> stats(String name) {
     return named.stats(name);
   }
 

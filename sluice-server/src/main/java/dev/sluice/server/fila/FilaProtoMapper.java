@@ -20,6 +20,7 @@ import dev.sluice.server.fila.v1.PerFairnessKeyStats;
 import dev.sluice.server.fila.v1.PerThrottleKeyStats;
 import dev.sluice.server.fila.v1.QueueInfo;
 import dev.sluice.server.grpc.services.QueueProtoMapper;
+import dev.sluice.server.operations.LimitOperations;
 import dev.sluice.server.operations.QueueOperations;
 import java.time.Duration;
 import java.time.Instant;
@@ -107,8 +108,8 @@ final class FilaProtoMapper {
                     PerThrottleKeyStats.newBuilder()
                         .setKey(throttle.name())
                         .setTokens(throttle.level())
-                        .setRatePerSecond(throttle.ratePerSecond())
-                        .setBurst(throttle.burst())));
+                        .setRatePerSecond(LimitOperations.Rate.of(throttle.limit()).perSecond())
+                        .setBurst(LimitOperations.Rate.of(throttle.limit()).burst())));
     return wire.build();
   }
 

@@ -1,6 +1,7 @@
 package dev.sluice.server.operations;
 
 import dev.sluice.Decision;
+import dev.sluice.Limit;
 import dev.sluice.Limits;
 import dev.sluice.NanoClock;
 import dev.sluice.server.auth.AccountQuotas;
@@ -50,12 +51,19 @@ public final class LimitOperations {
    * @param burst the most tokens held
    */
   public record Rate(double perSecond, double burst) {
-    void applyTo(Limits throttle, String key) {
-      if (isTemplate(key)) {
-        throttle.setTemplate(key, perSecond, burst);
-      } else {
-        throttle.setRate(key, perSecond, burst);
+    public static Rate of(Limit limit) {
+      if (limit instanceof Limit.Rate rate) {
+        return new Rate(rate.perSecond(), rate.burst());
       }
+      double perSecond =
+          limit instanceof Limit.Balanced balanced
+              ? balanced.refillTokens() * 1e9 / balanced.refillPeriod().toNanos()
+              : 0;
+      return new Rate(perSecond, limit.capacity());
+    }
+
+    void applyTo(Limits throttle, String key) {
+      throttle.set(key, Limit.ofRate(perSecond, burst));
     }
   }
 

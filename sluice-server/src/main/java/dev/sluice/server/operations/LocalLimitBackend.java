@@ -1,6 +1,8 @@
 package dev.sluice.server.operations;
 
 import dev.sluice.Decision;
+import dev.sluice.Limit;
+import dev.sluice.LimitStats;
 import dev.sluice.Limits;
 import dev.sluice.server.operations.LimitOperations.Rate;
 import dev.sluice.server.support.ApiException;
@@ -79,11 +81,7 @@ public final class LocalLimitBackend implements LimitBackend {
     SortedMap<String, Rate> found = new TreeMap<>();
     for (LocalLimitBackend.StoredLimit each : file.read()) {
       try {
-        if (LimitOperations.isTemplate(each.key())) {
-          throttle.restoreTemplate(each.key(), each.perSecond(), each.burst());
-        } else {
-          throttle.restoreRate(each.key(), each.perSecond(), each.burst());
-        }
+        throttle.restore(each.key(), Limit.ofRate(each.perSecond(), each.burst()));
       } catch (IllegalArgumentException invalid) {
         throw file.damaged(String.valueOf(invalid.getMessage()), invalid);
       }
@@ -97,13 +95,13 @@ public final class LocalLimitBackend implements LimitBackend {
     if (limits.containsKey(key)) {
       return null;
     }
-    Limits.Snapshot found = throttle.stats(key).orElseThrow(() -> LimitOperations.noLimitFor(key));
+    LimitStats found = throttle.stats(key).orElseThrow(() -> LimitOperations.noLimitFor(key));
     if (throttle.size() >= maxBuckets && !throttle.hasBucket(key)) {
       throw new ApiException(
           ErrorKind.RESOURCE_EXHAUSTED,
           "at most %d keys may be in use: %s".formatted(maxBuckets, key));
     }
-    return new Rate(found.ratePerSecond(), found.burst());
+    return Rate.of(found.limit());
   }
 
   @Override
@@ -127,10 +125,7 @@ public final class LocalLimitBackend implements LimitBackend {
     for (String key : keys) {
       throttle
           .stats(key)
-          .ifPresent(
-              at ->
-                  known.add(
-                      new Standing(key, new Rate(at.ratePerSecond(), at.burst()), at.level())));
+          .ifPresent(at -> known.add(new Standing(key, Rate.of(at.limit()), at.level())));
     }
     return CompletableFuture.completedFuture(known);
   }
@@ -166,11 +161,7 @@ public final class LocalLimitBackend implements LimitBackend {
       return CompletableFuture.completedFuture(false);
     }
     save(next);
-    if (LimitOperations.isTemplate(key)) {
-      throttle.removeTemplate(key);
-    } else {
-      throttle.removeRate(key);
-    }
+    throttle.remove(key);
     return CompletableFuture.completedFuture(true);
   }
 

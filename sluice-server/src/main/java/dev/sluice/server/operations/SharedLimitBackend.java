@@ -2,7 +2,7 @@ package dev.sluice.server.operations;
 
 import dev.sluice.Decision;
 import dev.sluice.Limit;
-import dev.sluice.Limits;
+import dev.sluice.LimitStats;
 import dev.sluice.redis.RedisUnavailableException;
 import dev.sluice.redis.SharedLimits;
 import dev.sluice.redis.SharedLimitsStatus;
@@ -160,10 +160,9 @@ public final class SharedLimitBackend implements LimitBackend {
     return known;
   }
 
-  private static List<Standing> standing(
-      Optional<Limits.Snapshot> found, List<Standing> otherwise) {
+  private static List<Standing> standing(Optional<LimitStats> found, List<Standing> otherwise) {
     return found
-        .map(at -> new Standing(at.key(), new Rate(at.ratePerSecond(), at.burst()), at.level()))
+        .map(at -> new Standing(at.name(), Rate.of(at.limit()), at.level()))
         .map(List::of)
         .orElse(otherwise);
   }

@@ -2,6 +2,7 @@ package dev.sluice.cli.simulate.scenario;
 
 import dev.sluice.FairQueue;
 import dev.sluice.FairScheduler;
+import dev.sluice.Limit;
 import dev.sluice.Next;
 import dev.sluice.Placement;
 import dev.sluice.ScheduledItem;
@@ -136,7 +137,8 @@ final class QueueSimulator {
     for (QueueSimulator.LimitCost take : flow.takes) {
       if (rates.add(take.key())) {
         Scenario.ScenarioLimit throttle = take.throttle().throttle;
-        scheduler.setRate(take.key(), throttle.rate(), throttle.burst(), time.now());
+        scheduler.advanceTo(time.now());
+        scheduler.setLimit(take.key(), Limit.ofRate(throttle.rate(), throttle.burst()));
       }
     }
   }

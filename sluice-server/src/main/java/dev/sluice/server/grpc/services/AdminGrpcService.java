@@ -32,6 +32,7 @@ import dev.sluice.server.auth.ApiKeyOperations;
 import dev.sluice.server.auth.Permission;
 import dev.sluice.server.grpc.UnaryCalls;
 import dev.sluice.server.operations.AdminOperations;
+import dev.sluice.server.operations.LimitOperations;
 import io.grpc.stub.StreamObserver;
 import java.util.List;
 
@@ -127,8 +128,8 @@ public final class AdminGrpcService extends AdminGrpc.AdminImplBase {
                       response.addThrottles(
                           ListThrottlesResponse.Throttle.newBuilder()
                               .setKey(each.name())
-                              .setRatePerSecond(each.ratePerSecond())
-                              .setBurst(each.burst())
+                              .setRatePerSecond(LimitOperations.Rate.of(each.limit()).perSecond())
+                              .setBurst(LimitOperations.Rate.of(each.limit()).burst())
                               .setTokens(each.level())));
           return response.build();
         });

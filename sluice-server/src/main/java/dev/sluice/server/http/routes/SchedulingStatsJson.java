@@ -4,6 +4,7 @@ import dev.sluice.LimitStats;
 import dev.sluice.broker.BrokerView;
 import dev.sluice.broker.FairnessKeyPage;
 import dev.sluice.broker.QueueConfig;
+import dev.sluice.server.operations.LimitOperations;
 import dev.sluice.server.support.ApiException;
 import java.time.Duration;
 import java.util.Arrays;
@@ -100,8 +101,8 @@ public final class SchedulingStatsJson {
       LimitStats stats = throttle.stats();
       return new SchedulingStatsJson.QueueLimitStatsJson(
           stats.name(),
-          stats.ratePerSecond(),
-          stats.burst(),
+          LimitOperations.Rate.of(stats.limit()).perSecond(),
+          LimitOperations.Rate.of(stats.limit()).burst(),
           stats.level(),
           stats.taken(),
           stats.waiters(),
