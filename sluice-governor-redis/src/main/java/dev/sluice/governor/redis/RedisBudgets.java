@@ -29,7 +29,7 @@ import org.jspecify.annotations.Nullable;
  * <p>A ticket that was taken at one node can be awaited at any other. All nodes should have the
  * same configuration: the one that was loaded last holds for the fleet.
  *
- * <p>While Redis is away requests go by the {@link Builder#onOutage outage policy}: by default each
+ * <p>While Redis is away requests go by the {@link Builder#outageMode outage mode}: by default each
  * node decides by its share of every limit, from empty, which Redis reserves for it. Requests are
  * granted or queued as in a single process, by priority, and callers that wait for a ticket go on
  * waiting. On return the node reports what is open; nothing is charged. Settlements of what Redis
