@@ -8,7 +8,7 @@ import java.util.regex.Pattern;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 
-/** What the documentation tells a build to fetch is what this build makes. */
+/** The artifacts that the documentation names are those that this build makes. */
 final class ArtefactsTest {
   private static final Pattern PARENT_VERSION =
       Pattern.compile("<artifactId>sluice-parent</artifactId>\\s*<version>([^<]+)</version>");

@@ -34,7 +34,7 @@ final class FromRabbitMqTest {
   @TempDir Path directory;
   private final List<String> sent = Collections.synchronizedList(new ArrayList<>());
 
-  /** What people have. It needs a RabbitMQ to run. */
+  /** The code before the change. It needs a RabbitMQ to run. */
   static final class Before {
     private Before() {}
 
@@ -62,7 +62,7 @@ final class FromRabbitMqTest {
     }
   }
 
-  /** What the work is. */
+  /** The work. */
   interface Mailer {
     void send(String mail);
   }

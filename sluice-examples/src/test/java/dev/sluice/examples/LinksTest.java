@@ -76,7 +76,7 @@ final class LinksTest {
     assertThat(linked).containsAll(pages);
   }
 
-  /** Whoever copies a recipe needs its imports, and what goes into the build. */
+  /** A recipe shows its imports and dependencies. */
   @Test
   void recipes_leadToTheirSourceAndDependency() {
     List<Path> recipes =

@@ -45,7 +45,8 @@ final class QueueDefaultsTest {
   @Test
   void commandLine() {
     assertThat(Pages.read("docs/cli.md"))
-        .contains("`--lease-timeout DURATION` | `%ds` |".formatted(seconds(DEFAULTS.leaseTimeout())))
+        .contains(
+            "`--lease-timeout DURATION` | `%ds` |".formatted(seconds(DEFAULTS.leaseTimeout())))
         .contains("`--max-attempts N` | %d, with".formatted(DEFAULTS.maxAttempts()))
         .contains("`--retry-delay DURATION` | `%ds` |".formatted(seconds(DEFAULTS.retryDelay())))
         .contains(

@@ -10,7 +10,7 @@ import org.junit.jupiter.api.Test;
 
 /** Java that the documentation shows is a part of some test, which runs it. */
 final class ShownCodeTest {
-  /** What checks an example, between its lines, is no part of it. */
+  /** Checks between the lines of an example are no part of it. */
   private static final Pattern CHECK =
       Pattern.compile("(?m)^ *(?:assertThat|await)\\((?:[^\";]|\"[^\"]*\")*;\\n");
 

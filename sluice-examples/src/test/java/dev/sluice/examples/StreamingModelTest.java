@@ -108,7 +108,7 @@ final class StreamingModelTest {
     return governor.blocking().status().models().get(MODEL);
   }
 
-  /** What has accrued meanwhile in a full bucket is not given back once more. */
+  /** Tokens that accrued meanwhile in a full bucket are not returned once more. */
   private void assertSettled(long least) {
     assertThat(standing().counts().tokensConsumed()).isBetween(least, 2_006L);
     assertThat(standing().running()).isZero();

@@ -32,7 +32,7 @@ public final class WebApplication extends AbstractAnnotationConfigDispatcherServ
     return new String[] {"/"};
   }
 
-  /** What is protected. */
+  /** The protected resource. */
   @RestController
   @EnableWebMvc
   public static class Greeting {

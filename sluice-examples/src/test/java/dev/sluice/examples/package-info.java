@@ -1,2 +1,2 @@
-/** What docs/recipes shows, run; and checks that the documentation says what there is. */
+/** Runs the code of docs/recipes, and checks the documentation against the code. */
 package dev.sluice.examples;

@@ -14,7 +14,7 @@ import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 
 /**
- * What every token bucket keeps, wherever its tokens are. Extend it and say how a bucket is made.
+ * Contract of token buckets, wherever their tokens are. A subclass creates the bucket.
  *
  * @since 0.1
  */
@@ -51,7 +51,7 @@ public abstract class BucketContract {
     /** Changes what it allows. */
     void reconfigure(Limit limit);
 
-    /** What it allows. */
+    /** The limit of the bucket. */
     Limit limit();
   }
 

@@ -22,8 +22,8 @@ import java.util.concurrent.CopyOnWriteArrayList;
 import org.junit.jupiter.api.Test;
 
 /**
- * What every store of budgets answers to whoever asks, and over which dimensions. Extend it and say
- * how one is made.
+ * Contract of the answers of every budget store, over all dimensions. A subclass says how one is
+ * made.
  *
  * @since 0.1
  */
@@ -477,7 +477,7 @@ public abstract class BudgetContract extends BudgetSuite {
             "settled 1000 " + start + " " + end);
   }
 
-  /** What was told, in words; not of refills, which any look may find. */
+  /** Returns the events in words, without refills, which any call may find. */
   private record Told(List<String> words) implements BudgetListener {
     @Override
     public void requested(

@@ -42,14 +42,14 @@ public interface BudgetFixture {
   void advance(Duration time);
 
   /**
-   * Somebody sets the clock; nothing happens by this until somebody asks.
+   * Sets the clock; the store notices with the next call.
    *
    * @param by how much later, or earlier if it is negative, in whole microseconds
    */
   void setClock(Duration by);
 
   /**
-   * What time it is: what a {@link BudgetListener} is told.
+   * Returns the time that a {@link BudgetListener} is given.
    *
    * @return nanoseconds of the store's clock
    */

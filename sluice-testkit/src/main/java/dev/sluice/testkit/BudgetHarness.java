@@ -29,7 +29,7 @@ final class BudgetHarness {
     this.store = store;
   }
 
-  /** What it says, or throws what it fails with. */
+  /** Returns the result, or throws the failure. */
   static <T extends @Nullable Object> T get(CompletableFuture<T> answer) {
     try {
       return answer.get(PATIENCE_SECONDS, TimeUnit.SECONDS);
@@ -69,7 +69,7 @@ final class BudgetHarness {
     return queued(BudgetSuite.request(tokens, priority));
   }
 
-  /** Somebody who waits in line until it is decided. */
+  /** A caller that waits until its request is decided. */
   CompletableFuture<Optional<TokenDecision>> waiter(TokenRequest request) {
     return store.await(queued(request).ticket());
   }

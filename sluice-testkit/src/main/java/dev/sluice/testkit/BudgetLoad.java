@@ -41,7 +41,7 @@ public final class BudgetLoad implements AutoCloseable {
   /** The same, as a budget says it. */
   public static final long PER_MINUTE = 60 * PER_SECOND;
 
-  /** What a caller asks for on average. */
+  /** The tokens that a caller requests on average. */
   private static final long MEAN = PER_SECOND / 8;
 
   private static final String[] CLASSES = {"P0_clinical", "P1_user", "P2_batch"};
@@ -123,7 +123,7 @@ public final class BudgetLoad implements AutoCloseable {
     var unused = timer.scheduleAtFixedRate(this::come, 0, TICK_MILLIS, TimeUnit.MILLISECONDS);
   }
 
-  /** Nobody comes any more; returns when all who came are done, or after the limit. */
+  /** Stops new callers; returns when all others are done, or after the limit. */
   public void stop(Duration limit) {
     perform(() -> began = 0);
     Await.until(() -> underWay + " callers are done", limit, () -> underWay.get() == 0);

@@ -14,8 +14,8 @@ import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What one node of a fleet was told, in a file that has every line even if the process is killed.
- * Times are those of the store. {@link BudgetRecord} reads the files of a fleet.
+ * Log of the answers that one node of a fleet got, in a file that survives a killed process. Times
+ * are those of the store. {@link BudgetRecord} reads the files of a fleet.
  *
  * @since 0.1
  */

@@ -168,7 +168,7 @@ public abstract class BudgetPropertyContract extends BudgetSuite {
       }
     }
 
-    /** Who was granted meanwhile is known by its ticket. */
+    /** A request that was granted meanwhile is known by its ticket. */
     private void claim() {
       for (Map.Entry<String, TokenDecision.Queued> each : List.copyOf(waiting.entrySet())) {
         Optional<TokenDecision> outcome = rig.poll(each.getValue());

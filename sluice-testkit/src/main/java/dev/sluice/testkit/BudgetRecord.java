@@ -20,10 +20,10 @@ import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What a fleet was granted, from the {@link BudgetLog}s of its nodes, to be held against the
- * promise of a budget: in no window more than the burst and what accrues, counted when it was
- * granted, less what came back. What only may have come back counts as if it had: an excess that is
- * found is one.
+ * Grants of a fleet, from the {@link BudgetLog}s of its nodes, to be checked against the promise of
+ * a budget: in no window more than the burst and what accrues, counted when it was granted, less
+ * what came back. Tokens that may have come back count as if they had: an excess that is found is
+ * one.
  *
  * @since 0.1
  */
@@ -288,12 +288,14 @@ public final class BudgetRecord {
     return used / (burst + perMinute * minutes);
   }
 
-  /** What was asked for of a model, in tokens. */
+  /** Returns the tokens that were requested of a model. */
   public long askedTokens(String model) {
     return askedTokens.getOrDefault(model, 0L);
   }
 
-  /** What was granted of a model between two microseconds of the store, whatever came back. */
+  /**
+   * Returns the tokens granted of a model between two microseconds of the store, refunds included.
+   */
   public long grantedTokens(String model, long from, long until) {
     return grants.stream()
         .filter(grant -> grant.model().equals(model))
@@ -333,7 +335,7 @@ public final class BudgetRecord {
     return ends;
   }
 
-  /** What was not as it must be. */
+  /** Returns the violations that were found. */
   public List<String> wrongs() {
     return wrongs;
   }

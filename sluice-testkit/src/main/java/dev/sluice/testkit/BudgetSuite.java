@@ -23,8 +23,8 @@ import java.util.Optional;
 import org.junit.jupiter.api.AfterEach;
 
 /**
- * What the contracts of stores of budgets have in common: the store under contract, and words for
- * what is asked of it.
+ * Shared parts of the contracts of budget stores: the store under contract, and names for what is
+ * asked of it.
  *
  * @since 0.1
  */

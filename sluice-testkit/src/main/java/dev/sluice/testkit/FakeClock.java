@@ -22,7 +22,7 @@ final class FakeClock {
 
   private FakeClock() {}
 
-  /** What to write before a command; it reads the offset from the file each time it asks. */
+  /** Prefix of a command; the process reads the offset from the file at each call. */
   static List<String> prefix(Path offsetFile) {
     return List.of(
         "env",
@@ -34,7 +34,7 @@ final class FakeClock {
         "FAKETIME_DONT_FAKE_MONOTONIC=1");
   }
 
-  /** What to write before a command that has the same offset all its life. */
+  /** Prefix of a command whose offset does not change. */
   static List<String> prefix(Duration offset) {
     return List.of(
         "env",

@@ -20,9 +20,9 @@ import java.util.Random;
 import org.junit.jupiter.api.Test;
 
 /**
- * What every store of budgets foretells: the moment at which a request goes if nothing arrives,
- * leaves or is settled, with the dimension that decides it, or that it is unknown. Extend it and
- * say how one is made.
+ * Contract of forecasts of every budget store: the moment at which a request is granted if nothing
+ * arrives, leaves or is settled, with the dimension that decides it, or that it is unknown. Extend
+ * it and say how one is made.
  *
  * @since 0.1
  */

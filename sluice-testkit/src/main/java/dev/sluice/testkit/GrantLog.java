@@ -6,9 +6,9 @@ import java.util.Comparator;
 import java.util.List;
 
 /**
- * What was granted and when, to be held against the promise of a limit: no window, wherever it
- * starts and ends, has more than the capacity and what the rate adds in its length. Any unit of
- * time will do, if the log and the period share it. Safe for many threads.
+ * Records grants and their times and checks them against the promise of a limit: no window,
+ * wherever it starts and ends, has more than the capacity and what the rate adds in its length. Any
+ * unit of time will do, if the log and the period share it. Safe for many threads.
  *
  * @since 0.1
  */

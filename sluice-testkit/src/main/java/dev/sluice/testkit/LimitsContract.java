@@ -15,7 +15,7 @@ import java.util.OptionalLong;
 import org.junit.jupiter.api.Test;
 
 /**
- * What every throttle keeps, wherever its tokens are. Extend it and say how one is made.
+ * Contract of named limits, wherever their tokens are. A subclass creates them.
  *
  * @since 0.1
  */

@@ -17,7 +17,7 @@ import org.jspecify.annotations.Nullable;
  * @since 0.1
  */
 public final class RedisSentinels implements AutoCloseable {
-  /** What the sentinels call the master. */
+  /** The name of the master among the sentinels. */
   public static final String NAME = "mymaster";
 
   private static final int SENTINELS = 3;
@@ -173,7 +173,7 @@ public final class RedisSentinels implements AutoCloseable {
         .formatted(port, dir, NAME, masterPort, NAME, NAME);
   }
 
-  /** What a sentinel knows of the master; empty if it does not say. */
+  /** Returns what a sentinel knows of the master; empty if it does not answer. */
   private static String field(Sentinel sentinel, String name) {
     Object answer = sentinel.console().command(List.of("SENTINEL", "MASTER", NAME));
     return answer instanceof List<?> pairs ? valueAfter(pairs, name) : "";

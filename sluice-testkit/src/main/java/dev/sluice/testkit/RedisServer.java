@@ -271,7 +271,7 @@ public final class RedisServer implements AutoCloseable {
   }
 
   /**
-   * What a server is to be.
+   * Options of a server.
    *
    * @since 0.1
    */

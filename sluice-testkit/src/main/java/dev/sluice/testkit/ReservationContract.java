@@ -23,7 +23,7 @@ import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 
 /**
- * What becomes of grants in every store of budgets, and of its budgets when a provider or a new
+ * Contract of grants in every budget store, and of its budgets when a provider or a new
  * configuration says otherwise. Extend it and say how one is made.
  *
  * @since 0.1
@@ -432,7 +432,7 @@ public abstract class ReservationContract extends BudgetSuite {
     assertThat(ofTenant(rig, "named")).isEqualTo(105);
     assertThat(ofTenant(rig, "dropped")).isEqualTo(1_105);
     assertThat(ofTenant(rig, "any")).isEqualTo(1_105);
-    // Whoever is not seen between two reloads may have had the slower of both rates.
+    // A tenant without a call between two reloads may have had the slower of both rates.
     rig.granted(request(100, P1).withTenant("any"));
     rig.reload(config(budget.withTenants(Map.of("named", slow, "*", slow))));
     assertThat(ofTenant(rig, "any")).isEqualTo(5);
@@ -470,7 +470,7 @@ public abstract class ReservationContract extends BudgetSuite {
         .isInstanceOf(IllegalArgumentException.class)
         .hasMessageContaining("other")
         .hasMessageContaining(MODEL);
-    // What was granted can be settled all the same.
+    // A grant can be settled all the same.
     assertThat(rig.settle(open, 1)).isPresent();
   }
 

@@ -27,8 +27,8 @@ import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 
 /**
- * What was wrong with the system that the governor was made from, one test a flaw, by its number.
- * Each fails on what that system did. Extend it and say how a store of budgets is made.
+ * Flaws of the system that the governor was made from, one test for each, by its number. Each fails
+ * on what that system did. Extend it and say how a store of budgets is made.
  *
  * @since 0.1
  */

@@ -133,7 +133,7 @@ public abstract class SeedScenarioContract extends BudgetSuite {
     assertThat(fifth.queuePosition()).isEqualTo(5);
     assertThat(fifth.model()).isEqualTo(MODEL);
     assertThat(fifth.priorityClass()).isEqualTo(P2);
-    // What the text's formula leaves out: 50,000 are wanted before its turn is over.
+    // The formula of the source document leaves this out: 50,000 are requested before its turn.
     assertThat(fifth.eta()).hasValue(Duration.ofSeconds(12));
   }
 

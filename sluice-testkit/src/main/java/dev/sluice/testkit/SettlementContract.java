@@ -48,7 +48,7 @@ public abstract class SettlementContract extends BudgetSuite {
     BudgetHarness rig = open(sonnet(Allocation.OFF).withCallLimits(64_000, 4_000));
     rig.settle(rig.granted(1, P1), TokenRequest.MAX_TOKENS);
     assertThat(rig.available()).isEqualTo(232_000);
-    // What was reserved was granted, and can be used.
+    // Reserved tokens were granted and can be used.
     rig.settle(rig.granted(100_000, P1), 100_001);
     assertThat(rig.available()).isEqualTo(132_000);
   }

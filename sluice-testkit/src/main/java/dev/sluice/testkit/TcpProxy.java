@@ -45,15 +45,15 @@ public final class TcpProxy implements AutoCloseable {
   private Rules rules = Rules.HEALTHY;
   private boolean closing;
 
-  /** What the loop is asked to do, and the caller who waits for it. */
+  /** A request to the loop, and the caller that waits for it. */
   private record Order(Step step, CompletableFuture<Boolean> done) {}
 
-  /** What the loop is asked to do. */
+  /** A request to the loop. */
   private interface Step {
     void run() throws IOException;
   }
 
-  /** What holds bytes back. */
+  /** The delay of bytes. */
   record Rules(long toTargetNanos, long toClientNanos, boolean silent) {
     static final Rules HEALTHY = new Rules(0, 0, false);
   }

@@ -16,7 +16,7 @@ import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 
 /**
- * What becomes of tickets in every store of budgets: who waits, who leaves, and who is missed.
+ * Contract of tickets in every budget store: waiting, leaving, and tickets that nobody polls.
  * Extend it and say how one is made.
  *
  * @since 0.1
@@ -52,7 +52,7 @@ public abstract class TicketContract extends BudgetSuite {
     TokenDecision.Granted granted = BudgetHarness.grantOf(waiter);
     assertThat(granted.remaining()).isZero();
     assertThat(BudgetHarness.grantOf(another)).isEqualTo(granted);
-    // Who comes later learns the same at once.
+    // A later poll gets the same answer at once.
     assertThat(BudgetHarness.grantOf(rig.store.await(queued.ticket()))).isEqualTo(granted);
   }
 
@@ -99,7 +99,7 @@ public abstract class TicketContract extends BudgetSuite {
     assertThat(rig.cancel(first)).isFalse();
     assertThat(BudgetHarness.refusalOf(left)).isEqualTo(TokenDecision.Reason.CANCELLED);
     assertThat(rig.poll(first)).isEmpty();
-    // Who was behind it goes at once.
+    // The ticket behind it is granted at once.
     assertThat(granted(rig.poll(second).orElseThrow()).remaining()).isZero();
   }
 
@@ -170,7 +170,7 @@ public abstract class TicketContract extends BudgetSuite {
     assertThat(rig.standing(next).queuePosition()).isEqualTo(2);
     advance(TICK);
     assertThat(rig.standing(next).queuePosition()).isEqualTo(1);
-    // Who comes late learns why, for as long again.
+    // A late poll still learns the reason, for as long again.
     assertThat(reason(rig.poll(lost))).isEqualTo(TokenDecision.Reason.ABANDONED);
     advance(PATIENCE.minus(TICK));
     assertThat(reason(rig.poll(lost))).isEqualTo(TokenDecision.Reason.ABANDONED);
@@ -234,7 +234,7 @@ public abstract class TicketContract extends BudgetSuite {
     CompletableFuture<Optional<TokenDecision>> waiter = rig.store.await(queued.ticket());
     advanceMillis(20_000);
     waiter.cancel(false);
-    // Who asks after that is answered after that.
+    // A later request is answered later.
     assertThat(rig.line()).containsEntry(P1, 1);
     advance(PATIENCE.minus(TICK));
     assertThat(rig.line()).containsEntry(P1, 1);

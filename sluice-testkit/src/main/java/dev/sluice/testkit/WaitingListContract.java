@@ -24,7 +24,7 @@ import java.util.concurrent.CopyOnWriteArrayList;
 import org.junit.jupiter.api.Test;
 
 /**
- * Who goes before whom in every store of budgets. Extend it and say how one is made.
+ * Contract of the order of the waiting list in every budget store. A subclass creates the store.
  *
  * @since 0.1
  */

@@ -12,7 +12,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** What becomes of servers whose JVM ends without closing them. */
+/** Servers whose JVM ends without closing them are stopped. */
 @Tag("any-jdk")
 @Timeout(60)
 class LeftoverTest {

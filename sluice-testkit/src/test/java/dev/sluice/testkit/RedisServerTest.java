@@ -166,7 +166,7 @@ class RedisServerTest {
       assertThat(server.micros()).isCloseTo(now() + HOUR_MICROS, within(SLACK_MICROS));
       assertThat(server.command("EVAL", "return redis.call('TIME')[1]", "0").toString())
           .isGreaterThan(Long.toString(now() / 1_000_000 + 3000));
-      // What expires goes by the wrong clock, what waits by the right one.
+      // Expiry follows the wrong clock, waiting the right one.
       server.command("SET", "k", "v", "PX", "1");
       Await.until(
           () -> "the end of k", Duration.ofSeconds(10), () -> server.command("GET", "k") == null);

@@ -1,7 +1,7 @@
 package dev.sluice.verify;
 
 /**
- * What an operation returned, and when it was by the clock.
+ * The result of an operation, and its time by the clock.
  *
  * @param nowNanos the reading on which the operation acted; after an advance, the new time
  * @param value what was granted, or is available; after an advance, how far that went

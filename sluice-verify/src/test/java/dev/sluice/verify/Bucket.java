@@ -3,7 +3,7 @@ package dev.sluice.verify;
 import dev.sluice.Limit;
 import dev.sluice.TokenBucket;
 
-/** What the suites call: the real bucket, or one that is broken on purpose. */
+/** The bucket under test: the real one, or one that is broken on purpose. */
 interface Bucket {
 
   boolean tryAcquire(long tokens);

@@ -10,8 +10,8 @@ import java.util.Optional;
  * <p>Immutable, in unbounded integers, and nothing of the real bucket's representation: that one
  * keeps no level, only the instant at which it will be full.
  *
- * <p>Readings of the clock may be late. What a late caller can count on is the level less what has
- * been minted since its reading; so a late reading never mints, and at worst it denies.
+ * <p>Readings of the clock may be late. A late caller can count on the level less what has been
+ * minted since its reading; so a late reading never mints, and at worst it denies.
  *
  * @param limit the limit in force
  * @param level units there at {@code atNanos}, negative for what is owed

@@ -24,7 +24,7 @@ public abstract class ClockVerifier extends CachedVerifier {
    * An operation reads the clock, and later it commits. It may be overtaken in between; then it acts
    * on a late reading, and it may be denied what would have been granted both at the time of its
    * reading and at that of its commit. So "linearizable, the clock included" is false, of this
-   * bucket and of every other that reads the time before it decides. What holds instead:
+   * bucket and of every other that reads the time before it decides. This holds instead:
    *
    * Exact. Commits are linearizable, each at the reading its operation made: time is an input. All
    * answers are explained, denials too. A change of the limit takes effect at a reading made while
@@ -109,7 +109,7 @@ public abstract class ClockVerifier extends CachedVerifier {
   }
 
   /**
-   * What {@code bucket} may have become by {@code step}; nothing if it would have answered
+   * Returns the states of {@code bucket} after {@code step}; none if it would have answered
    * otherwise.
    */
   abstract Stream<BucketModel> after(Step step, Run run, BucketModel bucket, long clockNanos);

@@ -11,7 +11,7 @@ import org.jetbrains.lincheck.datastructures.Param;
 /**
  * Consumers of a bucket against a clock that others move on meanwhile.
  *
- * <p>The bucket reads the clock itself. What it read first is part of the answer: see {@link
+ * <p>The bucket reads the clock itself. Its first reading is part of the answer: see {@link
  * ClockVerifier}.
  */
 @Param(name = "tokens", gen = LongGen.class, conf = "1:3")

@@ -11,7 +11,7 @@ import org.jetbrains.kotlinx.lincheck.execution.ResultWithClock;
 import org.jetbrains.kotlinx.lincheck.util.ValueResult;
 
 /**
- * What the threads of one run of a {@link ClockedBucket} did, and what they were answered.
+ * The operations of the threads of one run of a {@link ClockedBucket}, with their results.
  *
  * @param threads the steps of each thread, in its order
  */

@@ -20,7 +20,7 @@ import org.junit.jupiter.api.Test;
 class WaitersLincheckTest {
   /*
    * Whether a future is done is no operation here: it completes outside the lock, possibly by
-   * another thread and a little after the tokens changed hands. Who got them is decided before, and
+   * another thread and a little after the tokens changed hands. Their new owner is decided before, and
    * cancel tells: false means they are the caller's. When all threads have gone, exactly those whose
    * future is not done must be in line.
    *
