@@ -91,7 +91,7 @@ final class RedisGovernorOutageTest {
       assertThat(poll.join().status()).isEqualTo(200);
       assertThat(stream.end().isOk()).isTrue();
       assertThat(log.text())
-          .contains("Redis does not answer; the governor follows the policy for outages");
+          .contains("Redis does not answer; the governor follows the outage mode");
     }
   }
 

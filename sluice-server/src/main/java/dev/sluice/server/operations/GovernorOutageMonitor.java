@@ -44,7 +44,7 @@ public final class GovernorOutageMonitor implements OutageListener {
         .addKeyValue("cause", cause)
         .addKeyValue("share", share)
         .addKeyValue("policy", policy)
-        .log("Redis does not answer; the governor follows the policy for outages");
+        .log("Redis does not answer; the governor follows the outage mode");
   }
 
   @Override
@@ -53,7 +53,7 @@ public final class GovernorOutageMonitor implements OutageListener {
     LOG.atInfo()
         .addKeyValue("away", away)
         .addKeyValue("tokens", granted)
-        .log("Redis answers; budgets and lines are shared");
+        .log("Redis answers; budgets and waiting lists are shared");
   }
 
   @Override
@@ -65,6 +65,6 @@ public final class GovernorOutageMonitor implements OutageListener {
             LOG.atError()
                 .addKeyValue("cause", text)
                 .addKeyValue("left_out", leftOut)
-                .log("Redis refuses what the governor asks of it; somebody must look"));
+                .log("Redis returns an error for the governor; check its permissions and memory"));
   }
 }
