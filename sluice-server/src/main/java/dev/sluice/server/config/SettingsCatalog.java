@@ -126,7 +126,7 @@ public final class SettingsCatalog {
               null,
               SettingType.integer(KIBIBYTE, KIBIBYTE * MEBIBYTE),
               "25165824",
-              "The largest request, on either wire.",
+              "The largest request, over gRPC or HTTP.",
               (draft, value) -> draft.maxRequestBytes = value),
           new Setting<>(
               "transport.max_header_bytes",
@@ -147,7 +147,7 @@ public final class SettingsCatalog {
               null,
               SettingType.text(),
               "sluice",
-              "What traces call this server.",
+              "The name of this server in traces.",
               (draft, value) -> draft.serviceName = value),
           new Setting<>(
               "broker.max_message_bytes",
@@ -161,8 +161,8 @@ public final class SettingsCatalog {
               null,
               SettingType.wholeNumber(1, (long) MEBIBYTE * MEBIBYTE),
               "67108864",
-              "What may be on its way into the broker; more is refused. At least a message; at most"
-                  + " a 16th of the heap, or one request.",
+              "Bytes in progress into the broker; more is refused. At least a message; at most a 16th"
+                  + " of the heap, or one request.",
               (draft, value) -> draft.maxInboundBytes = value),
           new Setting<>(
               "broker.disk_reserve_bytes",
@@ -207,8 +207,7 @@ public final class SettingsCatalog {
               null,
               SettingType.text(),
               "sluice:",
-              "What every key of limits in Redis begins with; another is also before those of the"
-                  + " governor.",
+              "The prefix of the keys of limits in Redis; if changed, also of those of the governor.",
               (draft, value) -> draft.redisPrefix = value),
           new Setting<>(
               "redis.timeout",
@@ -243,7 +242,7 @@ public final class SettingsCatalog {
               null,
               SettingType.oneOf("trace", "debug", "info", "warn", "error"),
               "info",
-              "What the server logs; libraries log warnings and errors only.",
+              "The level of the server's own log; libraries log warnings and errors only.",
               (draft, value) -> draft.logLevel = value),
           new Setting<>(
               "log.format",
