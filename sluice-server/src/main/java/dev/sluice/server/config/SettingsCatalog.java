@@ -161,8 +161,8 @@ public final class SettingsCatalog {
               null,
               SettingType.wholeNumber(1, (long) MEBIBYTE * MEBIBYTE),
               "67108864",
-              "Bytes in progress into the broker; more is refused. At least a message; at most a 16th"
-                  + " of the heap, or one request.",
+              "Bytes in progress into the broker; more is refused. At least a message; at most a"
+                  + " 16th of the heap, or one request.",
               (draft, value) -> draft.maxInboundBytes = value),
           new Setting<>(
               "broker.disk_reserve_bytes",
@@ -207,7 +207,8 @@ public final class SettingsCatalog {
               null,
               SettingType.text(),
               "sluice:",
-              "The prefix of the keys of limits in Redis; if changed, also of those of the governor.",
+              "The prefix of the keys of limits in Redis; if changed, also of those of the"
+                  + " governor.",
               (draft, value) -> draft.redisPrefix = value),
           new Setting<>(
               "redis.timeout",
