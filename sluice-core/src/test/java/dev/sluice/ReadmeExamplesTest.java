@@ -43,7 +43,7 @@ final class ReadmeExamplesTest {
     String batch = "batch";
     Executor executor = Runnable::run;
     TokenBucket bucket = TokenBucket.perSecond(100);
-    CompletableFuture<Void> turn = bucket.acquireAsync(10); // turn.cancel(true) leaves the line
+    CompletableFuture<Void> turn = bucket.acquireAsync(10); // turn.cancel(true) stops waiting
     CompletableFuture<Void> sent = turn.thenRunAsync(() -> send(batch), executor);
 
     boolean inTime = bucket.acquire(10, Duration.ofSeconds(2));

@@ -96,7 +96,7 @@ final class FromFilaTest {
     client.enqueue(
         "letters",
         Message.of("hello")
-            .withFairnessKey("acme") // no script needed; one still decides where there is one
+            .withFairnessKey("acme") // no hook needed; a hook would override it
             .withThrottleKey("provider:sendgrid", 1)
             .withDedupeId("order-7"));
 

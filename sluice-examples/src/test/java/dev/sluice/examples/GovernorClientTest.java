@@ -39,7 +39,7 @@ final class GovernorClientTest {
       GovernorClient governor = client.governor();
       TokenRequest request = TokenRequest.of("deepseek-r1", 5_000).withTenant("acme");
       String answer =
-          governor.call( // waits in line, calls, settles
+          governor.call( // waits, calls, settles
               request.withMaxWait(Duration.ofSeconds(30)),
               grant -> {
                 Answer answered = provider.complete(grant.model(), grant.tokens());
@@ -48,10 +48,10 @@ final class GovernorClientTest {
               });
       assertThat(answer).isEqualTo("hello");
 
-      TokenDecision outcome = governor.request(request); // granted, queued or refused, at once
+      TokenDecision outcome = governor.request(request); // granted, queued or denied, at once
       CompletableFuture<TokenDecision> turn =
           governor.acquireAsync(request, place -> show(place.eta()));
-      turn.cancel(false); // leaves the line, or gives back what was granted
+      turn.cancel(false); // leaves the waiting list, or returns the grant
       assertThat(outcome).isInstanceOf(TokenDecision.Granted.class);
     }
   }

@@ -34,8 +34,7 @@ class GovernorReadmeTest {
               .withPriorityClass("P1_user")
               .withTenant("acme");
       TokenDecision outcome = governor.blocking().request(request);
-      if (outcome
-          instanceof TokenDecision.Queued queued) { // somebody is before you, and you can see it
+      if (outcome instanceof TokenDecision.Queued queued) { // others wait, and you see how many
         int number = queued.queuePosition();
         queued
             .eta()
@@ -46,7 +45,7 @@ class GovernorReadmeTest {
       }
       if (outcome instanceof TokenDecision.Granted granted) { // 5,000 tokens are reserved
         long used = callTheModel(granted.requestedTokens());
-        governor.blocking().settle(granted.reservation(), used); // the rest is for the next in line
+        governor.blocking().settle(granted.reservation(), used); // the rest returns to the budget
       }
     }
   }

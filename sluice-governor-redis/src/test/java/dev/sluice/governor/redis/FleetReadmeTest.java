@@ -51,7 +51,7 @@ class FleetReadmeTest {
                 .withPriorityClass("P1_user")
                 .withIdempotencyKey("job-7");
         TokenDecision outcome = governor.blocking().request(request);
-        if (outcome instanceof TokenDecision.Queued queued) { // one line for all nodes
+        if (outcome instanceof TokenDecision.Queued queued) { // one waiting list for all nodes
           outcome =
               governor.await(queued.ticket()).join().orElseThrow(); // at this node or any other
         }
