@@ -18,27 +18,29 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Budgets and lines that all governors of a fleet share through Redis or Valkey.
+ * Budgets and waiting lists that the governors of a fleet share through Redis or Valkey.
  *
  * <pre>{@code
- * try (Governor governor = Governor.builder(config).store(RedisBudgets.connect("redis://localhost:6379")).build()) {
- *   Outcome outcome = governor.request("sonnet", 4_000, "P1_user");
+ * BudgetStore.Factory store = RedisBudgets.connect("redis://localhost:6379");
+ * try (Governor governor = Governor.builder(config).store(store).build()) {
+ *   governor.acquire(TokenRequest.of("sonnet", 4_000)).thenAccept(decision -> start(decision));
  * }
  * }</pre>
  *
- * <p>A ticket that was taken at one node can be awaited at any other. All nodes should have the
- * same configuration: the one that was loaded last holds for the fleet.
+ * <p>A ticket of one node can be awaited on any other. All nodes should have the same
+ * configuration: the one that was loaded last applies to the fleet.
  *
- * <p>While Redis is away requests go by the {@link Builder#outageMode outage mode}: by default each
- * node decides by its share of every limit, from empty, which Redis reserves for it. Requests are
- * granted or queued as in a single process, by priority, and callers that wait for a ticket go on
- * waiting. On return the node reports what is open; nothing is charged. Settlements of what Redis
- * granted are kept and sent on return. A request that Redis did not answer before the outage was
- * declared is refused as {@link dev.sluice.governor.TokenDecision.Reason#UNAVAILABLE}. Other calls
- * that need Redis fail with {@link RedisUnavailableException}.
+ * <p>During an outage, requests follow the {@link Builder#outageMode outage mode}. In mode {@code
+ * LOCAL}, each node decides by the share of every limit that Redis reserves for it, starting empty:
+ * requests are granted or queued as in a single process, by priority class, and callers continue to
+ * wait for their tickets. When Redis answers again, the node reports its open grants; nothing is
+ * charged afterwards. Settlements of grants of Redis are stored and sent later. A request without
+ * an answer is denied with {@link dev.sluice.governor.TokenDecision.Reason#UNAVAILABLE} until the
+ * outage is declared. Other calls that need Redis fail with {@link RedisUnavailableException}.
  *
- * <p>Futures may complete on a thread of the connection, which must not be blocked, except for
- * those of callers that wait for a ticket.
+ * <p>Factories are thread-safe. A factory connects when the governor opens it, and waits for at
+ * most three seconds, or the timeout if that is longer. Futures may complete on a thread of the
+ * connection, which must not be blocked, except for those of callers that wait for a ticket.
  *
  * @since 0.1
  */
@@ -74,7 +76,7 @@ public final class RedisBudgets {
     private String prefix = "token-governor:";
     private Duration timeout = Duration.ofMillis(100);
     private int expectedNodes = 1;
-    private OutageMode policy = OutageMode.LOCAL;
+    private OutageMode outageMode = OutageMode.LOCAL;
     private OutageListener outageListener = OutageListener.NONE;
     private @Nullable Path trust;
     private Supplier<StoreTimer> timers = StoreTimer::system;
@@ -119,8 +121,8 @@ public final class RedisBudgets {
     }
 
     /**
-     * How many nodes the fleet has at least: among so many budgets are divided if Redis is away
-     * from the start. Default: 1.
+     * Sets the smallest number of nodes among which outage mode {@link OutageMode#LOCAL} divides a
+     * budget, and the number until Redis has answered for the first time. Default: 1.
      *
      * @param nodes at least 1
      * @return this
@@ -133,11 +135,11 @@ public final class RedisBudgets {
     /**
      * Sets the mode that decides while Redis is unavailable. Default: {@link OutageMode#LOCAL}.
      *
-     * @param policy for all models
+     * @param mode for all models
      * @return this
      */
-    public Builder outageMode(OutageMode policy) {
-      this.policy = Objects.requireNonNull(policy, "policy");
+    public Builder outageMode(OutageMode mode) {
+      this.outageMode = Objects.requireNonNull(mode, "mode");
       return this;
     }
 
@@ -153,8 +155,8 @@ public final class RedisBudgets {
     }
 
     /**
-     * The authority that the server's certificate must come from. Default: those that the JVM
-     * trusts.
+     * Sets the certificates of the authority that signed the server's certificate. Default: the
+     * authorities that the JVM trusts.
      *
      * @param certificates a file of certificates in PEM
      * @return this
@@ -165,7 +167,7 @@ public final class RedisBudgets {
       return this;
     }
 
-    /** Another time, at which lines are looked at exactly when they should be. */
+    /** Sets a timer for tests; waiting lists are then polled exactly when they are due. */
     Builder timer(StoreTimer timer) {
       this.timers = () -> timer;
       this.spreadNanos = () -> 0;
@@ -173,10 +175,9 @@ public final class RedisBudgets {
     }
 
     /**
-     * Opens stores that wait for Redis no longer than three seconds, or than the time-out, and
-     * degrade and recover by themselves.
+     * Creates the factory.
      *
-     * @return for {@link dev.sluice.governor.Governor#over}
+     * @return the factory, for {@link dev.sluice.governor.Governor.Builder#store}
      * @throws IllegalStateException if there is no URL
      */
     public BudgetStore.Factory build() {
@@ -185,7 +186,14 @@ public final class RedisBudgets {
       }
       RedisBudgetsConfig fleet =
           new RedisBudgetsConfig(
-              address, prefix, timeout, trust, expectedNodes, policy, outageListener, spreadNanos);
+              address,
+              prefix,
+              timeout,
+              trust,
+              expectedNodes,
+              outageMode,
+              outageListener,
+              spreadNanos);
       Supplier<StoreTimer> clock = timers;
       return (config, told) -> RedisBudgetStore.open(fleet, clock.get(), config, told);
     }

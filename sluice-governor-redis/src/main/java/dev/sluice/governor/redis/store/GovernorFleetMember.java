@@ -37,7 +37,7 @@ public final class GovernorFleetMember implements AutoCloseable, FleetConnection
   private final AtomicLong grantedAlone = new AtomicLong();
   private final String node;
   private final FleetConnection connection;
-  private volatile Supplier<Collection<RedisModelStore>> desks = List::of;
+  private volatile Supplier<Collection<RedisModelStore>> modelStores = List::of;
 
   /** Whether this node was a member: then Redis knows what it may have granted by itself. */
   private volatile boolean member;
@@ -74,7 +74,7 @@ public final class GovernorFleetMember implements AutoCloseable, FleetConnection
                 ModelKeys.schema(config.prefix()),
                 MembershipConfig.Timing.DEFAULTS),
             this);
-    if (config.policy() == OutageMode.LOCAL) {
+    if (config.outageMode() == OutageMode.LOCAL) {
       connection.claimShare();
     }
   }
@@ -85,9 +85,9 @@ public final class GovernorFleetMember implements AutoCloseable, FleetConnection
     return HexFormat.of().formatHex(bytes);
   }
 
-  /** Leads these desks into outages and back. */
+  /** Notifies these model stores of outages. */
   void serve(Supplier<Collection<RedisModelStore>> all) {
-    desks = all;
+    modelStores = all;
   }
 
   /** Opens the connection; returns when Redis decides, or did not answer. */
@@ -123,7 +123,7 @@ public final class GovernorFleetMember implements AutoCloseable, FleetConnection
 
   /** Returns whether this node's share decides. */
   boolean isLocal() {
-    return config.policy() == OutageMode.LOCAL && isOut();
+    return config.outageMode() == OutageMode.LOCAL && isOut();
   }
 
   boolean beganAlone() {
@@ -165,26 +165,29 @@ public final class GovernorFleetMember implements AutoCloseable, FleetConnection
   public void lost(String cause) {
     beganAlone = !member;
     double share =
-        config.policy() == OutageMode.LOCAL ? new BudgetShare(connection.share()).fraction() : 0;
+        config.outageMode() == OutageMode.LOCAL
+            ? new BudgetShare(connection.share()).fraction()
+            : 0;
     LOG.warn("budgets: Redis is lost, this node has {} of every budget: {}", share, cause);
     tell(() -> config.outageListener().outageStarted(cause, share));
   }
 
   @Override
   public void alone() {
-    desks.get().forEach(RedisModelStore::beAlone);
+    modelStores.get().forEach(RedisModelStore::beAlone);
   }
 
   /** Where one part of a cluster does not answer, the models of the others go on. */
   @Override
   public CompletableFuture<Void> report() {
     boolean cluster = config.address().cluster();
-    return all(desk -> cluster ? desk.report().exceptionally(unreachable -> null) : desk.report());
+    return all(
+        store -> cluster ? store.report().exceptionally(unreachable -> null) : store.report());
   }
 
   private CompletableFuture<Void> all(Function<RedisModelStore, CompletableFuture<?>> work) {
     return CompletableFuture.allOf(
-        desks.get().stream().map(work).toArray(CompletableFuture<?>[]::new));
+        modelStores.get().stream().map(work).toArray(CompletableFuture<?>[]::new));
   }
 
   @Override
@@ -200,7 +203,7 @@ public final class GovernorFleetMember implements AutoCloseable, FleetConnection
               granted);
           tell(() -> config.outageListener().outageEnded(away, granted));
         });
-    desks.get().forEach(RedisModelStore::look);
+    modelStores.get().forEach(RedisModelStore::look);
     var unused = all(RedisModelStore::sendAgain);
   }
 

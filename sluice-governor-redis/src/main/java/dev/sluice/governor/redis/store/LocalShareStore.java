@@ -358,7 +358,7 @@ final class LocalShareStore {
     return ticket == null ? "" : ticket;
   }
 
-  /** The timer of the desk, which outlives the store. */
+  /** The timer of the model store, which outlives this store. */
   private record NonClosingTimer(StoreTimer timer) implements StoreTimer {
     @Override
     public long now() {

@@ -42,7 +42,7 @@ public final class ModelScripts {
   private final String node;
   private final String[] keys;
   private final GovernorFleetMember fleet;
-  private final ModelScripts.Owner desk;
+  private final ModelScripts.Owner owner;
   private final StoreTimer timer;
   private final long timeoutNanos;
   private final AtomicInteger underWay = new AtomicInteger();
@@ -89,7 +89,7 @@ public final class ModelScripts {
       String model,
       ModelScriptConfig terms,
       StoreTimer timer,
-      ModelScripts.Owner desk) {
+      ModelScripts.Owner owner) {
     this.fleet = fleet;
     this.timer = timer;
     this.model = model;
@@ -97,7 +97,7 @@ public final class ModelScripts {
     this.node = fleet.node();
     this.keys = fleet.keys(model).all();
     this.terms = terms;
-    this.desk = desk;
+    this.owner = owner;
     this.timeoutNanos = fleet.config().timeout().toNanos();
   }
 
@@ -270,11 +270,11 @@ public final class ModelScripts {
   /** Has books of that generation know it, too. */
   private CompletableFuture<?> hold(long now) {
     // The provider adjustment is first: many grants take longer than new state waits.
-    String[] adjusted = desk.adjusted();
+    String[] adjusted = owner.adjusted();
     return (adjusted == null
             ? CompletableFuture.completedFuture(null)
             : tell(now, GovernorScript.CONFIGURE, adjusted))
-        .thenCompose(told -> hold(now, desk.held(), 0));
+        .thenCompose(told -> hold(now, owner.held(), 0));
   }
 
   /** From {@code at} on, one portion after the other, without those that were settled meanwhile. */
@@ -285,7 +285,7 @@ public final class ModelScripts {
     int next = Math.min(grants.size(), at + PORTION);
     String[] words =
         grants.subList(at, next).stream()
-            .filter(each -> desk.isHeld(each.id()))
+            .filter(each -> owner.isHeld(each.id()))
             .flatMap(each -> each.words().stream())
             .toArray(String[]::new);
     return words.length == 0
@@ -305,13 +305,13 @@ public final class ModelScripts {
       begun = true;
     }
     if (first) {
-      desk.begun();
+      owner.begun();
     }
   }
 
   private String[] arguments(long known, String[] words) {
     String[] arguments = new String[words.length + 1];
-    arguments[0] = node + known + (desk.isUnreported() ? UNREPORTED : "");
+    arguments[0] = node + known + (owner.isUnreported() ? UNREPORTED : "");
     System.arraycopy(words, 0, arguments, 1, words.length);
     return arguments;
   }
@@ -322,7 +322,7 @@ public final class ModelScripts {
     }
     ScriptResult answer = ScriptResult.of(said, words);
     try {
-      desk.heard(answer);
+      owner.heard(answer);
     } catch (RuntimeException failure) {
       // Redis has done what it was asked for.
       LOG.warn("model {}: what else Redis said is not understood", model, failure);

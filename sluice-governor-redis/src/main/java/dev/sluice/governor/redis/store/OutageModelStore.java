@@ -32,7 +32,7 @@ final class OutageModelStore {
 
   private final String model;
   private final GovernorFleetMember fleet;
-  private final ModelScripts books;
+  private final ModelScripts scripts;
   private final ReplyMapper replies;
   private final BudgetListener listener;
   private final NodeGrants own;
@@ -40,7 +40,7 @@ final class OutageModelStore {
   private final AdjustmentState adjustments;
   private final LocalShareStore local;
   private final OutageReports reports;
-  private final TicketWaitingList room;
+  private final TicketWaitingList waitingList;
   private final UnansweredKeys unansweredKeys = new UnansweredKeys();
   private final AtomicBoolean sending = new AtomicBoolean();
   private volatile GovernorStatus.@Nullable Model lastStatus;
@@ -57,7 +57,7 @@ final class OutageModelStore {
       SettlementOutbox outbox) {
     this.model = model;
     this.fleet = fleet;
-    this.books = books;
+    this.scripts = books;
     this.replies = new ReplyMapper(model);
     this.listener = listener;
     this.outbox = outbox;
@@ -65,12 +65,13 @@ final class OutageModelStore {
     this.own = new NodeGrants(timer, () -> books.terms().rules().reservationTimeout().toNanos());
     Callers callers = new Callers();
     this.reports = new OutageReports(books, timer, callers);
-    this.room = new TicketWaitingList(books, replies, timer, fleet.config().spreadNanos(), this);
+    this.waitingList =
+        new TicketWaitingList(books, replies, timer, fleet.config().spreadNanos(), this);
     this.local = new LocalShareStore(model, fleet, books, timer, listener, callers);
   }
 
-  TicketWaitingList room() {
-    return room;
+  TicketWaitingList waitingList() {
+    return waitingList;
   }
 
   /** Decides by this node's share. */
@@ -91,12 +92,14 @@ final class OutageModelStore {
     @Override
     public List<StoreSnapshot.OpenTicket> awaited() {
       // A poll may have told of a grant that those who wait have not heard of.
-      return room.places().stream().filter(each -> !isOpen(ReplyMapper.idIn(each.id()))).toList();
+      return waitingList.places().stream()
+          .filter(each -> !isOpen(ReplyMapper.idIn(each.id())))
+          .toList();
     }
 
     @Override
     public @Nullable ModelBudget budget() {
-      return removed ? null : books.terms().budget();
+      return removed ? null : scripts.terms().budget();
     }
 
     @Override
@@ -107,7 +110,7 @@ final class OutageModelStore {
 
     @Override
     public void decided(String ticket, TokenDecision outcome) {
-      room.decidedHere(ReplyMapper.idIn(ticket), outcome);
+      waitingList.decidedHere(ReplyMapper.idIn(ticket), outcome);
     }
 
     @Override
@@ -117,7 +120,7 @@ final class OutageModelStore {
 
     @Override
     public boolean isAwaited(String id) {
-      return room.isAwaited(id);
+      return waitingList.isAwaited(id);
     }
 
     @Override
@@ -179,7 +182,7 @@ final class OutageModelStore {
     if (before.isPresent()) {
       return before;
     }
-    if (fleet.config().policy() == OutageMode.OPEN) {
+    if (fleet.config().outageMode() == OutageMode.OPEN) {
       return Optional.of(grantedFreely(request));
     }
     TokenDecision refused = tooLarge(request);
@@ -210,7 +213,7 @@ final class OutageModelStore {
 
   /** Returns the refusal of what the whole budget can never grant; null if it can. */
   private @Nullable TokenDecision tooLarge(TokenRequest request) {
-    ModelLimits limits = BudgetStoreSupport.limits(books.terms().budget());
+    ModelLimits limits = BudgetStoreSupport.limits(scripts.terms().budget());
     long most =
         limits.classes().stream()
             .filter(each -> each.name().equals(request.priorityClass()))
@@ -220,7 +223,7 @@ final class OutageModelStore {
     ModelLimits.Rate tenant =
         limits.tenants().getOrDefault(request.tenant(), limits.otherTenants());
     long largest = tenant == null ? most : Math.min(most, tenant.capacity());
-    long tokens = BudgetStoreSupport.reserved(books.terms().budget(), request);
+    long tokens = BudgetStoreSupport.reserved(scripts.terms().budget(), request);
     return tokens <= largest
         ? null
         : new TokenDecision.Impossible(
@@ -236,7 +239,7 @@ final class OutageModelStore {
         new TokenDecision.Granted(
             model,
             request.priorityClass(),
-            BudgetStoreSupport.reserved(books.terms().budget(), request),
+            BudgetStoreSupport.reserved(scripts.terms().budget(), request),
             0,
             request.tokens(),
             replies.reservation(RedisModelStore.newId()));
@@ -250,7 +253,7 @@ final class OutageModelStore {
    * retry finds it, unless this node decides the retry by itself.
    */
   void unanswered(String id, TokenRequest request) {
-    if (request.idempotencyKey() == null || fleet.config().policy() == OutageMode.OPEN) {
+    if (request.idempotencyKey() == null || fleet.config().outageMode() == OutageMode.OPEN) {
       outbox.undo(id);
     } else {
       unansweredKeys.unanswered(request);
@@ -299,7 +302,7 @@ final class OutageModelStore {
     }
     if (grant.free()) {
       own.remove(id);
-      return Optional.of(grant.settled(actual, books.terms().budget().mostCharged()));
+      return Optional.of(grant.settled(actual, scripts.terms().budget().mostCharged()));
     }
     return Optional.empty();
   }
@@ -329,7 +332,7 @@ final class OutageModelStore {
         ? CompletableFuture.failedFuture(
             GovernorFleetMember.storedForLater("settlement of " + replies.reservation(id)))
         : CompletableFuture.completedFuture(
-            Optional.of(grant.settled(actual, books.terms().budget().mostCharged())));
+            Optional.of(grant.settled(actual, scripts.terms().budget().mostCharged())));
   }
 
   /** Extends by this node alone what it granted alone. */
@@ -395,7 +398,7 @@ final class OutageModelStore {
     removed = true;
     local.reload().ifPresent(this::keepEnded);
     if (fleet.isLocal()) {
-      room.refuseAll(TokenDecision.Reason.REMOVED);
+      waitingList.refuseAll(TokenDecision.Reason.REMOVED);
     }
   }
 
@@ -417,7 +420,7 @@ final class OutageModelStore {
     ended.granted().stream()
         .filter(StoreSnapshot.OpenReservation::claimed)
         .forEach(each -> own.add(NodeGrants.Grant.of(each)));
-    room.goOn(ended.waiting());
+    waitingList.goOn(ended.waiting());
     reports.add(ended, unansweredKeys.takeDecided());
   }
 
@@ -438,9 +441,9 @@ final class OutageModelStore {
     return local
         .decide(store -> store.status())
         .flatMap(status -> Optional.ofNullable(status.models().get(model)))
-        .map(status -> replies.ofShare(status, books.terms()))
+        .map(status -> replies.ofShare(status, scripts.terms()))
         .or(() -> Optional.ofNullable(lastStatus))
-        .orElseGet(() -> replies.nothingLeft(books.terms()));
+        .orElseGet(() -> replies.nothingLeft(scripts.terms()));
   }
 
   // ---- the beginning and the end
@@ -481,7 +484,7 @@ final class OutageModelStore {
     AdjustmentState.NumberedAdjustment missed = adjustments.unconfirmed();
     return missed == null
         ? CompletableFuture.allOf()
-        : books
+        : scripts
             .tell(GovernorScript.CONFIGURE, missed.words())
             .thenRun(() -> adjustments.confirmed(missed));
   }

@@ -20,7 +20,7 @@ final class OutageReports {
   /** So many reservations or tickets at once: a call must not hold up others for long. */
   private static final int PORTION = 500;
 
-  private final ModelScripts books;
+  private final ModelScripts scripts;
   private final StoreTimer timer;
   private final Callers callers;
 
@@ -54,7 +54,7 @@ final class OutageReports {
       Map<Long, Long> bySecond) {}
 
   OutageReports(ModelScripts books, StoreTimer timer, Callers callers) {
-    this.books = books;
+    this.scripts = books;
     this.timer = timer;
     this.callers = callers;
   }
@@ -181,7 +181,7 @@ final class OutageReports {
     if (next == null) {
       return CompletableFuture.allOf();
     }
-    return books
+    return scripts
         .tell(GovernorScript.REPORT, words(next))
         .handle(
             (answer, failure) -> {

@@ -49,7 +49,7 @@ public final class RedisBudgetStore implements BudgetStore {
   /** Also of models that were removed: what they granted can still be settled. */
   private final Map<String, RedisModelStore> everOpened = new LinkedHashMap<>();
 
-  private volatile RedisBudgetStore.ModelStores desks =
+  private volatile RedisBudgetStore.ModelStores modelStores =
       new RedisBudgetStore.ModelStores(Map.of(), Map.of());
   private volatile boolean closed;
 
@@ -80,7 +80,7 @@ public final class RedisBudgetStore implements BudgetStore {
     RedisBudgetStore store = new RedisBudgetStore(fleet, timer, listener);
     store.use(terms);
     // Also those of removed models: what they granted is charged, what was settled is sent.
-    fleet.serve(() -> store.desks.byTag().values());
+    fleet.serve(() -> store.modelStores.byTag().values());
     return store;
   }
 
@@ -104,13 +104,13 @@ public final class RedisBudgetStore implements BudgetStore {
                 everOpened.computeIfAbsent(
                     model, name -> new RedisModelStore(name, each, fleet, timer, listener))));
     Map<String, RedisModelStore> byTag = new HashMap<>();
-    everOpened.forEach((model, desk) -> byTag.put(BudgetStoreSupport.tagOf(model), desk));
-    desks = new RedisBudgetStore.ModelStores(Collections.unmodifiableMap(byModel), byTag);
+    everOpened.forEach((model, store) -> byTag.put(BudgetStoreSupport.tagOf(model), store));
+    modelStores = new RedisBudgetStore.ModelStores(Collections.unmodifiableMap(byModel), byTag);
   }
 
   /** Whether nothing is under way, and nobody is told of anything any more. */
   public boolean isQuiet() {
-    return desks.byTag().values().stream().allMatch(RedisModelStore::isQuiet);
+    return modelStores.byTag().values().stream().allMatch(RedisModelStore::isQuiet);
   }
 
   // ---- what they are asked for
@@ -126,12 +126,12 @@ public final class RedisBudgetStore implements BudgetStore {
     }
   }
 
-  private RedisModelStore desk(String model) {
-    RedisModelStore desk = desks.byModel().get(model);
-    if (desk == null) {
-      throw BudgetStoreSupport.unknownModel(desks.byModel().keySet(), model);
+  private RedisModelStore modelStore(String model) {
+    RedisModelStore store = modelStores.byModel().get(model);
+    if (store == null) {
+      throw BudgetStoreSupport.unknownModel(modelStores.byModel().keySet(), model);
     }
-    return desk;
+    return store;
   }
 
   /** Calls the store of the model that an id names; returns {@code nobody} if there is none. */
@@ -143,29 +143,29 @@ public final class RedisBudgetStore implements BudgetStore {
     return open(
         () -> {
           Matcher parts = ID.matcher(id);
-          RedisModelStore desk =
+          RedisModelStore store =
               parts.matches() && kind.equals(parts.group(1))
-                  ? desks.byTag().get(parts.group(2))
+                  ? modelStores.byTag().get(parts.group(2))
                   : null;
-          return desk == null
+          return store == null
               ? CompletableFuture.completedFuture(nobody)
-              : ask.apply(desk, parts.group(3));
+              : ask.apply(store, parts.group(3));
         });
   }
 
   @Override
   public CompletableFuture<TokenDecision> request(TokenRequest request) {
-    return open(() -> desk(request.model()).request(request));
+    return open(() -> modelStore(request.model()).request(request));
   }
 
   @Override
   public CompletableFuture<Optional<TokenDecision>> tryAcquire(TokenRequest request) {
-    return open(() -> desk(request.model()).tryAcquire(request));
+    return open(() -> modelStore(request.model()).tryAcquire(request));
   }
 
   @Override
   public CompletableFuture<Optional<TokenDecision>> find(TokenRequest request) {
-    return open(() -> desk(request.model()).find(request));
+    return open(() -> modelStore(request.model()).find(request));
   }
 
   @Override
@@ -190,7 +190,7 @@ public final class RedisBudgetStore implements BudgetStore {
         () -> {
           BudgetStoreSupport.requireActual(actualTokens);
           return of(
-              "r", reservation, Optional.empty(), (desk, id) -> desk.settle(id, actualTokens));
+              "r", reservation, Optional.empty(), (store, id) -> store.settle(id, actualTokens));
         });
   }
 
@@ -206,12 +206,12 @@ public final class RedisBudgetStore implements BudgetStore {
 
   @Override
   public CompletableFuture<TokenExplanation> explain(TokenRequest request) {
-    return open(() -> desk(request.model()).explain(request));
+    return open(() -> modelStore(request.model()).explain(request));
   }
 
   @Override
   public CompletableFuture<Void> adjust(String model, ProviderAdjustment adjustment) {
-    return open(() -> CompletableFuture.allOf(desk(model).adjust(adjustment)));
+    return open(() -> CompletableFuture.allOf(modelStore(model).adjust(adjustment)));
   }
 
   /** If Redis does not answer it holds here, and for the others when Redis is back. */
@@ -220,14 +220,14 @@ public final class RedisBudgetStore implements BudgetStore {
     return open(
         () -> {
           Map<String, ModelScriptConfig> terms = terms(config);
-          Map<String, RedisModelStore> before = desks.byModel();
+          Map<String, RedisModelStore> before = modelStores.byModel();
           use(terms);
           List<CompletableFuture<?>> calls = new ArrayList<>();
-          terms.forEach((model, each) -> calls.add(accepted(desk(model).reload(each))));
+          terms.forEach((model, each) -> calls.add(accepted(modelStore(model).reload(each))));
           before.forEach(
-              (model, desk) -> {
+              (model, store) -> {
                 if (!terms.containsKey(model)) {
-                  calls.add(accepted(desk.remove()));
+                  calls.add(accepted(store.remove()));
                 }
               });
           return CompletableFuture.allOf(calls.toArray(CompletableFuture<?>[]::new));
@@ -252,7 +252,7 @@ public final class RedisBudgetStore implements BudgetStore {
     return open(
         () -> {
           BudgetStoreSupport.requirePage(offset, limit);
-          return desk(model).waitingList(offset, limit);
+          return modelStore(model).waitingList(offset, limit);
         });
   }
 
@@ -261,7 +261,7 @@ public final class RedisBudgetStore implements BudgetStore {
     return open(
         () -> {
           Map<String, CompletableFuture<GovernorStatus.Model>> asked = new LinkedHashMap<>();
-          desks.byModel().forEach((model, desk) -> asked.put(model, desk.status()));
+          modelStores.byModel().forEach((model, store) -> asked.put(model, store.status()));
           return CompletableFuture.allOf(asked.values().toArray(CompletableFuture<?>[]::new))
               .thenApply(
                   done -> {
@@ -276,7 +276,7 @@ public final class RedisBudgetStore implements BudgetStore {
   public synchronized void close() {
     if (!closed) {
       closed = true;
-      everOpened.values().forEach(desk -> desk.close(fleet.config().timeout()));
+      everOpened.values().forEach(store -> store.close(fleet.config().timeout()));
       fleet.close();
       timer.close();
     }

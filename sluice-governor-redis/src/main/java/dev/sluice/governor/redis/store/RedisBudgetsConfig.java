@@ -27,6 +27,6 @@ public record RedisBudgetsConfig(
     Duration timeout,
     @Nullable Path trust,
     int expectedNodes,
-    OutageMode policy,
+    OutageMode outageMode,
     OutageListener outageListener,
     LongSupplier spreadNanos) {}

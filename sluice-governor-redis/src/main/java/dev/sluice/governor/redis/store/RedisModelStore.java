@@ -33,8 +33,8 @@ final class RedisModelStore {
   private final String model;
   private final BudgetListener listener;
   private final ReplyMapper replies;
-  private final ModelScripts books;
-  private final TicketWaitingList room;
+  private final ModelScripts scripts;
+  private final TicketWaitingList waitingList;
   private final OutageModelStore outage;
   private final SerialRunner adjusting = new SerialRunner();
 
@@ -50,17 +50,18 @@ final class RedisModelStore {
     this.model = model;
     this.listener = new SequentialBudgetListener(listener);
     this.replies = new ReplyMapper(model);
-    this.books =
+    this.scripts =
         new ModelScripts(fleet, model, terms, timer, new RedisModelStore.ScriptCallbacks(fleet));
     this.outage =
         new OutageModelStore(
             model,
             fleet,
-            books,
+            scripts,
             timer,
             this.listener,
-            new SettlementOutbox(model, books, timer, (answer, actual) -> settled(answer, actual)));
-    this.room = outage.room();
+            new SettlementOutbox(
+                model, scripts, timer, (answer, actual) -> settled(answer, actual)));
+    this.waitingList = outage.waitingList();
   }
 
   /** The callbacks of {@link ModelScripts}. */
@@ -104,7 +105,7 @@ final class RedisModelStore {
   }
 
   boolean isQuiet() {
-    return books.isQuiet();
+    return scripts.isQuiet();
   }
 
   // ---- rules
@@ -112,14 +113,18 @@ final class RedisModelStore {
   /** Tells Redis the rules if it has not confirmed them, and what else it was not told. */
   CompletableFuture<?> sendAgain() {
     CompletableFuture<?> rules =
-        outage.isRemoved() || books.isConfirmed() ? CompletableFuture.allOf() : books.configure();
+        outage.isRemoved() || scripts.isConfirmed()
+            ? CompletableFuture.allOf()
+            : scripts.configure();
     return rules.thenCompose(told -> outage.sendAgain()).thenCompose(sent -> endLineIfRemoved());
   }
 
   /** Ends local decisions, and tells Redis what it has to know before it decides again. */
   CompletableFuture<?> report() {
     return outage
-        .report(() -> outage.isRemoved() || books.isConfirmed() ? books.check() : books.configure())
+        .report(
+            () ->
+                outage.isRemoved() || scripts.isConfirmed() ? scripts.check() : scripts.configure())
         .thenCompose(sent -> endLineIfRemoved());
   }
 
@@ -134,9 +139,9 @@ final class RedisModelStore {
 
   /** Goes by these from now on; done when Redis does, too. */
   CompletableFuture<?> reload(ModelScriptConfig terms) {
-    books.use(terms);
+    scripts.use(terms);
     outage.reload();
-    return books.configure();
+    return scripts.configure();
   }
 
   /** Refuses all tickets from now on; grants can still be settled. */
@@ -147,7 +152,7 @@ final class RedisModelStore {
   }
 
   private CompletableFuture<Void> endLine() {
-    return books
+    return scripts
         .tell(GovernorScript.TICKET, "refuse", TokenDecision.Reason.REMOVED.name())
         .thenCompose(
             answer -> {
@@ -179,7 +184,7 @@ final class RedisModelStore {
 
   @SuppressWarnings("FutureReturnValueIgnored") // it ends the call
   private void adjust(String[] words, CompletableFuture<ScriptResult> call) {
-    books
+    scripts
         .call(GovernorScript.CONFIGURE, words)
         .whenComplete(
             (answer, failure) -> {
@@ -208,14 +213,14 @@ final class RedisModelStore {
   private void heard(String message) {
     if (message.endsWith(NEW_BOOKS)) {
       // They have to know what is held here.
-      var unused = books.check();
+      var unused = scripts.check();
     }
-    room.heard(message);
+    waitingList.heard(message);
   }
 
   private void heard(ScriptResult answer) {
     tellListener(answer);
-    room.heard(answer);
+    waitingList.heard(answer);
   }
 
   private synchronized void tellListener(ScriptResult answer) {
@@ -275,14 +280,14 @@ final class RedisModelStore {
 
   private CompletableFuture<Optional<TokenDecision>> ask(
       String what, String id, TokenRequest request) {
-    ModelScriptConfig terms = books.terms();
+    ModelScriptConfig terms = scripts.terms();
     boolean known = terms.classes().contains(request.priorityClass());
     if (!known && !what.equals("find")) {
       throw BudgetStoreSupport.unknownClass(terms.classes(), request.priorityClass());
     }
     Duration deadline = request.maxWait();
     String key = request.idempotencyKey();
-    return books
+    return scripts
         .call(
             GovernorScript.REQUEST,
             id,
@@ -343,7 +348,7 @@ final class RedisModelStore {
   }
 
   CompletableFuture<TokenExplanation> explain(TokenRequest request) {
-    ModelScriptConfig terms = books.terms();
+    ModelScriptConfig terms = scripts.terms();
     if (!terms.classes().contains(request.priorityClass())) {
       throw BudgetStoreSupport.unknownClass(terms.classes(), request.priorityClass());
     }
@@ -351,7 +356,7 @@ final class RedisModelStore {
     if (here.isPresent()) {
       return CompletableFuture.completedFuture(here.get());
     }
-    return books
+    return scripts
         .call(
             GovernorScript.POLL,
             "explain",
@@ -372,11 +377,11 @@ final class RedisModelStore {
   CompletableFuture<Optional<TokenDecision>> poll(String id) {
     Optional<TokenDecision> here =
         outage.local().decide(store -> store.poll(replies.ticket(id))).flatMap(found -> found);
-    return here.isPresent() ? CompletableFuture.completedFuture(here) : room.poll(id);
+    return here.isPresent() ? CompletableFuture.completedFuture(here) : waitingList.poll(id);
   }
 
   CompletableFuture<Optional<TokenDecision>> await(String id) {
-    return room.await(id);
+    return waitingList.await(id);
   }
 
   CompletableFuture<Boolean> cancel(String id) {
@@ -384,7 +389,7 @@ final class RedisModelStore {
       return CompletableFuture.completedFuture(true);
     }
     return orElse(
-        books
+        scripts
             .call(GovernorScript.TICKET, "cancel", id)
             .thenApply(
                 answer -> {
@@ -394,12 +399,12 @@ final class RedisModelStore {
                   }
                   return cancelled;
                 }),
-        failure -> outage.keepCancelled(id, room.cancelled(id)));
+        failure -> outage.keepCancelled(id, waitingList.cancelled(id)));
   }
 
   /** Polls now what the timer would poll later. */
   void look() {
-    room.look();
+    waitingList.look();
   }
 
   // ---- reservations
@@ -409,7 +414,7 @@ final class RedisModelStore {
     Optional<TokenOwner> here = outage.owner(id);
     return here.isPresent()
         ? CompletableFuture.completedFuture(here)
-        : books
+        : scripts
             .call(GovernorScript.POLL, "owner", id)
             .thenApply(answer -> replies.owner(answer.result()));
   }
@@ -420,7 +425,7 @@ final class RedisModelStore {
       return CompletableFuture.completedFuture(here);
     }
     return orElse(
-        books
+        scripts
             .call(
                 GovernorScript.SETTLE, SettlementOutbox.settlement(id, actual, !outage.isOpen(id)))
             .thenApply(
@@ -446,7 +451,7 @@ final class RedisModelStore {
       return CompletableFuture.completedFuture(true);
     }
     return orElse(
-        books
+        scripts
             .call(GovernorScript.SETTLE, SettlementOutbox.extension(id, !outage.isOpen(id)))
             .thenApply(
                 answer -> {
@@ -465,11 +470,11 @@ final class RedisModelStore {
 
   CompletableFuture<GovernorStatus.Model> status() {
     return orElse(
-        books
+        scripts
             .call(GovernorScript.POLL, "status")
             .thenApply(
                 answer -> {
-                  GovernorStatus.Model status = replies.status(answer.result(), books.terms());
+                  GovernorStatus.Model status = replies.status(answer.result(), scripts.terms());
                   outage.stands(status);
                   return status;
                 }),
@@ -482,14 +487,14 @@ final class RedisModelStore {
     if (here.isPresent()) {
       return CompletableFuture.completedFuture(here.get());
     }
-    return books
+    return scripts
         .call(GovernorScript.POLL, "line", Integer.toString(offset), Integer.toString(limit))
         .thenApply(answer -> replies.waitingList(answer.result()));
   }
 
   /** Fails the waiters of this node. Their tickets stay in the waiting list until they expire. */
   void close(Duration patience) {
-    room.close(patience);
+    waitingList.close(patience);
     outage.close();
   }
 }

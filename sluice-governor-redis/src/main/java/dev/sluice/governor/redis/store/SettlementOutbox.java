@@ -35,7 +35,7 @@ final class SettlementOutbox {
   private static final int TOKENS_AT = 1;
 
   private final String model;
-  private final ModelScripts books;
+  private final ModelScripts scripts;
   private final StoreTimer timer;
   private final ObjLongConsumer<ScriptResult> settled;
 
@@ -76,7 +76,7 @@ final class SettlementOutbox {
   SettlementOutbox(
       String model, ModelScripts books, StoreTimer timer, ObjLongConsumer<ScriptResult> settled) {
     this.model = model;
-    this.books = books;
+    this.scripts = books;
     this.timer = timer;
     this.settled = settled;
   }
@@ -144,7 +144,7 @@ final class SettlementOutbox {
    */
   void leave(String id, String untold) {
     var unused =
-        books
+        scripts
             .call(GovernorScript.TICKET, "leave", id, untold)
             .whenComplete(
                 (answer, failure) -> {
@@ -166,11 +166,11 @@ final class SettlementOutbox {
    */
   synchronized void undo(String id) {
     keepExpired();
-    expiring.put(id, books.nanoTime() + books.timeoutNanos());
+    expiring.put(id, scripts.nanoTime() + scripts.timeoutNanos());
   }
 
   private void keepExpired() {
-    long now = books.nanoTime();
+    long now = scripts.nanoTime();
     Iterator<Map.Entry<String, Long>> each = expiring.entrySet().iterator();
     while (each.hasNext()) {
       Map.Entry<String, Long> next = each.next();
@@ -252,13 +252,13 @@ final class SettlementOutbox {
     return switch (word.kind()) {
       case SETTLE, SETTLE_ELSEWHERE -> settle(word);
       case EXTEND -> extend(word, unknown);
-      case CANCEL -> books.tell(GovernorScript.TICKET, "cancel", word.id());
-      case LEAVE -> books.tell(GovernorScript.TICKET, "leave", word.id(), "untold");
+      case CANCEL -> scripts.tell(GovernorScript.TICKET, "cancel", word.id());
+      case LEAVE -> scripts.tell(GovernorScript.TICKET, "leave", word.id(), "untold");
       case RELEASE ->
-          books.tell(GovernorScript.SETTLE, settlement(word.id(), word.actual(), false));
+          scripts.tell(GovernorScript.SETTLE, settlement(word.id(), word.actual(), false));
       case UNDO ->
           CompletableFuture.allOf(
-              settle(word), books.tell(GovernorScript.TICKET, "cancel", word.id()));
+              settle(word), scripts.tell(GovernorScript.TICKET, "cancel", word.id()));
     };
   }
 
@@ -268,9 +268,9 @@ final class SettlementOutbox {
    */
   private CompletableFuture<?> extend(PendingSettlement word, Consumer<String> unknown) {
     if (timer.now() - word.actual() > -AGREEMENT_NANOS) {
-      return books.tell(GovernorScript.KEEP_GRANTS, word.grant().toArray(String[]::new));
+      return scripts.tell(GovernorScript.KEEP_GRANTS, word.grant().toArray(String[]::new));
     }
-    return books
+    return scripts
         .tell(GovernorScript.SETTLE, extension(word.id(), false))
         .thenAccept(
             answer -> {
@@ -282,7 +282,7 @@ final class SettlementOutbox {
 
   private CompletableFuture<Void> settle(PendingSettlement word) {
     boolean elsewhere = word.kind() == Kind.SETTLE_ELSEWHERE;
-    return books
+    return scripts
         .tell(GovernorScript.SETTLE, settlement(word.id(), word.actual(), elsewhere))
         .thenAccept(answer -> settled.accept(answer, word.actual()));
   }

@@ -60,7 +60,7 @@ final class TicketWaitingList {
   private static final long SOONEST_THOROUGH_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
   private static final int LOOKS_IN_PATIENCE = 3;
 
-  private final ModelScripts books;
+  private final ModelScripts scripts;
   private final ReplyMapper replies;
   private final StoreTimer timer;
   private final LongSupplier spreadNanos;
@@ -85,7 +85,7 @@ final class TicketWaitingList {
       LongSupplier spreadNanos,
       OutageModelStore outage) {
     this.outage = outage;
-    this.books = books;
+    this.scripts = books;
     this.replies = replies;
     this.timer = timer;
     this.spreadNanos = spreadNanos;
@@ -97,7 +97,7 @@ final class TicketWaitingList {
 
   /** How a ticket stands; claims what was granted. */
   CompletableFuture<Optional<TokenDecision>> poll(String id) {
-    return books
+    return scripts
         .call(GovernorScript.TICKET, "poll", id)
         .thenApply(answer -> outcome(answer.result()));
   }
@@ -106,7 +106,7 @@ final class TicketWaitingList {
     if (said.kind() == 'n') {
       return Optional.empty();
     }
-    TokenDecision outcome = replies.outcome(said, books.terms());
+    TokenDecision outcome = replies.outcome(said, scripts.terms());
     if (outcome instanceof TokenDecision.Granted granted) {
       outage.granted(granted, said.text(TENANT_AT), ReplyMapper.keyOf(said.text(KEY_AT)));
     }
@@ -119,7 +119,7 @@ final class TicketWaitingList {
       TicketWaiters.WaitingTicket waiting = waiters.add(id, waiter);
       if (!outage.local().await(replies.ticket(id))) {
         waiting.arrival =
-            books
+            scripts
                 .call(GovernorScript.TICKET, "await", id)
                 .handle(
                     (answer, failure) -> {
@@ -168,7 +168,7 @@ final class TicketWaitingList {
   /** Handles the reply about an awaited ticket, at a time of Redis. */
   private void stands(String id, ScriptReply said, long micros) {
     Optional<TokenDecision> outcome =
-        said.kind() == 'n' ? Optional.empty() : Optional.of(replies.outcome(said, books.terms()));
+        said.kind() == 'n' ? Optional.empty() : Optional.of(replies.outcome(said, scripts.terms()));
     if (outcome.orElse(null) instanceof TokenDecision.Queued) {
       TicketWaiters.WaitingTicket waiting = waiters.find(id);
       if (waiting != null) {
@@ -235,7 +235,7 @@ final class TicketWaitingList {
     for (StoreSnapshot.OpenTicket place : made) {
       TicketWaiters.WaitingTicket waiting = waiters.find(ReplyMapper.idIn(place.id()));
       if (waiting != null) {
-        long asked = books.serverNanos() - (timer.now() - place.since());
+        long asked = scripts.serverNanos() - (timer.now() - place.since());
         waiting.stands(place, TimeUnit.NANOSECONDS.toMicros(asked));
       }
     }
@@ -296,11 +296,11 @@ final class TicketWaitingList {
   }
 
   private void refuse(String id, TokenDecision.Reason reason) {
-    refuse(id, place -> replies.refused(place, reason, books.terms()));
+    refuse(id, place -> replies.refused(place, reason, scripts.terms()));
   }
 
   private void refuse(String id, String word) {
-    refuse(id, place -> replies.refused(place, word, books.terms()));
+    refuse(id, place -> replies.refused(place, word, scripts.terms()));
   }
 
   private void refuse(String id, Function<StoreSnapshot.OpenTicket, TokenDecision> decision) {
@@ -343,7 +343,7 @@ final class TicketWaitingList {
     } else if (news.claimed() || !news.granted()) {
       tell(
           news.id(),
-          Optional.of(replies.outcome(news, books.terms())),
+          Optional.of(replies.outcome(news, scripts.terms())),
           news.tenant(),
           ReplyMapper.keyOf(news.key()));
     } else {
@@ -398,7 +398,7 @@ final class TicketWaitingList {
   private synchronized CompletableFuture<ScriptResult> askForWaiters(String id) {
     return waiters.find(id) == null
         ? new CompletableFuture<>()
-        : books.call(GovernorScript.TICKET, "claim", id);
+        : scripts.call(GovernorScript.TICKET, "claim", id);
   }
 
   // ---- looking at the line
@@ -414,7 +414,7 @@ final class TicketWaitingList {
   }
 
   private long rarestThoroughNanos() {
-    long patience = ModelScriptConfig.micros(books.terms().rules().ticketIdleTimeout());
+    long patience = ModelScriptConfig.micros(scripts.terms().rules().ticketIdleTimeout());
     return TimeUnit.MICROSECONDS.toNanos(Math.max(1, patience / LOOKS_IN_PATIENCE));
   }
 
@@ -461,7 +461,7 @@ final class TicketWaitingList {
   private CompletableFuture<Void> tick(List<String> ids) {
     List<String> words = new ArrayList<>(List.of("tick"));
     words.addAll(ids);
-    return books
+    return scripts
         .call(GovernorScript.TICKET, words.toArray(String[]::new))
         .thenAccept(
             answer ->
@@ -500,7 +500,7 @@ final class TicketWaitingList {
         .completeOnTimeout(false, patience.toNanos(), TimeUnit.NANOSECONDS)
         .join();
     for (String id : waiters.ids()) {
-      var unused = books.call(GovernorScript.TICKET, "leave", id);
+      var unused = scripts.call(GovernorScript.TICKET, "leave", id);
       end(id);
     }
   }
