@@ -107,7 +107,7 @@ final class BrokerRig implements AutoCloseable {
       List<Future<?>> set = new ArrayList<>();
       for (int i = 0; i < count; i++) {
         String key = throttle(i);
-        set.add(admins.submit(() -> broker.setLimit(key, new Limit.Rate(perSecond, burst))));
+        set.add(admins.submit(() -> broker.setLimit(key, Limit.ofRate(perSecond, burst))));
       }
       for (Future<?> each : set) {
         each.get();

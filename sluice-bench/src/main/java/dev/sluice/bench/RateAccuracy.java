@@ -26,7 +26,7 @@ final class RateAccuracy {
   static double percent(Path folder, int burst, Duration time) throws InterruptedException {
     QueueConfig queue = BrokerRig.queue(Durability.ALWAYS).toBuilder().leaseTimeout(LEASE).build();
     try (BrokerRig rig = new BrokerRig(folder, queue)) {
-      rig.broker.setLimit(BrokerRig.throttle(0), new Limit.Rate(PER_SECOND, burst));
+      rig.broker.setLimit(BrokerRig.throttle(0), Limit.ofRate(PER_SECOND, burst));
       int backlog = (int) (PER_SECOND * time.toSeconds() * 2) + burst;
       BrokerLoad.Shape shape = BrokerLoad.Shape.BATCHES;
       BrokerLoad load =

@@ -3,10 +3,8 @@ package dev.sluice.broker;
 import static dev.sluice.broker.store.Checks.requireBetween;
 
 import dev.sluice.LimitStats;
-import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
-import java.util.Optional;
 import java.util.SortedMap;
 import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
@@ -144,16 +142,7 @@ public interface BrokerView {
    * @param at broker time: between two snapshots at most burst + rate · time tokens are taken
    * @param limits the limits
    */
-  record LimitsSnapshot(Instant at, List<Throttle> limits) {}
-
-  /**
-   * The statistics of a limit.
-   *
-   * @param stats the figures
-   * @param until the time until the next grant; empty if nothing waits, or time alone grants
-   *     nothing
-   */
-  record Throttle(LimitStats stats, Optional<Duration> until) {}
+  record LimitsSnapshot(Instant at, List<LimitStats> limits) {}
 
   /**
    * How much of messages to read.

@@ -298,7 +298,7 @@ class BrokerEdgesTest {
   @Test
   void drainedConsumer_settlesWhatItHas_andGetsNothingMore() throws InterruptedException {
     broker.createQueue("q");
-    broker.setLimit("t", new Limit.Rate(0, 10));
+    broker.setLimit("t", Limit.ofRate(0, 10));
     broker.enqueueAll("q", Collections.nCopies(5, Message.of("m").withThrottleKeys("t"))).join();
     try (MessageConsumer consumer = broker.consume("q", 3)) {
       Delivery acked = one(consumer);
@@ -306,10 +306,10 @@ class BrokerEdgesTest {
       consumer.drain().join();
       consumer.drain().join();
       assertThat(broker.stats("q").inFlight()).isEqualTo(2);
-      assertThat(broker.view().limitStats().limits().get(0).stats().level()).isEqualTo(8);
+      assertThat(broker.view().limitStats().limits().get(0).level()).isEqualTo(8);
       acked.ack().join();
       released.release().join();
-      assertThat(broker.view().limitStats().limits().get(0).stats().level()).isEqualTo(9);
+      assertThat(broker.view().limitStats().limits().get(0).level()).isEqualTo(9);
       assertThat(broker.stats("q").inFlight()).isZero();
       assertThat(consumer.poll(1, Duration.ZERO)).isEmpty();
     }
@@ -404,7 +404,7 @@ class BrokerEdgesTest {
                 "queue name must not be . or .., which vanish from paths of URLs: \"%s\"", dots);
       }
       assertThatIllegalArgumentException()
-          .isThrownBy(() -> broker.setLimit(dots, new Limit.Rate(1, 1)))
+          .isThrownBy(() -> broker.setLimit(dots, Limit.ofRate(1, 1)))
           .withMessageContaining("throttle key must not be . or ..")
           .withMessageEndingWith("\"%s\"", dots);
       assertThatIllegalArgumentException()
@@ -412,7 +412,7 @@ class BrokerEdgesTest {
           .withMessageContaining("key must not be . or ..");
     }
     broker.createQueue("...");
-    broker.setLimit(".a", new Limit.Rate(1, 1));
+    broker.setLimit(".a", Limit.ofRate(1, 1));
   }
 
   @Test
@@ -429,7 +429,7 @@ class BrokerEdgesTest {
     send(".", 1);
     assertThat(broker.stats(".").depth()).isEqualTo(1);
     assertThat(broker.view().limitStats().limits())
-        .extracting(each -> each.stats().name())
+        .extracting(each -> each.name())
         .containsExactly("..");
     broker.deleteQueue(".");
     broker.removeLimit("..");

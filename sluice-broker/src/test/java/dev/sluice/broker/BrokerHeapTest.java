@@ -138,9 +138,9 @@ final class BrokerHeapTest {
   void configuration_isRefusedBeyondTheBound() {
     boundSetup(4_000);
     broker.setConfig("a", "x".repeat(1_000));
-    broker.setLimit("provider", new Limit.Rate(1, 1));
+    broker.setLimit("provider", Limit.ofRate(1, 1));
     assertFull(() -> broker.setConfig("b", "x".repeat(1_024)), "configuration");
-    assertFull(() -> broker.setLimit("t".repeat(256), new Limit.Rate(1, 1)), "configuration");
+    assertFull(() -> broker.setLimit("t".repeat(256), Limit.ofRate(1, 1)), "configuration");
     assertThat(broker.config()).containsOnlyKeys("a", "throttle.provider");
     broker.setConfig("a", "x");
     broker.removeConfig("a");

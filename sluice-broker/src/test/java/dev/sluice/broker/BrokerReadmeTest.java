@@ -21,7 +21,7 @@ class BrokerReadmeTest {
   void aBroker() throws Exception {
     try (Broker broker = Broker.open(directory)) {
       broker.createQueue("mail");
-      broker.setLimit("provider:aws", new Limit.Rate(50, 10)); // 50 a second, in bursts of 10
+      broker.setLimit("provider:aws", Limit.perSecond(50, 10)); // 50 a second, in bursts of 10
       Message mail =
           Message.of("hello").withFairnessKey("tenant-a").withThrottleKeys("provider:aws");
       UUID id = broker.enqueue("mail", mail).join(); // now it is on the disk

@@ -264,7 +264,7 @@ final class BrokerStressTest {
         "administrator",
         () -> {
           switch (random.nextInt(7)) {
-            case 0 -> broker.setLimit("t1", new Limit.Rate(random.nextInt(100, 10_000), 10));
+            case 0 -> broker.setLimit("t1", Limit.ofRate(random.nextInt(100, 10_000), 10));
             case 1 -> broker.removeLimit("t1");
             case 2 -> broker.setConfig("k", "v" + random.nextInt());
             case 3 -> broker.updateQueue("s0", is -> is.toBuilder().maxAttempts(4).build(), null);

@@ -403,7 +403,7 @@ class BrokerTest {
     assertThatIllegalArgumentException()
         .isThrownBy(() -> Message.of("m").withFairnessKey("k".repeat(257)));
     assertThatIllegalArgumentException()
-        .isThrownBy(() -> broker.setLimit("t", new Limit.Rate(Double.NaN, 1)));
+        .isThrownBy(() -> broker.setLimit("t", Limit.ofRate(Double.NaN, 1)));
     assertThatIllegalArgumentException()
         .isThrownBy(() -> broker.setConfig("throttle.t", "fast"))
         .withMessage("a rate must be \"<tokens per second>,<burst>\": value=\"fast\"");

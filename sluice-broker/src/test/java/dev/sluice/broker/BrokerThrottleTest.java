@@ -89,8 +89,8 @@ class BrokerThrottleTest {
 
   @Test
   void twoKeysOfAScript_ratesByCommand_holdInEveryWindow() throws Exception {
-    broker.setLimit("provider:aws", new Limit.Rate(100, 5));
-    broker.setLimit("tenant:acme", new Limit.Rate(50, 2));
+    broker.setLimit("provider:aws", Limit.ofRate(100, 5));
+    broker.setLimit("tenant:acme", Limit.ofRate(50, 2));
     try (MessageConsumer consumer = broker.consume("q", 100)) {
       send(60, "acme", "aws");
       send(60, "other", "aws");
@@ -101,8 +101,8 @@ class BrokerThrottleTest {
 
   @Test
   void theStricterOfTwoKeys_decides() throws Exception {
-    broker.setLimit("provider:aws", new Limit.Rate(1_000, 100));
-    broker.setLimit("tenant:acme", new Limit.Rate(50, 2));
+    broker.setLimit("provider:aws", Limit.ofRate(1_000, 100));
+    broker.setLimit("tenant:acme", Limit.ofRate(50, 2));
     try (MessageConsumer consumer = broker.consume("q", 100)) {
       send(40, "acme", "aws");
       holds(receive(consumer, 40), 50, 2);
@@ -111,7 +111,7 @@ class BrokerThrottleTest {
 
   @Test
   void aThrottledTenant_holdsUpNoOther() throws Exception {
-    broker.setLimit("tenant:slow", new Limit.Rate(0, 1));
+    broker.setLimit("tenant:slow", Limit.ofRate(0, 1));
     try (MessageConsumer consumer = broker.consume("q", 100)) {
       send(10, "slow", "aws");
       send(50, "free", "aws");
@@ -123,14 +123,14 @@ class BrokerThrottleTest {
 
   @Test
   void aRate_isChangedAndRemoved_whileMessagesWait() throws Exception {
-    broker.setLimit("provider:aws", new Limit.Rate(0, 1));
+    broker.setLimit("provider:aws", Limit.ofRate(0, 1));
     try (MessageConsumer consumer = broker.consume("q", 100)) {
       send(1_000, "acme", "aws");
       assertThat(receive(consumer, 1)).hasSize(1);
       assertThat(consumer.poll(1, NOW)).isEmpty();
-      broker.setLimit("provider:aws", new Limit.Rate(1_000, 1));
+      broker.setLimit("provider:aws", Limit.ofRate(1_000, 1));
       assertThat(receive(consumer, 5)).isNotEmpty();
-      broker.setLimit("provider:aws", new Limit.Rate(0, 0));
+      broker.setLimit("provider:aws", Limit.ofRate(0, 0));
       while (!consumer.poll(100, NOW).isEmpty()) {
         // what had gone before
       }
@@ -143,7 +143,7 @@ class BrokerThrottleTest {
 
   @Test
   void tokens_areTakenForDeliveriesOnly() throws Exception {
-    broker.setLimit("provider:aws", new Limit.Rate(0, 5));
+    broker.setLimit("provider:aws", Limit.ofRate(0, 5));
     send(3, "acme", "aws");
     assertThat(consumed()).isZero();
     try (MessageConsumer consumer = broker.consume("q", 2)) {
@@ -158,8 +158,8 @@ class BrokerThrottleTest {
 
   @Test
   void releasedMessage_returnsItsTokens_andANackedOneDoesNot() {
-    broker.setLimit("provider:aws", new Limit.Rate(0, 5));
-    broker.setLimit("tenant:acme", new Limit.Rate(0, 5));
+    broker.setLimit("provider:aws", Limit.ofRate(0, 5));
+    broker.setLimit("tenant:acme", Limit.ofRate(0, 5));
     send(3, "acme", "aws");
     List<Delivery> received = broker.receive("q", 2, Duration.ZERO).join();
     assertThat(received).hasSize(2);
@@ -172,7 +172,7 @@ class BrokerThrottleTest {
 
   @Test
   void afterARestart_aReleaseReturnsNoTokens() {
-    broker.setLimit("provider:aws", new Limit.Rate(0.0001, 5));
+    broker.setLimit("provider:aws", Limit.ofRate(0.0001, 5));
     send(3, "acme", "aws");
     Delivery received = broker.receive("q", 1, Duration.ZERO).join().get(0);
     broker.close();
@@ -182,16 +182,13 @@ class BrokerThrottleTest {
   }
 
   private List<Double> levels() {
-    return broker.view().limitStats().limits().stream()
-        .map(BrokerView.Throttle::stats)
-        .map(LimitStats::level)
-        .toList();
+    return broker.view().limitStats().limits().stream().map(LimitStats::level).toList();
   }
 
   /** Fifty tokens, four callers and other traffic: fifty messages in all. */
   @Test
   void receiveWithoutWaiting_underLoad_getsEveryMessageThatCanBeDelivered() throws Exception {
-    broker.setLimit("provider:aws", new Limit.Rate(0, 50));
+    broker.setLimit("provider:aws", Limit.ofRate(0, 50));
     broker.createQueue("other");
     send(200, "acme", "aws");
     AtomicInteger got = new AtomicInteger();
@@ -242,7 +239,7 @@ class BrokerThrottleTest {
 
   @Test
   void cancelledReceive_leavesMessagesAndTokensWhereTheyWere() {
-    broker.setLimit("provider:aws", new Limit.Rate(0, 5));
+    broker.setLimit("provider:aws", Limit.ofRate(0, 5));
     CompletableFuture<List<Delivery>> waiting = broker.receive("q", 2, Duration.ofSeconds(30));
     waiting.cancel(false);
     send(3, "acme", "aws");
@@ -276,19 +273,19 @@ class BrokerThrottleTest {
   }
 
   private double consumed() {
-    return 5 - broker.view().limitStats().limits().get(0).stats().level();
+    return 5 - broker.view().limitStats().limits().get(0).level();
   }
 
   @Test
   void aRestart_givesNoFreshBurst() throws Exception {
-    broker.setLimit("provider:aws", new Limit.Rate(0.001, 10));
+    broker.setLimit("provider:aws", Limit.ofRate(0.001, 10));
     send(30, "acme", "aws");
     try (MessageConsumer consumer = broker.consume("q", 100)) {
       receive(consumer, 10);
     }
     broker.close();
     broker = Broker.open(dir);
-    assertThat(broker.view().limitStats().limits().get(0).stats().level()).isLessThan(1);
+    assertThat(broker.view().limitStats().limits().get(0).level()).isLessThan(1);
     try (MessageConsumer consumer = broker.consume("q", 100)) {
       assertThat(consumer.poll(1, NOW)).isEmpty();
     }
@@ -298,7 +295,7 @@ class BrokerThrottleTest {
   @Test
   void queues_shareAThrottleKey() throws Exception {
     broker.createQueue("r");
-    broker.setLimit("provider:aws", new Limit.Rate(0, 4));
+    broker.setLimit("provider:aws", Limit.ofRate(0, 4));
     send(10, "acme", "aws");
     for (int i = 0; i < 10; i++) {
       broker.enqueue("r", Message.of("m").withThrottleKeys("provider:aws")).join();
@@ -319,7 +316,7 @@ class BrokerThrottleTest {
   void balancedLimit_isStoredAsTokensPerSecond_roundedDown() {
     broker.setLimit("third", Limit.per(1, Duration.ofSeconds(3)));
     broker.setLimit("half", new Limit.Balanced(5, 1, Duration.ofSeconds(2)));
-    broker.setLimit("none", new Limit.DenyAll());
+    broker.setLimit("none", Limit.denyAll());
     assertThat(broker.config("throttle.third")).contains("0.333333333333333,1.0");
     assertThat(broker.config("throttle.half")).contains("0.5,5.0");
     assertThat(broker.config("throttle.none")).contains("0.0,0.0");
@@ -328,10 +325,10 @@ class BrokerThrottleTest {
   @Test
   void limitsThatDoNotRefillEvenly_areRefused() {
     assertThatIllegalArgumentException()
-        .isThrownBy(() -> broker.setLimit("t", new Limit.Manual(1)))
+        .isThrownBy(() -> broker.setLimit("t", Limit.manual(1)))
         .withMessageContaining("must be Rate, Balanced or DenyAll");
     assertThatIllegalArgumentException()
-        .isThrownBy(() -> broker.setLimit("t", new Limit.Strict(1, Duration.ofSeconds(1))));
+        .isThrownBy(() -> broker.setLimit("t", Limit.strict(1, Duration.ofSeconds(1))));
     assertThat(broker.config()).isEmpty();
   }
 }

@@ -217,8 +217,8 @@ class BrokerViewTest {
 
   @Test
   void aKeyThatIsThrottled_saysByWhatAndUntilWhen() throws InterruptedException {
-    broker.setLimit("slow", new Limit.Rate(0.001, 1));
-    broker.setLimit("shut", new Limit.Rate(0, 0));
+    broker.setLimit("slow", Limit.ofRate(0.001, 1));
+    broker.setLimit("shut", Limit.ofRate(0, 0));
     send(3, of("a").withThrottleKey("slow", 1));
     send(2, of("b").withThrottleKey("shut", 1));
     try (MessageConsumer consumer = broker.consume("q", 10)) {
@@ -229,13 +229,13 @@ class BrokerViewTest {
       assertThat(slow.nextGrantIn().orElseThrow())
           .isBetween(Duration.ofMinutes(15), Duration.ofMinutes(17));
       assertThat(key("b").throttled().get(0).nextGrantIn()).isEmpty();
-      BrokerView.Throttle throttle =
+      LimitStats limit =
           broker.view().limitStats().limits().stream()
-              .filter(each -> each.stats().name().equals("slow"))
+              .filter(each -> each.name().equals("slow"))
               .findFirst()
               .orElseThrow();
-      assertThat(throttle.stats().taken()).isEqualTo(1);
-      assertThat(throttle.until().orElseThrow()).isGreaterThan(Duration.ofMinutes(15));
+      assertThat(limit.taken()).isEqualTo(1);
+      assertThat(limit.nextGrantIn().orElseThrow()).isGreaterThan(Duration.ofMinutes(15));
       assertThat(broker.view().waiters("slow", 10))
           .containsExactly(new LimitStats.Waiter("q", "a", 2, 2, 1));
       assertThat(broker.view().waiters("shut", 10))
@@ -245,7 +245,7 @@ class BrokerViewTest {
 
   @Test
   void readyWeight_isThatOfKeysThatCanGo() throws InterruptedException {
-    broker.setLimit("shut", new Limit.Rate(0, 0));
+    broker.setLimit("shut", Limit.ofRate(0, 0));
     send(2, of("held").withWeight(2).withThrottleKey("shut", 1));
     send(1, of("urgent").withWeight(4).withThrottleKey("shut", 1).withPriority(1));
     send(3, of("urgent").withWeight(4));
@@ -263,8 +263,8 @@ class BrokerViewTest {
   @Test
   void weightOfThoseWhoWaitForAThrottleKey_isToldByQueue() throws InterruptedException {
     broker.createQueue("other");
-    broker.setLimit("slow", new Limit.Rate(0.001, 1));
-    broker.setLimit("small", new Limit.Rate(1, 1));
+    broker.setLimit("slow", Limit.ofRate(0.001, 1));
+    broker.setLimit("small", Limit.ofRate(1, 1));
     send(2, of("a").withWeight(1).withThrottleKey("slow", 1));
     send(1, of("b").withWeight(3).withThrottleKey("slow", 1));
     send(2, of("b").withWeight(3).withThrottleKey("slow", 1).withPriority(1));

@@ -61,7 +61,7 @@ final class KillLoad {
     RATES.forEach(
         (key, rate) -> {
           if (broker.config(LimitConfigEntry.configKey(key)).isEmpty()) {
-            broker.setLimit(key, new Limit.Rate(rate.perSecond(), rate.burst()));
+            broker.setLimit(key, Limit.ofRate(rate.perSecond(), rate.burst()));
           }
         });
   }

@@ -34,7 +34,7 @@ final class ReceiveCallTest {
     broker = Broker.open(dir);
     String script = "function on_enqueue(msg) return { throttle_keys = { 'key' } } end";
     broker.createQueue("q", QueueConfig.builder().onEnqueue(script).build());
-    broker.setLimit("key", new Limit.Rate(0, MESSAGES));
+    broker.setLimit("key", Limit.ofRate(0, MESSAGES));
   }
 
   @AfterEach
@@ -47,10 +47,7 @@ final class ReceiveCallTest {
   }
 
   private double level() {
-    return broker.view().limitStats().limits().stream()
-        .map(BrokerView.Throttle::stats)
-        .mapToDouble(LimitStats::level)
-        .sum();
+    return broker.view().limitStats().limits().stream().mapToDouble(LimitStats::level).sum();
   }
 
   private static void await(Callable<Boolean> condition) {

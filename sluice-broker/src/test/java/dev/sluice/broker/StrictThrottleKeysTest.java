@@ -49,7 +49,7 @@ class StrictThrottleKeysTest {
   @Test
   void queueThatIsNotStrict_storesAndCountsUnknownKeys() {
     broker.createQueue("q", QueueConfig.defaults());
-    broker.setLimit("provider", new Limit.Rate(100, 100));
+    broker.setLimit("provider", Limit.ofRate(100, 100));
     broker.enqueueAll("q", List.of(MISSPELT, CORRECT, MISSPELT)).join();
     QueueStats stats = broker.stats("q");
     assertThat(stats.depth()).isEqualTo(3);
@@ -61,7 +61,7 @@ class StrictThrottleKeysTest {
   @Test
   void strictQueue_refusesTheWholeCall() {
     broker.createQueue("q", strict().build());
-    broker.setLimit("provider", new Limit.Rate(100, 100));
+    broker.setLimit("provider", Limit.ofRate(100, 100));
     broker.enqueue("q", CORRECT).join();
     assertThatThrownBy(() -> broker.enqueueAll("q", List.of(CORRECT, MISSPELT)).join())
         .isInstanceOf(CompletionException.class)
@@ -90,7 +90,7 @@ class StrictThrottleKeysTest {
   @Test
   void messagesOfAKeyThatLosesItsRate_areDelivered() throws Exception {
     broker.createQueue("q", strict().build());
-    broker.setLimit("provider", new Limit.Rate(0, 0));
+    broker.setLimit("provider", Limit.ofRate(0, 0));
     broker.enqueueAll("q", List.of(CORRECT, CORRECT)).join();
     broker.removeLimit("provider");
     try (MessageConsumer consumer = broker.consume("q", 1)) {
@@ -108,7 +108,7 @@ class StrictThrottleKeysTest {
   @Test
   void duplicateOfAStoredMessage_isNotRefused() {
     broker.createQueue("q", strict().dedupeWindow(Duration.ofHours(1)).build());
-    broker.setLimit("provider", new Limit.Rate(1, 1));
+    broker.setLimit("provider", Limit.ofRate(1, 1));
     Message named = CORRECT.withDedupeId("once");
     Object first = broker.enqueue("q", named).join();
     broker.removeLimit("provider");

@@ -46,7 +46,7 @@ final class StreamTokensTest {
             new AccountQuotas(ApiKeyStore.open(dir)),
             AccountQuotas.openCalls());
     broker.createQueue("q");
-    broker.setLimit("t", new Limit.Rate(0, MESSAGES));
+    broker.setLimit("t", Limit.ofRate(0, MESSAGES));
     Message message = Message.of(new byte[10_000]).withThrottleKeys("t");
     broker.enqueueAll("q", Collections.nCopies(MESSAGES, message)).join();
   }
@@ -159,7 +159,7 @@ final class StreamTokensTest {
   }
 
   private double level() {
-    return broker.view().limitStats().limits().get(0).stats().level();
+    return broker.view().limitStats().limits().get(0).level();
   }
 
   @Test

@@ -311,18 +311,10 @@ final class LocalBrokerView implements BrokerView {
   public LimitsSnapshot limitStats() {
     return engine()
         .query(
-            machine -> {
-              long now = machine.state.now;
-              return new LimitsSnapshot(
-                  Instant.ofEpochSecond(0, now),
-                  machine.state.scheduler.limitStats().stream()
-                      .map(LocalBrokerView::throttle)
-                      .toList());
-            });
-  }
-
-  private static Throttle throttle(LimitStats stats) {
-    return new Throttle(stats, stats.nextGrantIn());
+            machine ->
+                new LimitsSnapshot(
+                    Instant.ofEpochSecond(0, machine.state.now),
+                    machine.state.scheduler.limitStats()));
   }
 
   @Override

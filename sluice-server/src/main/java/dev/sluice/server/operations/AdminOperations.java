@@ -72,7 +72,7 @@ public final class AdminOperations {
 
   public void setThrottle(Caller caller, String key, double ratePerSecond, double burst) {
     caller.requireAdminOfAll();
-    broker.setLimit(key, new Limit.Rate(ratePerSecond, burst));
+    broker.setLimit(key, Limit.ofRate(ratePerSecond, burst));
   }
 
   public void removeThrottle(Caller caller, String key) {
@@ -87,7 +87,6 @@ public final class AdminOperations {
   public List<LimitStats> throttles(Caller caller) {
     caller.requireSome(Kind.READ);
     return broker.view().limitStats().limits().stream()
-        .map(BrokerView.Throttle::stats)
         .filter(each -> caller.may(Kind.READ, each.name()))
         .toList();
   }
@@ -98,9 +97,7 @@ public final class AdminOperations {
     BrokerView.LimitsSnapshot found = broker.view().limitStats();
     return new BrokerView.LimitsSnapshot(
         found.at(),
-        found.limits().stream()
-            .filter(each -> caller.may(Kind.READ, each.stats().name()))
-            .toList());
+        found.limits().stream().filter(each -> caller.may(Kind.READ, each.name())).toList());
   }
 
   /** Returns the first messages that wait for it, in queues that the caller may read. */

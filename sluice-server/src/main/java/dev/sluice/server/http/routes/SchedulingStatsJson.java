@@ -97,8 +97,7 @@ public final class SchedulingStatsJson {
       int waiters,
       @Nullable Long nextGrantInMs,
       @Nullable Long impossibleCost) {
-    static SchedulingStatsJson.QueueLimitStatsJson of(BrokerView.Throttle throttle) {
-      LimitStats stats = throttle.stats();
+    static SchedulingStatsJson.QueueLimitStatsJson of(LimitStats stats) {
       return new SchedulingStatsJson.QueueLimitStatsJson(
           stats.name(),
           LimitOperations.Rate.of(stats.limit()).perSecond(),
@@ -106,7 +105,7 @@ public final class SchedulingStatsJson {
           stats.level(),
           stats.taken(),
           stats.waiters(),
-          millis(throttle.until()),
+          millis(stats.nextGrantIn()),
           stats.impossibleCost().isEmpty() ? null : stats.impossibleCost().getAsLong());
     }
   }
@@ -119,7 +118,7 @@ public final class SchedulingStatsJson {
           found.at().toEpochMilli(),
           found.limits().size(),
           found.limits().stream()
-              .sorted(Comparator.comparingInt(each -> -each.stats().waiters()))
+              .sorted(Comparator.comparingInt(each -> -each.waiters()))
               .limit(limit)
               .map(SchedulingStatsJson.QueueLimitStatsJson::of)
               .toList());
