@@ -109,12 +109,21 @@ public final class GrpcClient implements AutoCloseable {
       case Frame.GOAWAY -> throw new IOException("the server closes the connection");
       default -> {
         if (frame.type() == Frame.DATA && frame.payload().length > 0) {
-          connection.send(Frame.ofInt(Frame.WINDOW_UPDATE, 0, frame.payload().length));
+          renewWindows(frame);
         }
         if (call != null) {
           call.take(frame);
         }
       }
+    }
+  }
+
+  /** Those of the connection and of the call: else the rest of a large answer never arrives. */
+  private void renewWindows(Frame data) throws IOException {
+    int bytes = data.payload().length;
+    connection.send(Frame.ofInt(Frame.WINDOW_UPDATE, 0, bytes));
+    if (calls.containsKey(data.stream()) && !data.has(Frame.END_STREAM)) {
+      connection.send(Frame.ofInt(Frame.WINDOW_UPDATE, data.stream(), bytes));
     }
   }
 
