@@ -1,6 +1,6 @@
-# Sourced by the commands that start Java; `java` is the command to take, `flags_dir` has *.jvm.
+# Sourced by the commands that start Java. `java` is the Java command, `flags_dir` contains *.jvm.
 
-# launch JAR [ARGUMENT...]: becomes the sluice command in JAR.
+# launch JAR [ARGUMENT...]: replaces this process by the sluice command in JAR.
 launch() {
   local jar="$1" flags=()
   shift
@@ -10,7 +10,7 @@ launch() {
   exec "$java" "${flags[@]}" ${SLUICE_JAVA_FLAGS:-} -jar "$jar" "$@"
 }
 
-# require_java: ends with a sentence where there is no Java, or an old one.
+# require_java: exits with an error message without Java, or with an old one.
 require_java() {
   local version
   if ! command -v "$java" >/dev/null; then
@@ -38,16 +38,16 @@ java_flags() {
       ;;
   esac
   if [[ -f "$archive" ]]; then
-    # Java says when the archive is another version's, and goes on without: no news for a user.
+    # Without these flags Java warns if the archive is of another version, and continues without it.
     flags+=("-XX:SharedArchiveFile=$archive" -Xlog:disable "-Xlog:all=warning,cds*=off:stderr")
   fi
-  # gRPC's Netty reads memory in a way that newer versions of Java warn of.
+  # gRPC's Netty accesses memory in a way that newer versions of Java warn about.
   if (($(java_version) >= 24)); then
     flags+=(--sun-misc-unsafe-memory-access=allow)
   fi
 }
 
-# java_version: the number of `java`, from the file beside it; 0 if there is none.
+# java_version: prints the major version of `java`, from its release file; 0 without one.
 java_version() {
   local home release version=0
   home="$(dirname "$(dirname "$(readlink -f "$(command -v "$java")")")")"
@@ -58,14 +58,14 @@ java_version() {
   echo "${version:-0}"
 }
 
-# archive JAR: keeps the classes that a start of the server loads, and those that a command loads
-# which asks it something, so that the next ones are faster.
+# archive JAR: archives the classes that a start of the server loads, and those that a client command
+# loads, so that later starts are faster.
 archive() {
   local jar folder pid address
   jar="$(readlink -f "$1")"
   folder="$(mktemp -d)"
   touch "$folder/out"
-  # From that folder, which has no configuration.
+  # Runs in that folder, which has no configuration file.
   cd "$folder" && exec "$java" "-XX:ArchiveClassesAtExit=${jar%.jar}.jsa" -Xlog:disable \
     "@$flags_dir/serve.jvm" -jar "$jar" serve --data "$folder/data" --grpc-port 0 --http-port 0 \
     >"$folder/out" 2>"$folder/err" </dev/null &

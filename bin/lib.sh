@@ -2,20 +2,20 @@
 
 unset CDPATH # with it, cd prints where it went
 
-# The JVM that mvnw takes as well.
+# The JVM that mvnw also uses.
 java="${JAVA_HOME:+$JAVA_HOME/bin/}java"
 
 flags_dir="$root/bin"
 source "$root/bin/launch.sh"
 
-# build_if_stale MODULE: packages MODULE and what it needs, unless nothing changed since last time.
-# Prints to stderr only. The stamp carries the time the build started: what is edited meanwhile is
-# newer. Folders count too, their time changes when a file is deleted.
+# build_if_stale MODULE: packages MODULE and the modules it needs, unless nothing has changed since the
+# last build. Prints to stderr only. The stamp has the start time of the build, so that files edited
+# meanwhile are newer. Folders count too, because their time changes when a file is deleted.
 build_if_stale() {
   local module="$1" target="$root/$1/target"
   local stamp="$target/.built"
   if ! mkdir -p "$target" 2>/dev/null || [[ ! -w "$target" ]]; then
-    # Somebody else's: it can be used, not built.
+    # The clone of another user can be used but not built.
     if is_built "$module"; then return; fi
     echo "$module must be built, and nothing can be written in $target: let its owner build it, or make a clone of your own" >&2
     exit 1
@@ -40,8 +40,8 @@ is_built() {
   [[ -f "$target/$1.jar" && -f "$target/.built" ]] && ! changed_since "$target/.built"
 }
 
-# mark_built MODULE COMMAND...: runs a command that packages MODULE and what it needs; as good as
-# `build_if_stale`.
+# mark_built MODULE COMMAND...: runs a command that packages MODULE and the modules it needs, instead
+# of `build_if_stale`.
 mark_built() {
   local target="$root/$1/target"
   local stamp="$target/.built"
@@ -53,7 +53,7 @@ mark_built() {
   fi
 }
 
-# after_build MODULE: what makes it start faster.
+# after_build MODULE: prepares faster starts.
 after_build() {
   if [[ "$1" == sluice-cli ]]; then
     archive "$root/sluice-cli/target/sluice-cli.jar"
@@ -75,12 +75,12 @@ is_installed() {
   for command in "${commands[@]:1}"; do
     if command -v "$command" >/dev/null; then return 0; fi
   done
-  # A package that was removed is still known, by its configuration.
+  # dpkg still knows a removed package by its configuration.
   [[ "$(dpkg-query -W -f '${db:Status-Status}' "$package" 2>/dev/null)" == installed ]]
 }
 
-# install_if_absent PACKAGE[:COMMAND...]...: by apt, as root or with sudo. Where neither is possible, prints
-# what to type and exits with 2. Prints to stderr only.
+# install_if_absent PACKAGE[:COMMAND...]...: installs packages with apt, as root or with sudo. If neither is
+# possible, prints the command and exits with 2. Prints to stderr only.
 install_if_absent() {
   local each missing=() as_root=()
   for each in "$@"; do
@@ -101,7 +101,7 @@ install_if_absent() {
     }' sh "${missing[@]}" >&2
 }
 
-# may_sudo: whether sudo is there, and needs no password or can ask for it.
+# may_sudo: whether sudo exists, and needs no password or can ask for it.
 may_sudo() {
   command -v sudo >/dev/null && { [[ -t 0 ]] || sudo -n true 2>/dev/null; }
 }

@@ -172,7 +172,7 @@ final class DemoCommandTest {
       Cli cli = Cli.run("demo", "--http-port", "" + port);
       assertThat(cli.exitCode()).isEqualTo(2);
       assertThat(cli.err())
-          .isEqualTo("sluice demo: --http-port must be a port that nobody uses: " + port + "\n");
+          .isEqualTo("sluice demo: --http-port must be a free port: " + port + "\n");
       assertThat(DemoServer.Ports.choose("--http-port", null, port))
           .isPositive()
           .isNotEqualTo(port);

@@ -1,6 +1,5 @@
 package dev.sluice.cli.demo;
 
-import dev.sluice.cli.Sluice;
 import dev.sluice.cli.runtime.CommandFailedException;
 import dev.sluice.cli.runtime.ExitCodes;
 import dev.sluice.cli.text.InvalidInputException;
@@ -28,6 +27,10 @@ import org.jspecify.annotations.Nullable;
 public final class DemoServer implements AutoCloseable {
   private static final String HOST = "127.0.0.1";
   private static final String READY = "sluice is ready";
+
+  /** By name, because this package must not depend on the entry point. */
+  private static final String MAIN_CLASS = "dev.sluice.cli.Sluice";
+
   private static final long DEATH_SECONDS = 10;
 
   private final Ports ports;
@@ -38,9 +41,9 @@ public final class DemoServer implements AutoCloseable {
   private @Nullable Process process;
   private boolean ended;
 
-  /** Where it listens, also after it was started again. */
+  /** The ports of the server, the same after a restart. */
   public record Ports(int http, int grpc) {
-    /** The usual port if it is free, else any; one that is asked for must be free, 0 is any. */
+    /** Returns the requested port, which must be free, or the usual one, or any free one. */
     public static int choose(String flag, @Nullable Long asked, int usual) {
       if (asked != null && (asked < 0 || asked > 65_535)) {
         throw new InvalidInputException(flag + " must be from 0 to 65535: " + asked);
@@ -49,7 +52,7 @@ public final class DemoServer implements AutoCloseable {
         return free(asked == null ? usual : asked.intValue());
       } catch (IOException taken) {
         if (asked != null) {
-          throw new InvalidInputException(flag + " must be a port that nobody uses: " + asked);
+          throw new InvalidInputException(flag + " must be a free port: " + asked);
         }
         return any();
       }
@@ -144,14 +147,14 @@ public final class DemoServer implements AutoCloseable {
     }
   }
 
-  /** As this process was started, without the configuration that the user has for servers. */
+  /** Returns a server process with the flags of this one, without the user's server settings. */
   private ProcessBuilder builder() {
     List<String> command = new ArrayList<>();
     command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
     ManagementFactory.getRuntimeMXBean().getInputArguments().stream()
         .filter(argument -> argument.startsWith("-X") || argument.startsWith("--"))
         .forEach(command::add);
-    command.addAll(List.of("-cp", absoluteClassPath(), Sluice.class.getName(), "serve"));
+    command.addAll(List.of("-cp", absoluteClassPath(), MAIN_CLASS, "serve"));
     command.addAll(List.of("--until-input-ends", "--host", HOST));
     command.addAll(List.of("--data", directory.resolve("data").toString()));
     command.addAll(List.of("--http-port", "" + ports.http, "--grpc-port", "" + ports.grpc));
@@ -164,7 +167,7 @@ public final class DemoServer implements AutoCloseable {
     return builder;
   }
 
-  /** It is started in another directory. */
+  /** Returns the class path for a process in another directory. */
   private static String absoluteClassPath() {
     return Stream.of(System.getProperty("java.class.path").split(File.pathSeparator))
         .map(part -> Path.of(part).toAbsolutePath().toString())
@@ -176,7 +179,7 @@ public final class DemoServer implements AutoCloseable {
     return ended;
   }
 
-  /** Whether it runs, or was ended by us. */
+  /** Returns whether the server runs, or was stopped by the demo. */
   public synchronized boolean isWell() {
     return ended || (process != null && process.isAlive());
   }
