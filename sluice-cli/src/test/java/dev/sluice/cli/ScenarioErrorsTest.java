@@ -94,7 +94,7 @@ class ScenarioErrorsTest {
             A + ".arrivals={pattern='daily', low=2, high=1}",
             "arrivals.high must be at least low: 1"),
         arguments(A + ".arrivals={pattern='trace'}", "arrivals.at or file must be given, and not"),
-        arguments(A + ".arrivals={pattern='trace', at=['x']}", "arrivals.at: a duration is"),
+        arguments(A + ".arrivals={pattern='trace', at=['x']}", "arrivals.at: a duration must be"),
         arguments(
             A + ".arrivals={pattern='trace', file='absent.txt'}", "absent.txt': no such file"));
   }
@@ -108,7 +108,7 @@ class ScenarioErrorsTest {
         arguments("callers.c.priority=P9", "priority must be one of [P0_clinical, P1_user,"),
         arguments("callers.c.tokens=0", "callers.c.tokens must be a whole number from 1 to"),
         arguments("callers.c.used=-1", "callers.c.used must be a number from 0 to 10: -1"),
-        arguments("callers.c.deadline=2d", "callers.c.deadline: deadline must be"),
+        arguments("callers.c.deadline=2d", "callers.c.deadline: maximum wait must be"),
         arguments("callers={}", "callers must be there: nobody calls the models"));
   }
 
