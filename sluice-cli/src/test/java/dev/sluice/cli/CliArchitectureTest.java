@@ -4,7 +4,6 @@ import static com.tngtech.archunit.library.Architectures.layeredArchitecture;
 
 import com.tngtech.archunit.core.domain.JavaClasses;
 import com.tngtech.archunit.core.importer.ClassFileImporter;
-import com.tngtech.archunit.core.importer.ImportOption;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
@@ -13,8 +12,7 @@ import org.junit.jupiter.api.Test;
 final class CliArchitectureTest {
   private static final JavaClasses CLASSES =
       new ClassFileImporter()
-          .withImportOption(ImportOption.Predefined.DO_NOT_INCLUDE_TESTS)
-          .importPackages("dev.sluice.cli");
+          .importUrl(Sluice.class.getProtectionDomain().getCodeSource().getLocation());
 
   /** Demo and simulate know neither each other nor the other commands. */
   @Test
