@@ -12,8 +12,6 @@ public final class AcquireRejectedException extends RuntimeException {
   public enum Reason {
     /** As many callers wait already as the bucket admits. */
     TOO_MANY_WAITERS,
-    /** The tokens cannot come, or did not come, before the deadline. */
-    DEADLINE,
     /** More would be owed than the bucket can account for. */
     DEBT_OVERFLOW,
     /** The bucket denies everything. */

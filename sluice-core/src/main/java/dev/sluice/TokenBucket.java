@@ -185,28 +185,30 @@ public sealed interface TokenBucket permits AtomicTokenBucket {
   CompletableFuture<Void> acquireAsync(long tokens, long nowNanos);
 
   /**
-   * {@link #acquireAsync(long)} with a deadline.
+   * Acquires {@code tokens} as soon as they are available, after earlier callers, if that is within
+   * {@code maxWait}.
    *
-   * <p>If, as things stand, the tokens come too late, it fails at once, and otherwise when the
-   * deadline passes without them; either way nothing is taken.
+   * <p>Completes with false at once if, as things stand, the tokens come too late, and otherwise
+   * when the time passes without them; nothing is taken then.
    *
    * @param tokens how many
    * @param maxWait the longest wait, not negative
-   * @return a future that completes with the grant, or fails with {@link AcquireRejectedException}
+   * @return a future of whether they were taken; fails with {@link AcquireRejectedException} if the
+   *     wait cannot begin
    * @throws IllegalArgumentException if an argument is negative
    */
-  CompletableFuture<Void> acquireAsync(long tokens, Duration maxWait);
+  CompletableFuture<Boolean> acquireAsync(long tokens, Duration maxWait);
 
   /**
-   * {@link #acquireAsync(long, Duration)} at a given instant.
+   * {@link #acquireAsync(long, Duration)} at a given time.
    *
    * @param tokens how many
    * @param maxWait the longest wait, not negative
    * @param nowNanos a reading of the bucket's clock
-   * @return a future that completes with the grant, or fails with {@link AcquireRejectedException}
+   * @return a future of whether they were taken
    * @throws IllegalArgumentException if an argument is negative
    */
-  CompletableFuture<Void> acquireAsync(long tokens, Duration maxWait, long nowNanos);
+  CompletableFuture<Boolean> acquireAsync(long tokens, Duration maxWait, long nowNanos);
 
   /**
    * Takes {@code tokens}, waiting in line for them.

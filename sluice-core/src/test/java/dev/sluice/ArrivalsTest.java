@@ -46,15 +46,15 @@ final class ArrivalsTest {
     for (int i = 0; i < 100; i++) {
       joined.add(bucket.acquireAsync(1, 0)); // would never return if it waited for the lock
     }
-    CompletableFuture<Void> hopeless = bucket.acquireAsync(1, Duration.ofMillis(1), 0);
+    CompletableFuture<Boolean> hopeless = bucket.acquireAsync(1, Duration.ofMillis(1), 0);
     AtomicLong refusedBy = new AtomicLong();
-    CompletableFuture<Void> told =
+    CompletableFuture<Boolean> told =
         hopeless.whenComplete((done, e) -> refusedBy.set(Thread.currentThread().getId()));
     assertThat(hopeless).isNotDone();
     clock.release.countDown();
     held.join();
     patiently().until(told::isDone);
-    assertThat(refusal(hopeless)).isEqualTo(Reason.DEADLINE);
+    assertThat(hopeless).isCompletedWithValue(false);
     assertThat(refusedBy.get()).isNotEqualTo(Thread.currentThread().getId());
     assertThat(bucket.waiters()).isEqualTo(101);
     bucket.reconfigure(new Limit.Manual(1_000));
@@ -74,13 +74,13 @@ final class ArrivalsTest {
     HoldingClock clock = new HoldingClock();
     TokenBucket bucket = bucket(new Limit.Manual(10), 0, clock);
     CompletableFuture<Void> held = clock.hold(() -> bucket.reconfigure(new Limit.Manual(20), 0));
-    CompletableFuture<Void> hopeless = bucket.acquireAsync(1, Duration.ZERO, 0);
+    CompletableFuture<Boolean> hopeless = bucket.acquireAsync(1, Duration.ZERO, 0);
     CompletableFuture<Void> waiting = bucket.acquireAsync(15, 0);
     assertThat(hopeless).isNotDone();
     clock.release.countDown();
     held.join();
     patiently().until(hopeless::isDone);
-    assertThat(refusal(hopeless)).isEqualTo(Reason.DEADLINE);
+    assertThat(hopeless).isCompletedWithValue(false);
     bucket.replenish(15);
     assertThat(waiting).isCompleted();
     assertThat(bucket.available()).isZero();

@@ -43,13 +43,13 @@ final class LeavingTest {
   @Test
   void callerWhoseTimeIsOver_isToldBeforeCallbacksOfOthersRun() throws Exception {
     TokenBucket bucket = bucket(new Limit.Manual(10), 1, CLOCK);
-    CompletableFuture<Void> large = bucket.acquireAsync(5, Duration.ofMillis(50));
+    CompletableFuture<Boolean> large = bucket.acquireAsync(5, Duration.ofMillis(50));
     CompletableFuture<Boolean> behind = bucket.acquireAsync(1).thenApply(served -> isOver(large));
     assertThat(behind.get(30, TimeUnit.SECONDS)).isTrue();
   }
 
   /** Says whether {@code future} completes soon; it cannot while it waits for this callback. */
-  private static boolean isOver(CompletableFuture<Void> future) {
+  private static boolean isOver(CompletableFuture<?> future) {
     try {
       future.get(5, TimeUnit.SECONDS);
       return true;

@@ -57,7 +57,7 @@ public class ArrivalStress {
   @State
   public static class JoinOrRefuse {
     private final TokenBucket bucket = Buckets.manual(3, 1);
-    private CompletableFuture<Void> refused;
+    private CompletableFuture<Boolean> refused;
     private CompletableFuture<Void> request;
 
     @Actor
@@ -73,7 +73,7 @@ public class ArrivalStress {
     @Arbiter
     public void left(ZI_Result r) {
       bucket.replenish(1);
-      r.r1 = Buckets.isGranted(request) && !Buckets.isGranted(refused);
+      r.r1 = Buckets.isGranted(request) && !refused.getNow(true);
       r.r2 = (int) bucket.available();
     }
   }

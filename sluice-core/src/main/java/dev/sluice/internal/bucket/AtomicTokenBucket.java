@@ -137,20 +137,20 @@ public final class AtomicTokenBucket extends Cell implements TokenBucket {
   public CompletableFuture<Void> acquireAsync(long tokens, long nowNanos) {
     return takesAtOnce(tokens, nowNanos)
         ? CompletableFuture.completedFuture(null)
-        : line.join(tokens, nowNanos, WaitingListMonitor.FOR_EVER);
+        : line.join(tokens, nowNanos).withoutValue();
   }
 
   @Override
-  public CompletableFuture<Void> acquireAsync(long tokens, Duration maxWait) {
+  public CompletableFuture<Boolean> acquireAsync(long tokens, Duration maxWait) {
     return acquireAsync(tokens, maxWait, clock.nanoTime());
   }
 
   @Override
-  public CompletableFuture<Void> acquireAsync(long tokens, Duration maxWait, long nowNanos) {
+  public CompletableFuture<Boolean> acquireAsync(long tokens, Duration maxWait, long nowNanos) {
     long maxWaitNanos = saturatedNanos(maxWait);
     return takesAtOnce(tokens, nowNanos)
-        ? CompletableFuture.completedFuture(null)
-        : line.join(tokens, nowNanos, maxWaitNanos);
+        ? CompletableFuture.completedFuture(true)
+        : line.joinFor(maxWaitNanos, tokens, nowNanos);
   }
 
   @Override

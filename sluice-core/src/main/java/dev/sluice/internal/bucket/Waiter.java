@@ -10,8 +10,11 @@ import java.util.concurrent.Executor;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
-/** A caller in line, and the future it holds. */
-final class Waiter extends CompletableFuture<Void> {
+/**
+ * A caller in the waiting list, and the future it holds: true if the tokens were taken, false if
+ * they came too late; null for a grant without a maximum wait.
+ */
+final class Waiter extends CompletableFuture<Boolean> {
   /*
    * Each way to complete a waiter from outside first takes it out of the line, which fails once it
    * is granted; a grant has removed it from the line. So exactly one of them completes it. It is
@@ -33,16 +36,28 @@ final class Waiter extends CompletableFuture<Void> {
   /** Written under the line's lock before it is completed: why it is refused, null if granted. */
   private @Nullable AcquireRejectedException refusal;
 
+  /** Written under the line's lock before it is completed: the tokens came too late. */
+  private boolean late;
+
+  /** What a grant completes it with. */
+  private final @Nullable Boolean granted;
+
   /** Guarded by the line's lock: goes off at the deadline, if there is one. */
   ClockTimer.@Nullable Timeout deadline;
 
   Waiter(
-      WaitingListMonitor line, long tokens, long nowNanos, long maxWaitNanos, boolean isBlocking) {
+      WaitingListMonitor line,
+      long tokens,
+      long nowNanos,
+      long maxWaitNanos,
+      boolean isBlocking,
+      @Nullable Boolean granted) {
     this.line = line;
     this.tokens = tokens;
     this.nowNanos = nowNanos;
     this.maxWaitNanos = maxWaitNanos;
     this.isBlocking = isBlocking;
+    this.granted = granted;
   }
 
   /** Says why it is refused, before {@link #finish}; always false. */
@@ -51,9 +66,10 @@ final class Waiter extends CompletableFuture<Void> {
     return false;
   }
 
-  /** {@link #refuse} because of its deadline. */
+  /** Records that the tokens come too late, before {@link #finish}; always false. */
   boolean refuseLate() {
-    return refuse(Reason.DEADLINE, "no tokens before the deadline: maxWaitNanos=" + maxWaitNanos);
+    late = true;
+    return false;
   }
 
   void cancelDeadline() {
@@ -65,8 +81,10 @@ final class Waiter extends CompletableFuture<Void> {
 
   /** Completes it, granted or refused; called once it is out of the line. */
   void finish() {
-    if (refusal == null) {
-      super.complete(null);
+    if (late) {
+      super.complete(false);
+    } else if (refusal == null) {
+      super.complete(granted);
     } else {
       super.completeExceptionally(refusal);
     }
@@ -78,8 +96,8 @@ final class Waiter extends CompletableFuture<Void> {
   }
 
   @Override
-  public boolean complete(@Nullable Void ignored) {
-    return line.leave(this, () -> super.complete(null));
+  public boolean complete(@Nullable Boolean value) {
+    return line.leave(this, () -> super.complete(value));
   }
 
   @Override
@@ -88,8 +106,8 @@ final class Waiter extends CompletableFuture<Void> {
   }
 
   @Override
-  public CompletableFuture<Void> completeAsync(
-      Supplier<? extends @Nullable Void> supplier, Executor executor) {
+  public CompletableFuture<Boolean> completeAsync(
+      Supplier<? extends @Nullable Boolean> supplier, Executor executor) {
     executor.execute(
         () -> {
           try {
@@ -102,9 +120,9 @@ final class Waiter extends CompletableFuture<Void> {
   }
 
   @Override
-  public void obtrudeValue(@Nullable Void ignored) {
-    complete(null);
-    super.obtrudeValue(null);
+  public void obtrudeValue(@Nullable Boolean value) {
+    complete(value);
+    super.obtrudeValue(value);
   }
 
   @Override
@@ -116,6 +134,12 @@ final class Waiter extends CompletableFuture<Void> {
   @Override
   public <U> CompletableFuture<U> newIncompleteFuture() {
     return new CompletableFuture<>();
+  }
+
+  /** Returns this future of a grant without a maximum wait: its value is null. */
+  @SuppressWarnings("unchecked")
+  CompletableFuture<Void> withoutValue() {
+    return (CompletableFuture<Void>) (CompletableFuture<?>) this;
   }
 
   /** Waits for the grant; on interrupt leaves the line, unless the tokens are there. */
@@ -135,17 +159,10 @@ final class Waiter extends CompletableFuture<Void> {
     }
   }
 
-  /** Waits for the grant or the deadline. */
+  /** Waits for the grant or the deadline; returns whether the tokens were granted. */
   boolean awaitBeforeDeadline() throws InterruptedException {
-    try {
-      await();
-      return true;
-    } catch (AcquireRejectedException e) {
-      if (e.reason() == Reason.DEADLINE) {
-        return false;
-      }
-      throw e;
-    }
+    await();
+    return !late;
   }
 
   private static AcquireRejectedException refusal(Exception e) {

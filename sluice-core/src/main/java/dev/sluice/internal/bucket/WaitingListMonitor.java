@@ -76,13 +76,18 @@ final class WaitingListMonitor {
   }
 
   /** Joins the line, or is refused. */
-  Waiter join(long tokens, long nowNanos, long maxWaitNanos) {
-    return join(new Waiter(this, tokens, nowNanos, maxWaitNanos, false));
+  Waiter join(long tokens, long nowNanos) {
+    return join(new Waiter(this, tokens, nowNanos, FOR_EVER, false, null));
+  }
+
+  /** Puts a caller with a maximum wait into the list; returns its future. */
+  Waiter joinFor(long maxWaitNanos, long tokens, long nowNanos) {
+    return join(new Waiter(this, tokens, nowNanos, maxWaitNanos, false, true));
   }
 
   /** Joins the line with a thread that waits for nothing else, or is refused. */
   Waiter joinBlocking(long tokens, long nowNanos, long maxWaitNanos) {
-    return join(new Waiter(this, tokens, nowNanos, maxWaitNanos, true));
+    return join(new Waiter(this, tokens, nowNanos, maxWaitNanos, true, true));
   }
 
   private Waiter join(Waiter waiter) {

@@ -1,6 +1,5 @@
 package dev.sluice.redis.limits;
 
-import dev.sluice.AcquireRejectedException;
 import dev.sluice.Decision;
 import dev.sluice.Limit;
 import dev.sluice.TokenBucket;
@@ -54,27 +53,12 @@ public final class InMemoryTokenBucket implements SharedTokenBucket {
   }
 
   @Override
-  @SuppressWarnings("FutureReturnValueIgnored") // each ends the other
   public CompletableFuture<Boolean> acquire(long tokens, Duration maxWait) {
     CostChecks.requireWait(maxWait);
     if (tokens > bucket.limit().capacity()) {
       return Futures.now(false);
     }
-    CompletableFuture<Void> turn = bucket.acquireAsync(tokens, maxWait);
-    CompletableFuture<Boolean> taken = new CompletableFuture<>();
-    turn.whenComplete(
-        (done, failure) -> {
-          if (failure == null) {
-            taken.complete(true);
-          } else if (failure instanceof AcquireRejectedException rejected
-              && rejected.reason() == AcquireRejectedException.Reason.DEADLINE) {
-            taken.complete(false);
-          } else {
-            taken.completeExceptionally(failure);
-          }
-        });
-    taken.whenComplete((done, failure) -> turn.cancel(true));
-    return taken;
+    return bucket.acquireAsync(tokens, maxWait);
   }
 
   @Override
