@@ -1,7 +1,7 @@
 package dev.sluice.governor;
 
 /**
- * What the share of a class means.
+ * The effect of a priority class's share.
  *
  * @since 0.1
  */

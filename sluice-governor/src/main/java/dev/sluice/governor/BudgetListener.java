@@ -1,8 +1,8 @@
 package dev.sluice.governor;
 
 /**
- * Is told what a {@link BudgetStore} decides, in order for each model, while the model's desk
- * waits: it must be quick, and must not call back.
+ * Receives the decisions of a {@link BudgetStore}, in order for each model and under the model's
+ * lock: it must not block and must not call the store.
  *
  * @since 0.1
  */
@@ -11,20 +11,20 @@ public interface BudgetListener {
   BudgetListener NONE = new BudgetListener() {};
 
   /**
-   * Somebody asked, and was granted at once, put in line, or refused.
+   * A request was granted at once, queued or denied.
    *
-   * @param request what for
-   * @param outcome what became of it
+   * @param request the request
+   * @param outcome the decision
    * @param nanos of the store's clock
    */
   default void requested(TokenRequest request, TokenDecision outcome, long nanos) {}
 
   /**
-   * Tokens were granted, at once or from the line.
+   * Tokens were granted, at once or from the waiting list.
    *
-   * @param request what for
-   * @param tokens what was charged
-   * @param waitedNanos since it was asked for
+   * @param request the request
+   * @param tokens the tokens that were charged
+   * @param waitedNanos the time since the request
    * @param nanos of the store's clock
    */
   default void granted(TokenRequest request, long tokens, long waitedNanos, long nanos) {}
@@ -32,18 +32,18 @@ public interface BudgetListener {
   /**
    * A reservation was settled.
    *
-   * @param settled what became of it
-   * @param grantedNanos when it had been granted
+   * @param settled the settlement
+   * @param grantedNanos the time of the grant
    * @param nanos of the store's clock
    */
   default void settled(TokenSettlement settled, long grantedNanos, long nanos) {}
 
   /**
-   * New tokens were found by a decision.
+   * A decision found new tokens.
    *
-   * @param model whose
-   * @param tokens how many whole tokens there are more
-   * @param available how many there are now
+   * @param model the model
+   * @param tokens the number of new whole tokens
+   * @param available the number of tokens now
    * @param nanos of the store's clock
    */
   default void refilled(String model, long tokens, long available, long nanos) {}

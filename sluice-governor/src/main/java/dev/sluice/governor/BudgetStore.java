@@ -7,9 +7,9 @@ import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 
 /**
- * Where budgets, lines and reservations are kept, and where every decision is made: in this process
- * ({@link #inMemory()}), or somewhere that a fleet shares. What it promises is in the contract
- * suite. For any number of threads.
+ * Keeps budgets, waiting lists and reservations, and decides: in this process ({@link
+ * #inMemory()}), or in a place that a fleet shares. The contract suites of sluice-testkit define
+ * its behavior. Thread-safe; never blocks.
  *
  * <p>Futures fail with {@link IllegalArgumentException} for an unknown model or class and for
  * tokens that are not positive.
@@ -17,64 +17,66 @@ import java.util.concurrent.CompletableFuture;
  * @since 0.1
  */
 public interface BudgetStore extends AutoCloseable {
-  /** Makes a store. */
+  /** Opens stores. */
   @FunctionalInterface
   interface Factory {
     /**
-     * Opens it.
+     * Opens a store.
      *
      * @param config the models
-     * @param listener is told what is decided here
-     * @return to be closed
+     * @param listener receives the decisions
+     * @return the store, to be closed
      */
     BudgetStore open(BudgetConfig config, BudgetListener listener);
   }
 
   /**
-   * Budgets in this process, which begin full and are forgotten when the store is closed.
+   * Returns a factory of stores in this process, which begin with full budgets and forget them when
+   * they are closed.
    *
-   * @return makes one that is apart from all others
+   * @return opens a separate store each time
    */
   static BudgetStore.Factory inMemory() {
     return (config, listener) -> inMemory(StoreTimer.system()).open(config, listener);
   }
 
   /**
-   * Budgets in this process, at another time.
+   * Returns a factory of stores in this process with another time.
    *
    * @param timer closed with the store
-   * @return makes one that is apart from all others
+   * @return opens a separate store each time
    */
   static BudgetStore.Factory inMemory(StoreTimer timer) {
     return LocalBudgetStore.inMemory(timer);
   }
 
   /**
-   * Granted, put in line, or refused, in one step over all dimensions.
+   * Grants, queues or denies a request in one step over all dimensions.
    *
-   * @param request what for
-   * @return what became of it
+   * @param request the request, with a priority class
+   * @return the decision
    */
   CompletableFuture<TokenDecision> request(TokenRequest request);
 
   /**
-   * Granted if it can go at once; else nothing happens, and nothing is counted.
+   * Grants a request if it can be granted now; otherwise changes and counts nothing.
    *
-   * @param request what for
-   * @return empty if it would have to wait; refused only if the budget cannot be asked for now
+   * @param request the request, with a priority class
+   * @return the grant; empty if the request would have to wait; a denial only if the store of the
+   *     budget does not answer or the request is impossible
    */
   CompletableFuture<Optional<TokenDecision>> tryAcquire(TokenRequest request);
 
   /**
-   * What became of a request with this idempotency key.
+   * Returns the decision on an earlier request with the same idempotency key.
    *
    * @param request with a key
-   * @return empty if there is none in line and none that is not settled
+   * @return empty if no such request waits or has an open reservation
    */
   CompletableFuture<Optional<TokenDecision>> find(TokenRequest request);
 
   /**
-   * How a ticket stands. Until its grant is settled, the answer stays the same.
+   * Returns the present decision for a ticket. A grant is returned again until it is settled.
    *
    * @param ticket of {@link TokenDecision.Queued}
    * @return empty if there is no such ticket any more
@@ -82,16 +84,16 @@ public interface BudgetStore extends AutoCloseable {
   CompletableFuture<Optional<TokenDecision>> poll(String ticket);
 
   /**
-   * What comes of a ticket. Whoever does not want to wait any longer cancels the future; the ticket
-   * stays in line as if it had been polled then.
+   * Waits until a ticket is decided. Canceling the future ends the wait only: the ticket stays in
+   * the waiting list as if it had been polled at that moment.
    *
    * @param ticket of {@link TokenDecision.Queued}
-   * @return completes when it is decided; with nothing if there is no such ticket any more
+   * @return completes with the decision; empty if there is no such ticket any more
    */
   CompletableFuture<Optional<TokenDecision>> await(String ticket);
 
   /**
-   * Leaves the line, or gives back what was granted.
+   * Removes a ticket from the waiting list, or returns its grant.
    *
    * @param ticket of {@link TokenDecision.Queued}
    * @return false if there is no such ticket any more
@@ -99,24 +101,24 @@ public interface BudgetStore extends AutoCloseable {
   CompletableFuture<Boolean> cancel(String ticket);
 
   /**
-   * Says what was used of a grant.
+   * Settles a grant with the tokens that were used.
    *
    * @param reservation of {@link TokenDecision.Granted}
-   * @param actualTokens not less than 0
-   * @return empty if it was settled before or has ended
+   * @param actualTokens at least 0
+   * @return empty if the reservation was settled before or has ended
    */
   CompletableFuture<Optional<TokenSettlement>> settle(String reservation, long actualTokens);
 
   /**
-   * The reservation lives as long again from now.
+   * Prolongs a reservation: its timeout starts again now.
    *
    * @param reservation of {@link TokenDecision.Granted}
-   * @return false if it has ended
+   * @return false if the reservation has ended
    */
   CompletableFuture<Boolean> extend(String reservation);
 
   /**
-   * Returns whose a ticket or a reservation is; its idle timer is not refreshed by this.
+   * Returns the owner of a ticket or a reservation; does not refresh the ticket's idle timer.
    *
    * @param id of {@link TokenDecision.Queued} or {@link TokenDecision.Granted}
    * @return empty if there is no such ticket or reservation any more
@@ -124,46 +126,45 @@ public interface BudgetStore extends AutoCloseable {
   CompletableFuture<Optional<TokenOwner>> owner(String id);
 
   /**
-   * What would become of a request.
+   * Predicts the decision on a request and changes nothing.
    *
-   * @param request what for
-   * @return what would happen now
+   * @param request the request, with a priority class
+   * @return the decision that it would get now
    */
   CompletableFuture<TokenExplanation> explain(TokenRequest request);
 
   /**
-   * Goes by what the provider said.
+   * Adjusts the budget of a model by the report of its provider.
    *
-   * @param model whose provider
-   * @param adjustment stays until the next, except for its pause; of what several nodes say, the
-   *     smallest factor holds
-   * @return when it is so
+   * @param model the model of the provider
+   * @param adjustment holds until the next one, except for its pause; of several nodes' adjustments
+   *     the smallest factor holds
+   * @return completes when the adjustment is in force
    */
   CompletableFuture<Void> adjust(String model, ProviderAdjustment adjustment);
 
   /**
-   * Goes by another configuration from now on. Levels stay: a model that is there before and after
-   * is not refilled by this.
+   * Replaces the configuration. Levels stay: a model of both configurations is not refilled.
    *
    * @param config the models
-   * @return when it is so
+   * @return completes when the configuration is in force
    */
   CompletableFuture<Void> reload(BudgetConfig config);
 
   /**
-   * Who is in line. Nobody counts as seen by this.
+   * Returns a part of the waiting list; does not refresh the idle timers of its tickets.
    *
-   * @param model which
-   * @param offset how many to leave out, from the first on
-   * @param max how many to tell of, from 1 to {@link WaitingListStatus#MAX_TICKETS}
-   * @return a part of the line
+   * @param model the model
+   * @param offset the number of tickets to skip, from the first
+   * @param max the most tickets to return, from 1 to {@link WaitingListStatus#MAX_TICKETS}
+   * @return a part of the waiting list
    */
   CompletableFuture<WaitingListStatus> waitingList(String model, int offset, int max);
 
   /**
-   * How all models stand.
+   * Returns the state of all models.
    *
-   * @return at this moment
+   * @return the state at this moment
    */
   CompletableFuture<GovernorStatus> status();
 
@@ -182,7 +183,7 @@ public interface BudgetStore extends AutoCloseable {
     return Map.of();
   }
 
-  /** Whoever is in line is told that it is over. */
+  /** Denies all waiters with {@link TokenDecision.Reason#CLOSED}. */
   @Override
   void close();
 }

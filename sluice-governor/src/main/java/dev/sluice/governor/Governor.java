@@ -8,6 +8,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -27,6 +28,8 @@ import org.jspecify.annotations.Nullable;
  * @since 0.1
  */
 public final class Governor implements AutoCloseable {
+  private static final long REOPEN_NANOS = TimeUnit.SECONDS.toNanos(1);
+
   private final BudgetStore store;
   private final TokenRequests requests;
   private final StoreTimer timer;
@@ -35,6 +38,7 @@ public final class Governor implements AutoCloseable {
   private final SerialOperations reloads = new SerialOperations();
   private final Blocking blocking = new Blocking(this);
   private volatile BudgetConfig config;
+  private volatile boolean closed;
 
   private Governor(BudgetConfig config, BudgetStore.Factory factory, StoreTimer timer) {
     this.config = config;
@@ -44,6 +48,21 @@ public final class Governor implements AutoCloseable {
     this.requests = new TokenRequests(store);
     this.responses = new ProviderResponses(store, timer);
     monitor.start(store::status);
+    reopenLater();
+  }
+
+  /** Reopens closed models about once a second; files are not read on the timer's thread. */
+  private void reopenLater() {
+    timer.after(
+        REOPEN_NANOS,
+        () -> {
+          if (!closed) {
+            if (!store.closedModels().isEmpty()) {
+              timer.execute(store::reopen);
+            }
+            reopenLater();
+          }
+        });
   }
 
   /**
@@ -276,8 +295,8 @@ public final class Governor implements AutoCloseable {
   }
 
   /**
-   * Tries to reopen the models that a failure of the file system, such as a full disk, has closed;
-   * to be called about once a second. Does nothing if there are none.
+   * Tries at once to reopen the models that a failure of the file system, such as a full disk, has
+   * closed. The governor also tries it by itself about once a second.
    *
    * @since 0.1
    */
@@ -297,6 +316,7 @@ public final class Governor implements AutoCloseable {
   /** Denies all waiters with {@link TokenDecision.Reason#CLOSED} and releases the store. */
   @Override
   public void close() {
+    closed = true;
     monitor.close();
     store.close();
     timer.close();

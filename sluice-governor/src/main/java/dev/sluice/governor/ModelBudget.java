@@ -310,7 +310,7 @@ public record ModelBudget(
     return allocation == Allocation.SCALE ? part(share(request.priorityClass()), wanted) : wanted;
   }
 
-  /** What its line has to keep. */
+  /** Returns the limits that the waiting list of the model keeps. */
   public ModelLimits limits() {
     Map<String, ModelLimits.Rate> budgets = new LinkedHashMap<>();
     tenants.forEach(

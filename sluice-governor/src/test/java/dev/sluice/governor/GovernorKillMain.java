@@ -57,7 +57,7 @@ final class GovernorKillMain {
     }
   }
 
-  /** What was written survives the end of the process. */
+  /** Prints a line; written lines survive the end of the process. */
   private static void say(Path ledger, String line) throws IOException {
     Files.writeString(ledger, line + "\n", StandardOpenOption.CREATE, StandardOpenOption.APPEND);
   }

@@ -23,7 +23,7 @@ class GovernorKillTest {
 
   @TempDir Path temp;
 
-  /** What was granted, between two readings of the clock. */
+  /** A grant, between two readings of the clock. */
   private static final class Charge {
     final long before;
     final long after;

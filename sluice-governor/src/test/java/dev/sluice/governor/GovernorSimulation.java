@@ -55,7 +55,7 @@ final class GovernorSimulation {
   final Governor governor;
   final List<Call> calls = new ArrayList<>();
 
-  /** What was granted from the line or at once, in the order in which it became known. */
+  /** Grants from the waiting list or at once, in the order in which they became known. */
   final List<Call> grants = new ArrayList<>();
 
   /** Admitted by allowed, of each phase in which more was asked for than there was. */
@@ -90,10 +90,10 @@ final class GovernorSimulation {
     long grantedAt = -1;
     boolean atOnce;
 
-    /** What is charged in the end, as far as the model's refunds say. */
+    /** The tokens that are charged in the end, by the model's refunds. */
     long charged;
 
-    /** What is charged in the end at the least. */
+    /** The fewest tokens that are charged in the end. */
     long used;
 
     boolean crashed;

@@ -31,7 +31,7 @@ class GovernorStressTest {
   private static final String FREE = "free";
   private static final String NARROW = "narrow";
 
-  /** What the threads were told. */
+  /** The decisions that the threads received. */
   private static final class Ledger {
     final Map<String, AtomicLong> charged =
         Map.of(FREE, new AtomicLong(), NARROW, new AtomicLong());

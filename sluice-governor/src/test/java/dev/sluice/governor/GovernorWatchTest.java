@@ -54,10 +54,10 @@ class GovernorWatchTest {
         .toList();
   }
 
-  /** What the store goes by. */
+  /** The budget that the store applies. */
   private long burst = 1_000;
 
-  /** What the store says of its excess. */
+  /** The excess that the store reports. */
   private long excess;
 
   /** Of which the first has waited that long for 10 tokens. */

@@ -20,7 +20,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** What the contract of stores cannot see from outside. */
+/** Behavior that the contract of stores cannot see from outside. */
 class LocalBudgetStoreTest {
   private static final String P0 = "P0_clinical";
   private static final String P1 = "P1_user";

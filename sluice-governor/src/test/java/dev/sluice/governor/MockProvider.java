@@ -12,7 +12,7 @@ final class MockProvider {
   private static final double SECOND_NANOS = 1e9;
   private static final Instant EPOCH = Instant.parse("2026-11-16T10:00:00Z");
 
-  /** What it says of its limits. */
+  /** The headers with its limits. */
   enum Headers {
     NONE,
     OPENAI,

@@ -21,7 +21,7 @@ class ModelLinePropertyTest {
   private static final int DAYS = Integer.getInteger("sluice.seeds", 500);
   private static final int STEPS = 120;
 
-  /** What was granted, and what of it was charged in the end. */
+  /** A grant, and the tokens of it that were charged in the end. */
   private static final class Charge {
     final TokenWaiter waiting;
     final long at;

@@ -168,7 +168,7 @@ class PatternsTest {
 
   @Test
   void batch_goesOnAsTokensCome_andSkipsNothing() throws Exception {
-    // Nobody may wait in line, so that chunks are refused; and in line, for the other half.
+    // No request may wait, so that chunks are denied; for the other half they may.
     for (int line : new int[] {0, 10}) {
       BudgetConfig config =
           Rig.config(

@@ -19,7 +19,7 @@ final class ProviderSimulation {
   private static final String MODEL = "m";
 
   /**
-   * What is simulated.
+   * Settings of a simulation.
    *
    * @param headers what the provider says
    * @param realShare of the target that it takes
@@ -43,7 +43,7 @@ final class ProviderSimulation {
   }
 
   /**
-   * What came of it, after the first minutes.
+   * The result, after the first minutes.
    *
    * @param calls that the provider saw
    * @param refused of these

@@ -56,7 +56,7 @@ class RestartTest {
     return store.status().join().models().get("m");
   }
 
-  /** What a process leaves that ends now. */
+  /** Copies the files that a process leaves if it ends now. */
   private Path crash(Path directory) {
     Path image = temp.resolve("image" + images++);
     try (Stream<Path> files = Files.list(directory)) {

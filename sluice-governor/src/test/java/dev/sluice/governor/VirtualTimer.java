@@ -25,7 +25,7 @@ final class VirtualTimer implements StoreTimer {
     this.now = now;
   }
 
-  /** Whose callbacks are run by somebody else. */
+  /** Returns a timer whose callbacks run on another executor. */
   static VirtualTimer telling(Executor teller) {
     VirtualTimer timer = new VirtualTimer();
     timer.teller = teller;

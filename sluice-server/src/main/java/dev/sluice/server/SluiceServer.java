@@ -243,7 +243,6 @@ public final class SluiceServer implements AutoCloseable {
     everySecond(grpc::checkPace);
     everySecond(readiness::update);
     everySecond(limits::makeRoom);
-    everySecond(governor::reopenModels);
   }
 
   /**

@@ -45,7 +45,7 @@ public final class BudgetEngine {
   private long now;
   private long numbers;
 
-  /** What those who wait for a ticket are to be told. */
+  /** A decision that the waiters for a ticket have to learn. */
   public record TicketDecision(
       Ticket ticket,
       TokenDecision outcome,
@@ -79,7 +79,7 @@ public final class BudgetEngine {
     lineFull = BudgetStoreSupport.lineFull(rules.maxWaiting(), model);
   }
 
-  /** Goes on from what was written down, and writes down what comes. */
+  /** Continues from the log, and writes to it from now on. */
   public void keep(BudgetEngine.GrantLogFactory opener) {
     long life = rules.reservationTimeout().toNanos();
     log = opener.open(new ModelJournal.Books(model, budget, line, grants, tickets, life), now);
@@ -89,26 +89,26 @@ public final class BudgetEngine {
     }
   }
 
-  /** It is that late: what is over ends. */
+  /** Advances time to {@code at} and expires reservations and tickets. */
   public void begin(long at) {
     now = at;
     line.advance(now);
     endWhatIsOver();
   }
 
-  /** What is to be told of all that was done. */
+  /** Returns and forgets the decisions that waiters have to learn. */
   public List<BudgetEngine.TicketDecision> takeNews() {
     List<BudgetEngine.TicketDecision> told = List.copyOf(news);
     news.clear();
     return told;
   }
 
-  /** What is over need not be kept on the disk. */
+  /** Removes from the log what has ended. */
   public void tidy() {
     log.tidy(line, grants, now);
   }
 
-  /** When something will be over, or somebody can go. */
+  /** Returns the time at which something expires or a waiter can be granted. */
   public long nextLook() {
     long at = Math.min(grants.nextEnd(), tickets.nextEnd(rules.ticketIdleTimeout().toNanos()));
     return line.waiting() == 0
@@ -134,7 +134,7 @@ public final class BudgetEngine {
         lost != null;
         lost = tickets.missed(patience, now)) {
       if (lost.decided == null) {
-        // Who comes late learns why, for as long again.
+        // A late poll learns the reason, for as long again.
         giveUp(lost, TokenDecision.Reason.ABANDONED);
       } else {
         giveBack(lost);
@@ -146,7 +146,7 @@ public final class BudgetEngine {
     }
   }
 
-  /** Grants whatever can go now. */
+  /** Grants all waiters that can be granted now. */
   public void drain() {
     tally.decides(line.available(), now);
     line.drain(now, rules.drainBatch(), this::granted);
@@ -459,7 +459,7 @@ public final class BudgetEngine {
     drain();
   }
 
-  /** Goes by another budget. Whoever cannot be in line any more is refused. */
+  /** Replaces the budget; denies waiters that no longer fit. */
   public void reload(ModelBudget newBudget, WaitingListConfig newRules) {
     ModelWaitingList before = line;
     line = before.successor(newBudget.limits(), now);
@@ -471,7 +471,7 @@ public final class BudgetEngine {
     for (TokenWaiter waiting : before.inOrder()) {
       comeAgain(Objects.requireNonNull(tickets.leave(waiting)), waiting.since);
     }
-    // What is written was granted by other limits, and cannot be done again by these.
+    // The log has grants under other limits, which these cannot replay.
     log.restate(budget, line, grants, now);
     drain();
   }
@@ -503,7 +503,7 @@ public final class BudgetEngine {
 
   // ---- how it stands
 
-  /** What is granted and not settled, and who is in line. */
+  /** Returns the open reservations and the waiting tickets. */
   public StoreSnapshot openWork() {
     return StoreSnapshot.of(grants, line, tickets);
   }

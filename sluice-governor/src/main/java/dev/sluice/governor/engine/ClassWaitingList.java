@@ -88,7 +88,7 @@ public final class ClassWaitingList {
         && (first == null || TokenWaiter.order(imagined, first) < 0);
   }
 
-  /** Who goes first of those whose tenant is not aside. */
+  /** Returns the first waiter whose tenant is not set aside. */
   @Nullable TokenWaiter first(long now) {
     for (ClassWaitingList.BlockedTenant next = aside.peek();
         next != null && next.until() - now <= 0;
@@ -160,7 +160,7 @@ public final class ClassWaitingList {
     }
     ClassWaitingList.TenantQueue tenant = lineOf(waiting);
     if (tenant.waiting.last() == waiting) {
-      // What it did not get is no turn of its tenant.
+      // Tokens that it did not get are no turn of its tenant.
       tenant.finish = waiting.tag;
     }
     remove(waiting);
@@ -188,7 +188,7 @@ public final class ClassWaitingList {
     }
   }
 
-  /** Who comes now would stand where it would. */
+  /** Returns a waiter at the place that a request would take now. */
   private boolean isForgettable(ClassWaitingList.TenantQueue tenant) {
     return tenant.waiting.isEmpty() && tenant.finish <= virtualTime && !tenant.aside;
   }

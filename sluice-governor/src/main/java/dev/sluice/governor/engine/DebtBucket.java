@@ -197,7 +197,7 @@ public final class DebtBucket {
     at = now;
   }
 
-  /** What is owed, in whole tokens, and what could be refunded of it. */
+  /** The debt in whole tokens, and the part of it that can be refunded. */
   public record Saved(long owedTokens, DebtHistory.Saved history) {}
 
   public Saved save() {

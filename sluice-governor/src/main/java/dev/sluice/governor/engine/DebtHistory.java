@@ -86,7 +86,7 @@ public final class DebtHistory {
 
   // ---- over a restart
 
-  /** What was owed at an event. */
+  /** The debt at an event. */
   public record ChargeRecord(long event, long owed) {}
 
   /** All of it. */

@@ -38,7 +38,7 @@ public final class Forecaster {
   }
 
   /**
-   * What goes before a request.
+   * The requests that go before one.
    *
    * @param count requests
    * @param tokens what they take
@@ -115,7 +115,7 @@ public final class Forecaster {
         .orLater(BudgetDimension.PRIORITY_CLASS, forShare);
   }
 
-  /** What is more than a slowed model ever has goes when that is full. */
+  /** A request that is larger than the capacity of a slowed model goes when that is full. */
   private long nanosFor(long before, long own, long floor) {
     return tokens.nanosUntil(before + Math.min(own, tokens.capacity() - floor), floor);
   }

@@ -2,7 +2,7 @@ package dev.sluice.governor.engine;
 
 import dev.sluice.governor.ModelBudget;
 
-/** What a desk must still know after a restart. Guarded by the desk. */
+/** Records what must survive a restart. Guarded by the lock of the model. */
 public interface GrantLog extends AutoCloseable {
   /** Forgets everything: a restart begins full. */
   GrantLog NONE =

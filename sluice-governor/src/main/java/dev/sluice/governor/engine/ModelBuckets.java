@@ -45,7 +45,7 @@ public final class ModelBuckets {
     tune(other, now);
   }
 
-  /** What has accrued until now has done so at the rates until now. */
+  /** Tokens that have accrued until now did so at the previous rates. */
   private void advanceTenants(ModelLimits other, long now) {
     if (emptied) {
       List.of(limits, other)
@@ -84,7 +84,7 @@ public final class ModelBuckets {
       }
     }
     guarantees = newGuarantees;
-    // What others owe counts again when they have a budget again.
+    // The debt of other tenants counts again when they have a budget again.
     tenants.forEach(
         (name, meter) -> {
           ModelLimits.Rate rate = other.tenant(name);
@@ -168,7 +168,7 @@ public final class ModelBuckets {
     return meter;
   }
 
-  /** Who has a full budget is as one who never came. */
+  /** Forgets tenants with a full budget: they are the same as new ones. */
   private void forgetFullTenants(long now) {
     if (tenants.size() >= tenantsWorthALook) {
       tenants
@@ -192,7 +192,7 @@ public final class ModelBuckets {
     return emptied ? emptiedAt : null;
   }
 
-  /** Nobody knew then: tenants of whom nothing is known had nothing. */
+  /** Budgets were emptied then: tenants of whom nothing is known had nothing. */
   public void emptiedAt(long then) {
     emptied = true;
     emptiedAt = then;
@@ -200,7 +200,7 @@ public final class ModelBuckets {
 
   // ---- over a restart
 
-  /** What every meter owes, by a name of its own. */
+  /** Returns the debt of every bucket, by a name of its own. */
   public Map<String, DebtBucket.Saved> save(long now) {
     advance(now);
     tenants.values().forEach(each -> each.advance(now));
@@ -215,7 +215,7 @@ public final class ModelBuckets {
     return saved;
   }
 
-  /** What is not there any more is left out. */
+  /** Leaves out buckets that do not exist any more. */
   public void restore(Map<String, DebtBucket.Saved> saved, long now) {
     saved.forEach(
         (name, each) -> {
@@ -250,7 +250,7 @@ public final class ModelBuckets {
     tenants.values().forEach(each -> each.clock(now));
   }
 
-  /** Nobody knows how long ago anything was taken: there is nothing left, of anything. */
+  /** Empties all buckets: it is unknown how long ago tokens were taken. */
   public void restart(long now) {
     clock(now);
     tokens.empty();

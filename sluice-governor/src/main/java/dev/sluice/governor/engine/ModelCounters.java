@@ -6,7 +6,7 @@ import dev.sluice.governor.TokenDecision;
 import dev.sluice.governor.TokenRequest;
 import dev.sluice.governor.TokenSettlement;
 
-/** What a model's desk counts. Guarded by the desk. */
+/** Counts the decisions of a model. Guarded by the lock of the model. */
 final class ModelCounters {
   private final String model;
   private final BudgetListener listener;

@@ -28,7 +28,7 @@ public final class ModelWaitingList {
   private long advancedTo;
   private @Nullable Shortage shortage;
 
-  /** What {@link #grantOne} has found, as it stopped at the head. */
+  /** The reason for which {@link #grantOne} stopped at the head. */
   private @Nullable Shortage found;
 
   /** Is told who was granted, in order. */
@@ -194,7 +194,7 @@ public final class ModelWaitingList {
       rank.line.stepAside(head, now + nanosForTenant(head.demand, now));
       head = rank.line.first(now);
     }
-    // Who comes back may go before a head that waits for more.
+    // A request that returns may go before a head that waits for more.
     wakeAt = Math.min(wakeAt, rank.line.nextBack());
     return head;
   }
@@ -224,7 +224,7 @@ public final class ModelWaitingList {
     }
   }
 
-  /** What keeps so many tokens from being granted, whoever is in line; null if nothing does. */
+  /** Returns why so many tokens cannot be granted, regardless of waiters; null if they can. */
   private @Nullable WaitReason heldBy(long wanted, long floor, long now) {
     if (paused) {
       return new WaitReason(BudgetDimension.PROVIDER, pausedUntil - now);
@@ -243,7 +243,7 @@ public final class ModelWaitingList {
     return forClass > 0 ? new WaitReason(BudgetDimension.PRIORITY_CLASS, forClass) : null;
   }
 
-  /** What is more than a slowed model ever has goes when that is full. */
+  /** A request that is larger than the capacity of a slowed model goes when that is full. */
   private long nanosFor(long wanted, long floor) {
     return tokens.nanosUntil(Math.min(wanted, tokens.capacity() - floor), floor);
   }
@@ -276,7 +276,7 @@ public final class ModelWaitingList {
 
   // ---- asking without a trace
 
-  /** What would hold it up if it came now, after {@link #drain}; null if it would go at once. */
+  /** Returns why a request would have to wait now, after {@link #drain}; null if it would not. */
   public @Nullable WaitReason wouldHold(TokenDemand demand, long now) {
     PriorityClass own = ranks.get(demand.rank());
     long forTenant = nanosForTenant(demand, now);
@@ -351,7 +351,7 @@ public final class ModelWaitingList {
 
   private long finish(Reservation reservation, long usage) {
     close(reservation);
-    // What the tenant owes now, not when somebody looked last.
+    // The debt of the tenant now, not at the last look.
     levels.tenant(reservation.demand.tenant(), advancedTo);
     long back = reservation.settle(usage);
     if (waiting > 0 && limits.tenant(reservation.demand.tenant()) != null) {

@@ -4,12 +4,12 @@ import dev.sluice.governor.TokenDecision;
 import dev.sluice.governor.TokenOwner;
 import org.jspecify.annotations.Nullable;
 
-/** What was granted and is not settled. Guarded by its desk. */
+/** A grant that is not settled. Guarded by the lock of its model. */
 public final class OpenGrant {
   public final TokenDecision.Granted answer;
   public final Reservation reservation;
 
-  /** What it came of; null for what was granted at once without a key. */
+  /** The ticket of the request; null for a grant at once without an idempotency key. */
   public final @Nullable Ticket ticket;
 
   public long endsAt;

@@ -10,7 +10,7 @@ import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
 
-/** A place in line, and then what came of it. Guarded by its desk. */
+/** A ticket: a waiting request, and then its decision. Guarded by the lock of its model. */
 public final class Ticket {
   public static final long NO_DEADLINE = Long.MAX_VALUE;
 
@@ -27,16 +27,16 @@ public final class Ticket {
   /** When whoever holds it was last seen. */
   long seenAt;
 
-  /** Who wait for what comes of it, and need not be seen meanwhile. */
+  /** Waiters for the decision; meanwhile the idle timer does not run. */
   final List<CompletableFuture<Optional<TokenDecision>>> waiters = new ArrayList<>(1);
 
-  /** What came of it; null while it is in line. */
+  /** The decision; null while the request waits. */
   public @Nullable TokenDecision decided;
 
-  /** Somebody has learnt what came of it, or will in a moment. */
+  /** Whether a caller has learned the decision, or will in a moment. */
   public boolean claimed;
 
-  /** Nobody but those who wait has learnt it. */
+  /** Whether only waiters have learned it. */
   boolean onlyWaited;
 
   public Ticket(String id, TokenRequest request, long number, long deadline, long now) {

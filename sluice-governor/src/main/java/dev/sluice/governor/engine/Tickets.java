@@ -29,7 +29,7 @@ public final class Tickets {
   private final Map<String, Integer> placesByTenant = new HashMap<>();
   private final Set<Ticket> refused = new LinkedHashSet<>();
 
-  /** Who has not been seen for longest comes first; without those who need not be seen. */
+  /** Tickets by the time of their last poll, the oldest first; without those that need no poll. */
   private final Set<Ticket> unattended = new LinkedHashSet<>();
 
   private final NavigableSet<Ticket> deadlines =
@@ -58,7 +58,7 @@ public final class Tickets {
     }
   }
 
-  /** Whose place it was, which is none any more; null for nobody's. */
+  /** Removes a waiter; returns its ticket, or null if it has none. */
   @Nullable Ticket leave(TokenWaiter waiting) {
     Ticket ticket = places.remove(waiting);
     if (ticket != null) {
@@ -99,7 +99,7 @@ public final class Tickets {
     }
   }
 
-  /** Whose place it is. */
+  /** Returns the ticket of a waiter. */
   public Ticket at(TokenWaiter waiting) {
     return Objects.requireNonNull(places.get(waiting));
   }
@@ -113,7 +113,7 @@ public final class Tickets {
     return key == null ? null : byKey.get(key);
   }
 
-  /** Somebody asked for it. */
+  /** Restarts the idle timer of a ticket. */
   void seen(Ticket ticket, long now) {
     ticket.seenAt = now;
     watch(ticket);
@@ -141,19 +141,19 @@ public final class Tickets {
     }
   }
 
-  /** Whose deadline has come; null if nobody's has. */
+  /** Returns a ticket whose maximum wait is over; null if there is none. */
   @Nullable Ticket late(long now) {
     Ticket first = deadlines.isEmpty() ? null : deadlines.first();
     return first != null && first.deadline <= now ? first : null;
   }
 
-  /** Who has been missed for so long; null if nobody has. */
+  /** Returns a ticket that has been idle for so long; null if there is none. */
   @Nullable Ticket missed(long patience, long now) {
     Ticket first = unattended.isEmpty() ? null : unattended.iterator().next();
     return first != null && first.seenAt + patience <= now ? first : null;
   }
 
-  /** When one of these is to be looked at next. */
+  /** Returns the time at which the next ticket expires. */
   long nextEnd(long patience) {
     long deadline = deadlines.isEmpty() ? Long.MAX_VALUE : deadlines.first().deadline;
     return unattended.isEmpty()

@@ -1,7 +1,7 @@
 package dev.sluice.governor.engine;
 
 /**
- * What somebody asks a model for, as the model's line sees it.
+ * The demand of a request on a model's waiting list.
  *
  * @param tenant whose budget and turn it is
  * @param weight turns of the tenant for one of weight 1

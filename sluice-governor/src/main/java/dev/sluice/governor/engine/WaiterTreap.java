@@ -85,7 +85,7 @@ final class WaiterTreap {
     root = join(join(parts.before(), new Node(who, chance.nextLong())), parts.after());
   }
 
-  /** Who is in line leaves it. */
+  /** Removes a waiter. */
   void remove(TokenWaiter who) {
     root = without(root, who);
   }
@@ -136,7 +136,7 @@ final class WaiterTreap {
   }
 
   /**
-   * Who is before somebody.
+   * The waiters before one.
    *
    * @param count how many
    * @param tokens what they ask for together

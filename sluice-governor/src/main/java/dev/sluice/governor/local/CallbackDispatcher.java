@@ -9,8 +9,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Runs what waiters do when their turn has come: in order on one thread, as long as nobody blocks
- * there. Who blocks holds up the others only until somebody looks. For any number of threads.
+ * Runs the callbacks of waiters: in order on one thread, as long as none blocks. A callback that
+ * blocks delays the others until the next {@link #look}. Thread-safe.
  */
 final class CallbackDispatcher {
   private static final Logger LOG = LoggerFactory.getLogger(CallbackDispatcher.class);
@@ -42,7 +42,7 @@ final class CallbackDispatcher {
     }
   }
 
-  /** Nobody looks any more: whoever still waits gets a thread of their own. */
+  /** Gives each callback that still waits a thread of its own. */
   void close() {
     for (Runnable next = waiting.poll(); next != null; next = waiting.poll()) {
       Runnable callback = next;

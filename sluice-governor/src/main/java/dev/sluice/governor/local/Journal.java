@@ -91,7 +91,7 @@ final class Journal implements AutoCloseable {
         && checksum(all, from, length) == checksum;
   }
 
-  /** What is torn is the last: another record behind it means that something was damaged. */
+  /** Only the last record can be torn: another one behind it means that the file is damaged. */
   private void requireTorn(byte[] all, int start) {
     ByteBuffer data = ByteBuffer.wrap(all);
     for (int at = start + 1; at <= all.length - HEAD_BYTES; at++) {

@@ -52,7 +52,7 @@ public final class LocalBudgetStore implements OutageBudgetStore {
   private final @Nullable Path directory;
   private final @Nullable FileChannel lock;
 
-  /** What was open elsewhere when this began, from empty; null for a store of its own. */
+  /** Open work of another store with which this one began, empty; null without one. */
   private final @Nullable StoreSnapshot begunWith;
 
   /** Also of models that were removed: what they granted can still be settled. */
@@ -338,7 +338,7 @@ public final class LocalBudgetStore implements OutageBudgetStore {
           if (closed) {
             throw new StoreClosedException("the governor is closed");
           }
-          // Whatever cannot be kept is found before anything is changed.
+          // Invalid limits are found before anything is changed.
           config.models().values().forEach(each -> new ModelBuckets(each.limits(), timer.now()));
           Map<String, LocalModelStore> before = desks.byModel();
           openDesks(config, false);

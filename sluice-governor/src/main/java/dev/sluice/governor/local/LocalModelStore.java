@@ -93,7 +93,7 @@ final class LocalModelStore {
     }
   }
 
-  /** What is done under the lock takes less than a microsecond, and to be woken up takes ten. */
+  /** Spins first: work under the lock takes less than a microsecond, waking up takes ten. */
   private void lock() {
     for (int i = 0; i < SPINS; i++) {
       if (lock.tryLock()) {
@@ -112,7 +112,7 @@ final class LocalModelStore {
         });
   }
 
-  /** What cannot be written down must not be granted. */
+  /** Closes the model: a grant that cannot be logged must not be made. */
   private List<CompletableFuture<Optional<TokenDecision>>> breakDown(UncheckedIOException failure) {
     closed = "model %s is closed: %s".formatted(model, failure.getMessage());
     LOG.error("model {} is closed, nothing is granted any more", model, failure);
@@ -170,7 +170,7 @@ final class LocalModelStore {
     }
   }
 
-  /** Not under the lock, and not by whom it was asked: whoever waits may do anything. */
+  /** Completes waiters without the lock and on other threads: their dependents may block. */
   private void tell(List<BudgetEngine.TicketDecision> told) {
     told.forEach(each -> timer.execute(() -> tell(each)));
   }
@@ -304,7 +304,7 @@ final class LocalModelStore {
         });
   }
 
-  /** Nothing is decided here any more, and whoever is in line is told so. */
+  /** Denies all waiters and decides nothing any more. */
   void close() {
     try {
       if (closed == null) {

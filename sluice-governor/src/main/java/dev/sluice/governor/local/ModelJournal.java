@@ -90,7 +90,7 @@ public final class ModelJournal implements GrantLog {
     return log;
   }
 
-  /** What is filled by reading. */
+  /** The state of a model that reading fills. */
   public record Books(
       String model,
       ModelBudget budget,
@@ -181,7 +181,7 @@ public final class ModelJournal implements GrantLog {
           data.writeLong(emptiedAt == null ? 0 : emptiedAt);
         });
     Map<String, DebtBucket.Saved> saved = line.levels().save(now);
-    // What is written is rounded; from here on both go on from the same.
+    // Written levels are rounded; memory and file continue from the same values.
     line.levels().restore(saved, now);
     saved.forEach((name, level) -> records.add(data -> writeLevel(data, name, level)));
     for (OpenGrant grant : grants.all()) {
@@ -416,7 +416,7 @@ public final class ModelJournal implements GrantLog {
           data.readLong());
     }
 
-    /** Whose class is not there any more counts as the last. */
+    /** A class that does not exist any more counts as the last. */
     TokenDemand demand(List<String> classes, ModelBudget budget) {
       int rank = classes.indexOf(priority);
       return new TokenDemand(

@@ -7,7 +7,7 @@ import dev.sluice.governor.TokenSettlement;
 import java.time.Instant;
 import java.util.List;
 
-/** What is watched of one model. For any number of threads; it never waits for long. */
+/** Watches one model. Thread-safe; never blocks for long. */
 final class ModelMonitor {
   /** Guarded by this, all of them. */
   private final Auditor auditor;

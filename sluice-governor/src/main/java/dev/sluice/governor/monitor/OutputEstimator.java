@@ -35,7 +35,7 @@ public final class OutputEstimator {
         }
       };
 
-  /** Who asks for what. */
+  /** A tenant of a model. */
   private record ModelTenant(String model, String tenant) {}
 
   /** The last ratios of one tenant. */
@@ -59,7 +59,7 @@ public final class OutputEstimator {
   }
 
   /**
-   * What to reserve.
+   * Returns the tokens to reserve.
    *
    * @param requestedTokens what was asked for
    * @return at least half of it; all of it while too little is known

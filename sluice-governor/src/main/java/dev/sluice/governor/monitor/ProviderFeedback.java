@@ -60,7 +60,7 @@ public final class ProviderFeedback {
   private long pausedUntil;
 
   /**
-   * What to go by from now on.
+   * Returns the adjustment that holds from now on.
    *
    * @param answer of any call
    * @param targetTpm what is configured
@@ -179,7 +179,7 @@ public final class ProviderFeedback {
     return Math.min(learned, said);
   }
 
-  /** What was made of the budget so far. */
+  /** Returns the effect on the budget so far. */
   public synchronized GovernorStatus.Provider standing() {
     return new GovernorStatus.Provider(factor(), drift, throttled);
   }

@@ -44,7 +44,7 @@ public final class RefillLog {
     served.merge(priority, 1L, Long::sum);
   }
 
-  /** What there is to say since this was last asked. */
+  /** Returns the lines since the last call. */
   public List<String> lines() {
     List<String> lines = new ArrayList<>();
     if (refilled > 0) {

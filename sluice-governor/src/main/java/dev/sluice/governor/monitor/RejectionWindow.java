@@ -16,7 +16,7 @@ final class RejectionWindow {
   private long current;
 
   /**
-   * What there was.
+   * The counts of a window.
    *
    * @param asked all
    * @param rejected those of them that were put in line or refused

@@ -13,7 +13,7 @@ import dev.sluice.governor.local.LocalBudgetStore;
 import java.util.Collection;
 
 /**
- * What all stores of budgets reckon and say alike. For those who write a {@link BudgetStore}.
+ * Calculations and messages that all implementations of {@link BudgetStore} share.
  *
  * @since 0.1
  */
@@ -23,7 +23,7 @@ public final class BudgetStoreSupport {
   // ---- names
 
   /**
-   * What all tickets and reservations of a model have in common.
+   * Returns the tag in the ids of all tickets and reservations of a model.
    *
    * @param model its name
    * @return ten letters
@@ -33,7 +33,7 @@ public final class BudgetStoreSupport {
   }
 
   /**
-   * A short text that stands for a long one, in every process alike.
+   * Returns a short text that identifies a long one, the same in every process.
    *
    * @param text of any length
    * @return 64 letters
@@ -45,12 +45,11 @@ public final class BudgetStoreSupport {
   // ---- when the store is away
 
   /**
-   * Opens budgets in this process for a store that cannot be asked for a while. Nothing is left of
-   * any budget when they begin.
+   * Opens budgets in this process for a store that does not answer for a while. They begin empty.
    *
    * @param timer closed with the store
    * @param config the models
-   * @param listener is told what is decided here
+   * @param listener receives the decisions
    * @param open what is open when it begins: reservations take slots and are refunded nothing,
    *     tickets are in line in this order
    * @return to be ended by {@link OutageBudgetStore#handOver}
@@ -63,20 +62,20 @@ public final class BudgetStoreSupport {
   // ---- figures
 
   /**
-   * What a model's line has to keep.
+   * Returns the limits that the waiting list of a model keeps.
    *
    * @param budget of the model
-   * @return in figures
+   * @return the limits
    */
   public static ModelLimits limits(ModelBudget budget) {
     return budget.limits();
   }
 
   /**
-   * What is charged for a request in the end.
+   * Returns the tokens that a grant of a request reserves.
    *
    * @param budget of the model
-   * @param request of a class that there is
+   * @param request of a known class
    * @return tokens
    */
   public static long reserved(ModelBudget budget, TokenRequest request) {
@@ -84,21 +83,21 @@ public final class BudgetStoreSupport {
   }
 
   /**
-   * Checks what is said to have been used.
+   * Checks the reported usage of a reservation.
    *
-   * @param actualTokens of a reservation
-   * @throws IllegalArgumentException if nobody can have used that
+   * @param actualTokens the reported tokens
+   * @throws IllegalArgumentException if the number is out of range
    */
   public static void requireActual(long actualTokens) {
     Checks.between("actual tokens", actualTokens, 0, TokenRequest.MAX_TOKENS);
   }
 
   /**
-   * Checks which part of a line is asked for.
+   * Checks the requested part of a waiting list.
    *
-   * @param offset how many to leave out
-   * @param limit how many to tell of
-   * @throws IllegalArgumentException if there is no such part
+   * @param offset the number of tickets to skip
+   * @param limit the most tickets to return
+   * @throws IllegalArgumentException if a number is out of range
    */
   public static void requirePage(int offset, int limit) {
     Checks.between("offset", offset, 0, Integer.MAX_VALUE);
@@ -108,11 +107,11 @@ public final class BudgetStoreSupport {
   // ---- misuse
 
   /**
-   * There is no such model.
+   * Returns an exception for an unknown model.
    *
-   * @param models those that there are
-   * @param model what was asked for
-   * @return to be thrown
+   * @param models the known models
+   * @param model the requested one
+   * @return the exception
    */
   public static IllegalArgumentException unknownModel(Collection<String> models, String model) {
     return new IllegalArgumentException(
@@ -122,11 +121,11 @@ public final class BudgetStoreSupport {
   }
 
   /**
-   * There is no such class.
+   * Returns an exception for an unknown priority class.
    *
-   * @param classes those that there are
-   * @param priority what was asked for
-   * @return to be thrown
+   * @param classes the known classes
+   * @param priority the requested one
+   * @return the exception
    */
   public static IllegalArgumentException unknownClass(Collection<String> classes, String priority) {
     return new IllegalArgumentException(
@@ -134,12 +133,12 @@ public final class BudgetStoreSupport {
   }
 
   /**
-   * Its idempotency key was of another request.
+   * Returns an exception for an idempotency key that belongs to another request.
    *
-   * @param again the later one
-   * @param tokens what the first asked for
-   * @param priority the class of the first
-   * @return to be thrown
+   * @param again the later request
+   * @param tokens the tokens of the first request
+   * @param priority the class of the first request
+   * @return the exception
    */
   public static IllegalArgumentException otherRequest(
       TokenRequest again, long tokens, String priority) {
@@ -155,23 +154,23 @@ public final class BudgetStoreSupport {
   public static final String IMPOSSIBLE = "more than can ever be granted";
 
   /**
-   * More than can ever be granted.
+   * Returns the message for a request that can never be granted.
    *
-   * @param largest what can
-   * @param priority its class
-   * @param tokens what would be charged
-   * @return in words
+   * @param largest the most tokens that can be granted
+   * @param priority the class of the request
+   * @param tokens the tokens that it would reserve
+   * @return the message
    */
   public static String tooMany(long largest, String priority, long tokens) {
     return "tokens must be at most %d for class %s: %d".formatted(largest, priority, tokens);
   }
 
   /**
-   * Too many are in line.
+   * Returns the message for a full waiting list.
    *
-   * @param maxLine how many may be
-   * @param model for which
-   * @return in words
+   * @param maxLine the most waiting requests
+   * @param model the model
+   * @return the message
    */
   public static String lineFull(int maxLine, String model) {
     return "at most %d may be in line for %s, and one tenant no more than nine times what is free"
@@ -179,21 +178,21 @@ public final class BudgetStoreSupport {
   }
 
   /**
-   * Why somebody was refused.
+   * Returns the message for a reason of a denial.
    *
-   * @param reason what kind of no
-   * @param rules by which
-   * @return in words
+   * @param reason the reason
+   * @param rules the settings of the waiting list
+   * @return the message
    */
   public static String inWords(TokenDecision.Reason reason, WaitingListConfig rules) {
     return reason.inWords().formatted(rules.ticketIdleTimeout());
   }
 
   /**
-   * What would become of a request.
+   * Returns the message for a predicted decision.
    *
-   * @param binding what is short; nothing if it would go
-   * @return in words
+   * @param binding the dimension that determines the wait; none for a grant
+   * @return the message
    */
   public static String inWords(BudgetDimension binding) {
     return binding == BudgetDimension.NONE ? "it would go now" : binding.inWords();

@@ -7,7 +7,7 @@ import java.util.TreeMap;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What a model's line has to keep.
+ * The limits that the waiting list of a model keeps.
  *
  * @param tokens of the model
  * @param requests in a time, all of which hold; none for any number

@@ -3,43 +3,43 @@ package dev.sluice.governor.spi;
 import dev.sluice.governor.local.SystemStoreTimer;
 
 /**
- * What time it is for a {@link BudgetStore}, and something that happens later. For tests and
- * simulations it may be a time that goes on only when told to. For any number of threads.
+ * The clock and the timer of a {@link BudgetStore}. In tests and simulations its time may advance
+ * only on request. Thread-safe.
  *
  * @since 0.1
  */
 public interface StoreTimer extends AutoCloseable {
   /**
-   * What time it is.
+   * Returns the present time.
    *
-   * @return nanoseconds from any moment on
+   * @return nanoseconds from an arbitrary origin
    */
   long now();
 
   /**
-   * Runs it after so long, perhaps a little later.
+   * Runs an action after a delay, possibly a little later.
    *
-   * @param nanos from now on; 0 for as soon as it can be, but not within this call
-   * @param action what to do then
+   * @param nanos the delay; 0 for as soon as possible, but not within this call
+   * @param action must not block
    */
   void after(long nanos, Runnable action);
 
   /**
-   * Runs it soon, whatever else blocks, and never within another that was given here.
+   * Runs a callback soon, even if others block, and never within another callback.
    *
-   * @param action what somebody who waits does then
+   * @param action the callback of a waiter, which may block
    */
   void execute(Runnable action);
 
-  /** Nothing happens later any more. */
+  /** Runs no delayed actions any more. */
   @Override
   void close();
 
   /**
-   * By the system's monotonic clock, on a daemon thread of its own; callbacks on others, as many as
-   * block at a time.
+   * Returns a timer over the system's monotonic clock with a daemon thread; callbacks run on other
+   * threads, as many as block at a time.
    *
-   * @return to be closed
+   * @return a new timer, to be closed
    */
   static StoreTimer system() {
     return new SystemStoreTimer();

@@ -4,8 +4,8 @@ import java.security.SecureRandom;
 import java.util.HexFormat;
 
 /**
- * Names that nobody guesses, and that say which model they belong to, also after a restart. Not
- * thread-safe.
+ * Creates ids of tickets and reservations that cannot be guessed and contain a tag of their model,
+ * which is the same after a restart. Not thread-safe.
  */
 public final class TicketIds {
   private static final int TAG_BYTES = 5;
@@ -22,7 +22,7 @@ public final class TicketIds {
     this.tag = tagOf(model);
   }
 
-  /** What all names of a model have in common. */
+  /** Returns the tag of a model. */
   public static String tagOf(String model) {
     return Fingerprint.of(model).substring(0, 2 * TAG_BYTES);
   }
@@ -37,12 +37,12 @@ public final class TicketIds {
     return name;
   }
 
-  /** A ticket and its reservation have the same name but for the kind. */
+  /** Returns the reservation of a ticket: their ids differ in the first letter only. */
   public String reservationOf(String ticket) {
     return 'r' + ticket.substring(1);
   }
 
-  /** The model's part of a name; of no model if it is none. */
+  /** Returns the tag in an id; empty if it has none. */
   public static String tagIn(String id) {
     return id.length() > 2 * TAG_BYTES + 1 ? id.substring(1, 2 * TAG_BYTES + 1) : "";
   }

@@ -1,5 +1,5 @@
 /**
- * What an implementation of {@link dev.sluice.governor.BudgetStore} needs besides the API: timers,
+ * Needed by implementations of {@link dev.sluice.governor.BudgetStore} besides the API: timers,
  * snapshots, ids of tickets.
  *
  * <p>For modules of Sluice; not covered by the promise of compatibility.

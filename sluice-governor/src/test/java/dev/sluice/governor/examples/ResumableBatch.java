@@ -20,9 +20,9 @@ import java.util.List;
  *
  * <p>The effect of a chunk is what it appends to {@code output}, exactly once: the checkpoint says
  * how many chunks are done and how long the output is with these, and replaces the one before in
- * one step, after the output is on the disk. What a crash left behind that length is cut off. The
- * worker itself is called again for the chunk at which it crashed, and asks under the same
- * idempotency key, so that a governor that outlived the crash charges it once.
+ * one step, after the output is on the disk. Output beyond that length is cut off. The worker
+ * itself is called again for the chunk at which it crashed, and asks under the same idempotency
+ * key, so that a governor that outlived the crash charges it once.
  */
 public final class ResumableBatch {
   private static final long LONGEST_PAUSE_MS = 5_000;
@@ -42,7 +42,7 @@ public final class ResumableBatch {
   public record Chunk(String id, long tokens) {}
 
   /**
-   * What came of a chunk.
+   * The result of a chunk.
    *
    * @param text to be appended
    * @param usedTokens what it took
