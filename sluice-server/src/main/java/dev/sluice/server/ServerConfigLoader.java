@@ -21,8 +21,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * What a server is told by flags, the environment and a file, in this order; each key has a
- * default. {@code docs/operations.md} lists them.
+ * Loads the settings of a server from flags, the environment and a file, in this order of
+ * precedence. {@code docs/operations.md} lists the settings and their defaults.
  *
  * @since 0.1
  */
@@ -132,7 +132,7 @@ public final class ServerConfigLoader {
   }
 
   /**
-   * What was read and has no effect.
+   * Returns warnings about settings that have no effect.
    *
    * @return a sentence each
    */

@@ -100,7 +100,7 @@ public final class SluiceServer implements AutoCloseable {
   private final Duration drain;
   private final AtomicBoolean closed = new AtomicBoolean();
 
-  /** What is in the data directory, or in Redis. */
+  /** Stores of queues, limits, API keys and budgets, in the data directory or in Redis. */
   private record Stored(
       Broker broker, ApiKeyStore keys, LimitOperations limits, Governor governor) {
     static Stored open(ServerConfig config, BudgetConfig budgets, ServerMetrics metrics)
@@ -321,7 +321,7 @@ public final class SluiceServer implements AutoCloseable {
 
   @SuppressWarnings("FutureReturnValueIgnored") // it ends with the timer
   private void everySecond(Runnable work) {
-    // What throws once would never run again.
+    // A scheduled task that throws once is never run again.
     Runnable safely =
         () -> {
           try {

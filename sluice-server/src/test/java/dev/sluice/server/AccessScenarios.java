@@ -5,7 +5,7 @@ import java.util.Arrays;
 import java.util.List;
 
 /**
- * What a key may do depending on which queues there are and on what messages name, on every wire.
+ * The calls a key may make, by existing queues and throttle keys of messages, in every protocol.
  *
  * <p>A scenario has the queues that exist, where V is a name of its own; what the key allows; what
  * it is used for; and whether that is allowed.

@@ -144,7 +144,7 @@ final class AccessTable {
    * @param request JSON, or a message in protobuf's text format
    */
   record Row(String name, String needed, String request) {
-    /** What keys allow that have all but one thing that is needed. */
+    /** The permissions of keys that lack one required permission. */
     List<List<String>> tooLittle() {
       if (needed.equals(OPEN) || needed.equals(ANY)) {
         return List.of(List.of());
@@ -154,7 +154,7 @@ final class AccessTable {
           : parts().stream().map(Row::allBut).toList();
     }
 
-    /** What keys allow that have just what is needed; {@code admin} includes {@code read}. */
+    /** The permissions of keys with exactly those required; {@code admin} includes {@code read}. */
     List<List<String>> enough() {
       if (needed.equals(OPEN) || needed.equals(ANY)) {
         return List.of(List.of());

@@ -43,7 +43,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** What a valid key allows, and what it does not. */
+/** The calls that a valid key allows, and those it does not. */
 final class AuthorizationTest {
   private static final List<String> KINDS = List.of("produce", "consume", "limit", "read", "admin");
 
@@ -259,7 +259,7 @@ final class AuthorizationTest {
     }
   }
 
-  /** What it has granted it sees and takes back; other keys it does not even see. */
+  /** A key sees and revokes the keys that it granted, and no others. */
   @Test
   void adminOfSomeQueues_managesTheirProducersAndConsumers() {
     String key = server.create("admin:foo.*").getSecret();

@@ -14,7 +14,7 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** What is refused, and in which words. */
+/** Invalid settings and their error messages. */
 final class BadSettingsTest {
   private static final String SECRET = "top-secret-word";
 

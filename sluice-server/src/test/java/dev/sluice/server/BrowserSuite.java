@@ -30,7 +30,7 @@ final class BrowserSuite {
 
   private BrowserSuite() {}
 
-  /** What became of one test; what was skipped has not passed. */
+  /** The result of one test; a skipped test has not passed. */
   record Result(String name, long millis, boolean passed, String error) {}
 
   /**
@@ -87,7 +87,7 @@ final class BrowserSuite {
     Files.createDirectories(WORK);
     Files.createDirectories(SCREENSHOTS);
     Files.deleteIfExists(RESULTS);
-    // What npm writes last: an installation that was cut off is done again.
+    // npm writes this file last: an interrupted installation is repeated.
     boolean installed =
         Files.exists(WORK.resolve("node_modules").resolve(".package-lock.json"))
             && Files.exists(WORK.resolve(LOCK))
@@ -135,7 +135,7 @@ final class BrowserSuite {
     }
   }
 
-  /** What the last command printed. */
+  /** The output of the last command. */
   private static String output() throws IOException {
     return Files.readString(WORK.resolve(OUTPUT), UTF_8).strip();
   }

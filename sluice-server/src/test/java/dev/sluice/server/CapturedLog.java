@@ -60,7 +60,7 @@ final class CapturedLog implements AutoCloseable {
         LoggerFactory.getLogger(org.slf4j.Logger.ROOT_LOGGER_NAME);
   }
 
-  /** What a stack trace consists of. */
+  /** Returns the text that was logged, stack traces included. */
   String text() {
     return written.toString(StandardCharsets.UTF_8);
   }

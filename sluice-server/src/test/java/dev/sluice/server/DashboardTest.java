@@ -28,7 +28,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
-/** What the dashboard asks for and the documentation lists is what a server has to show. */
+/** A server has the metrics that the dashboard queries and the documentation lists. */
 @Timeout(60)
 final class DashboardTest {
   private static final Pattern METRIC = Pattern.compile("\\b([a-z]+_\\w+)\\s*(?:\\{([^}]*)})?");

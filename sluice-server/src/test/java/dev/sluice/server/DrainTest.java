@@ -40,7 +40,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
-/** What is told while a server closes, how long that takes, and what a failed start leaves. */
+/** Responses while a server drains, its duration, and the remains of a failed start. */
 @Timeout(60)
 final class DrainTest {
   private static final String BODY = "{\"payload\":\"half and half\"}";

@@ -115,7 +115,7 @@ final class FilaClient {
     return stream;
   }
 
-  /** What has come by a stream. */
+  /** The messages of a stream. */
   static final class Stream implements ClientResponseObserver<ConsumeRequest, ConsumeResponse> {
     private final int initially;
     private final Recorded<ConsumeResponse> answers = new Recorded<>();

@@ -129,7 +129,7 @@ final class FilaMessagesTest {
     for (String id : List.of("x", "not-a-uuid-but-thirty-six-characters", "../../etc/passwd")) {
       assertRefused(() -> client.ack("ids", id), Status.Code.INVALID_ARGUMENT, id);
       assertRefused(() -> client.nack("ids", id), Status.Code.INVALID_ARGUMENT, id);
-      // Whatever the queue: the form of the id is looked at before the queue is.
+      // The form of the id is checked before the queue.
       assertRefused(() -> client.ack("nowhere", id), Status.Code.INVALID_ARGUMENT, id);
     }
   }

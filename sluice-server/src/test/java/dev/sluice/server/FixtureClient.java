@@ -67,7 +67,7 @@ final class FixtureClient {
     return lines;
   }
 
-  /** What can be in Redis as well: limits and the models of the governor. */
+  /** The state that can also be in Redis: limits and the models of the governor. */
   List<String> sharedContents() {
     List<String> lines = new ArrayList<>();
     addShared(lines);

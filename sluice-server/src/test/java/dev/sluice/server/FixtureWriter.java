@@ -78,7 +78,7 @@ final class FixtureWriter {
       FixtureServer.stop(server);
     }
     zip(work, out.resolve("data.zip"));
-    // What the next start finds, not what this server remembers.
+    // Lists the state after a restart, not that of this process.
     try (SluiceServer server = FixtureServer.start(work, "")) {
       Files.write(out.resolve("data.txt"), FixtureServer.client(server).contents());
     }

@@ -80,7 +80,7 @@ final class FrameFloodTest {
     return Arguments.of(name, repeat(frame, FRAMES_AT_ONCE));
   }
 
-  /** What the client has not read of the reason is lost if it is still sending. */
+  /** A client that is still sending may lose the unread part of the reason. */
   private static void assertClosedForFlooding(RawHttp2 connection) throws IOException {
     assertThat(connection.untilClosed())
         .filteredOn(frame -> frame.type() == RawHttp2.GOAWAY)

@@ -20,7 +20,7 @@ import java.util.List;
 import java.util.Random;
 import org.junit.jupiter.api.Test;
 
-/** What passes a connection's guard, and in which buffers. */
+/** The frames that pass a connection's guard, and their buffers. */
 final class FrameGuardTest {
   private static final int MANY = 1_000;
 

@@ -103,14 +103,14 @@ final class GovernedServer implements AutoCloseable {
     return granted.json().get("reservation").asText();
   }
 
-  /** Somebody in line; the path of the ticket. */
+  /** Queues a request and returns the path of its ticket. */
   String ticket(String model, long tokens) {
     HttpProbe.Reply queued = request(model, tokens);
     assertThat(queued.status()).as(queued.response().body()).isEqualTo(429);
     return "/v1/governor/tickets/" + queued.json().get("ticket").asText();
   }
 
-  /** Somebody in line behind {@link #takeTheOne}; the path of the ticket. */
+  /** Queues a request behind {@link #takeTheOne} and returns the path of its ticket. */
   String ticketBehindOne() {
     takeTheOne();
     return ticket("one", 20);

@@ -21,7 +21,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
-/** What keys may ask the governor for. */
+/** Permissions of the governor. */
 @Timeout(60)
 final class GovernorAccessTest {
   private static final String MODEL = "deepseek-r1";

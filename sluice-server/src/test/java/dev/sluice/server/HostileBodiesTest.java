@@ -43,7 +43,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 /** Bodies that are dear to read: refused before they cost much, in short words. */
 @Timeout(120)
 final class HostileBodiesTest {
-  /** What 1.2 MB have room for. */
+  /** The number of parts that fit into 1.2 MB. */
   private static final int NAMES = 24_000;
 
   private static final int PARTS = RequestSizeLimits.MAX_PARTS;

@@ -23,7 +23,7 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** What the governor is told that it must not take, and too much of it. */
+/** Invalid and excessive requests to the governor. */
 @Timeout(60)
 final class HostileGovernorTest {
   @TempDir private static Path dir;
@@ -51,8 +51,8 @@ final class HostileGovernorTest {
         "{'model':'slow','tokens':NaN} | body must be JSON",
         "{'model':'slow','tokens':'5'} | tokens must be a whole number",
         "{'model':'slow','tokens':9223372036854775808} | tokens",
-        "{'model':'slow'} | tokens must be there",
-        "{'tokens':1} | model must be there",
+        "{'model':'slow'} | tokens is required",
+        "{'tokens':1} | model is required",
         "{'model':'','tokens':1} | model must have 1 to 256 bytes",
         "{'model':'unknown','tokens':1} | model must be one of",
         "{'model':'slow','tokens':1,'priority':'P9'} | priority must be one of",
@@ -111,7 +111,7 @@ final class HostileGovernorTest {
   @CsvSource(
       delimiter = '|',
       value = {
-        "{} | actualTokens must be there",
+        "{} | actualTokens is required",
         "{'actualTokens':-1} | actualTokens must be between",
         "{'actualTokens':1000000000001} | actualTokens must be between",
         "{'actualTokens':0.5} | actualTokens must be a whole number",

@@ -142,17 +142,17 @@ final class HttpAdminTest {
       quoteCharacter = '`',
       value = {
         "PUT|/v1/config/k|{\"value\":1}|value must be text",
-        "PUT|/v1/config/k|{}|value must be there",
-        "PUT|/v1/config/k|{\"value\":null}|value must be there",
+        "PUT|/v1/config/k|{}|value is required",
+        "PUT|/v1/config/k|{\"value\":null}|value is required",
         "PUT|/v1/config/k|{\"value\":\"x\",\"more\":1}|more",
         "PUT|/v1/config/k|{\"value\":\"x\"|JSON",
         "PUT|/v1/config/k||body must be an object",
         "PUT|/v1/config/|{\"value\":\"x\"}|key",
-        "PUT|/v1/throttles/k|{\"burst\":1}|rate_per_second must be there",
-        "PUT|/v1/throttles/k|{\"rate_per_second\":1}|burst must be there",
+        "PUT|/v1/throttles/k|{\"burst\":1}|rate_per_second is required",
+        "PUT|/v1/throttles/k|{\"rate_per_second\":1}|burst is required",
         "PUT|/v1/throttles/k|{\"rate_per_second\":-1,\"burst\":1}|-1",
         "PUT|/v1/throttles/k|{\"rate_per_second\":\"1\",\"burst\":1}|must be a number",
-        "POST|/v1/api-keys|{}|name must be there",
+        "POST|/v1/api-keys|{}|name is required",
         "POST|/v1/api-keys|[]|body must be an object",
         "POST|/v1/queues|{\"name\":\"..\"}|queue name must not be . or ..",
         "PUT|/v1/throttles/.|{\"rate_per_second\":1,\"burst\":1}|throttle key must not be . or ..",
@@ -166,7 +166,7 @@ final class HttpAdminTest {
         "POST|/v1/api-keys|{\"name\":\"k\",\"permissions\":[{\"kind\":\"fly\",\"pattern\":\"*\"}]}|fly",
         "POST|/v1/api-keys|{\"name\":\"k\",\"permissions\":[{\"kind\":\"admin\"}]}|permissions[0].pattern",
         "POST|/v1/api-keys|{\"name\":\"k\",\"permissions\":[{\"pattern\":\"*\"}]}|permissions[0].kind",
-        "PUT|/v1/api-keys/x/permissions|{}|permissions must be there",
+        "PUT|/v1/api-keys/x/permissions|{}|permissions is required",
       })
   void badInput_namesTheRule(String method, String path, String body, String words) {
     Reply refused = call(method, path, body == null ? "" : body);

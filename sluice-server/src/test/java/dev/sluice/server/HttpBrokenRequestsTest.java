@@ -16,7 +16,7 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Whatever comes over a socket, the answer is clean or none, and the server goes on. */
+/** Broken bytes on a socket get a clean error or none, and the server keeps working. */
 final class HttpBrokenRequestsTest {
   private static final int MAX_BODY = TransportConfig.DEFAULTS.maxRequestBytes();
   private static final int MAX_HEADER = TransportConfig.DEFAULTS.maxHeaderBytes();

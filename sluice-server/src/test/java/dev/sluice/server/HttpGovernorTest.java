@@ -244,7 +244,7 @@ final class HttpGovernorTest {
 
   @Test
   void badFeedback_isNamed() {
-    assertThat(feedback("slow", "{}").message()).isEqualTo("status must be there");
+    assertThat(feedback("slow", "{}").message()).isEqualTo("status is required");
     assertThat(feedback("slow", "{\"status\":99}").message()).contains("from 100 to 599: 99");
     assertThat(feedback("unknown", "{\"status\":200}").status()).isEqualTo(400);
     assertThat(feedback("slow", "{\"status\":200,\"headers\":{\"a\":null}}").message())
@@ -276,7 +276,7 @@ final class HttpGovernorTest {
     assertThat(reloaded.json().toString())
         .isEqualTo("{\"ignoredKeys\":[\"models.scaled.retry_max\"]}");
     assertThat(server.status("slow").get("capacity").asLong()).isEqualTo(2_000);
-    // What was used stays so: 900 before, and now those 500 as well.
+    // Used tokens stay used: 900 before, and now those 500 as well.
     assertThat(server.status("slow").get("available").asLong()).isBetween(600L, 700L);
     Reply granted = server.http.get(ticket);
     assertThat(granted.status()).isEqualTo(200);

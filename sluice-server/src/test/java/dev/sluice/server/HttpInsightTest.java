@@ -15,7 +15,7 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** What the console asks for: who waits, for what, and until when. */
+/** The requests of the console for fairness keys, throttle keys, limits and waiting lists. */
 @Timeout(60)
 final class HttpInsightTest {
   private static final long LONG_PATIENCE_MS = 600_000;

@@ -168,7 +168,7 @@ final class HttpLimitsTest {
   @CsvSource(
       delimiter = '|',
       value = {
-        "POST|/v1/decide|{}|400|costs must be there",
+        "POST|/v1/decide|{}|400|costs is required",
         "POST|/v1/decide|{\"costs\":{}}|400|costs must name at least one limit",
         "POST|/v1/decide|{\"costs\":{\"unknown\":1}}|404|unknown",
         "POST|/v1/decide|{\"costs\":{\"x\":null}}|400|costs.x",
@@ -179,8 +179,8 @@ final class HttpLimitsTest {
         "POST|/v1/decide|{\"costs\":[]}|400|costs must be an object",
         "POST|/v1/decide|{\"costs\":{\"bad\":1},\"dry\":true}|400|dry",
         "GET|/v1/decide||405|POST",
-        "PUT|/v1/limits/x|{\"burst\":1}|400|rate_per_second must be there",
-        "PUT|/v1/limits/x|{\"rate_per_second\":1}|400|burst must be there",
+        "PUT|/v1/limits/x|{\"burst\":1}|400|rate_per_second is required",
+        "PUT|/v1/limits/x|{\"rate_per_second\":1}|400|burst is required",
         "PUT|/v1/limits/x|{\"rate_per_second\":-1,\"burst\":1}|400|-1",
         "PUT|/v1/limits/x|{\"rate_per_second\":1e999,\"burst\":1}|400|Infinity",
         "PUT|/v1/limits/x|{\"rate_per_second\":\"1\",\"burst\":1}|400|rate_per_second",

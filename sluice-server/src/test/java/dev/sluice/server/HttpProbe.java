@@ -24,7 +24,7 @@ final class HttpProbe {
     this.port = port;
   }
 
-  /** What came back. */
+  /** A response. */
   record Reply(HttpResponse<String> response) {
     int status() {
       return response.statusCode();

@@ -26,7 +26,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** What a key that ends has allowed ends with it, on every wire. */
+/** Calls and streams end with their API key, in every protocol. */
 final class KeyExpiryTest {
   private static final long LIFE_MS = 5_000;
 

@@ -73,7 +73,7 @@ final class KeyedWaitsTest {
     server.close();
   }
 
-  /** What becomes of a key, and how a call that waits is told. */
+  /** A change of an API key, and the error of a waiting call after it. */
   private enum Change {
     REVOKED(Code.UNAUTHENTICATED, 401),
     CHANGED(Code.UNAVAILABLE, 503),

@@ -9,7 +9,7 @@ import java.util.List;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
-/** What is to happen when something else is done. */
+/** Actions after the completion of futures. */
 @Tag("any-jdk")
 final class LaterTest {
   private final List<Runnable> threads = new ArrayList<>();

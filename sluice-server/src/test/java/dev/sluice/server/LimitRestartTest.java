@@ -126,7 +126,7 @@ final class LimitRestartTest {
       HttpProbe http = new HttpProbe(server.server.httpPort());
       assertThat(http.get("/v1/limits").json().get("limits")).hasSize(1);
       assertThat(http.post("/v1/decide", "{\"costs\":{\"key\":1}}").status()).isEqualTo(404);
-      // What is set while the server runs starts full.
+      // A limit that is set while the server runs starts full.
       assertThat(http.put("/v1/limits/key", "{\"rate_per_second\":1,\"burst\":3}").status())
           .isEqualTo(200);
       assertThat(http.post("/v1/decide", "{\"costs\":{\"key\":3}}").status()).isEqualTo(200);

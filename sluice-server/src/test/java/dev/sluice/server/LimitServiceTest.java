@@ -38,7 +38,7 @@ class LimitServiceTest {
     server = TestServer.start(config(ServerConfig.defaults(dir)));
   }
 
-  /** What else there is to configure. */
+  /** Further configuration of the server. */
   ServerConfig config(ServerConfig defaults) {
     return defaults;
   }

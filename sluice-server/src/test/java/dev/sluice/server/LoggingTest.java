@@ -18,7 +18,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.slf4j.LoggerFactory;
 
-/** What gets into the log, and how. */
+/** The contents and formats of the log. */
 final class LoggingTest {
   private final PrintStream stderr = System.err;
   private final ByteArrayOutputStream written = new ByteArrayOutputStream();

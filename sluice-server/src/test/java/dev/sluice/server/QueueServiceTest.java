@@ -231,7 +231,7 @@ final class QueueServiceTest {
     server.queues().enqueue(messages("q", 2));
     await().until(() -> stats("q").getConsumers() == 0);
     QueueTotals totals = stats("q").getTotals();
-    // What comes for a call that has been answered already goes back, and was delivered too.
+    // A message for a call that was answered already returns, and counts as delivered.
     assertThat(totals.getDelivered()).isGreaterThanOrEqualTo(5);
     assertThat(totals.toBuilder().clearDelivered().build())
         .isEqualTo(

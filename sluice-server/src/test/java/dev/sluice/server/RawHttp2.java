@@ -33,7 +33,7 @@ final class RawHttp2 implements AutoCloseable {
   private final Socket socket;
   private final DataInputStream in;
 
-  /** What the server has sent; the payload as it is. */
+  /** A frame from the server, with its raw payload. */
   @SuppressWarnings("ArrayRecordComponent") // read, not compared
   record Frame(int type, int flags, int stream, byte[] payload) {
     boolean endsStream() {

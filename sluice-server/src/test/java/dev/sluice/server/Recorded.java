@@ -9,7 +9,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 
-/** What came on a stream. */
+/** The messages of a stream. */
 final class Recorded<T> implements StreamObserver<T> {
   private static final long SECONDS = 20;
 

@@ -4,7 +4,7 @@ import dev.sluice.testkit.RedisServer;
 import java.io.IOException;
 import org.junit.jupiter.api.AutoClose;
 
-/** What {@link GovernorServiceTest} says holds with budgets in Redis, too. */
+/** Runs {@link GovernorServiceTest} with budgets in Redis. */
 final class RedisGovernorServiceTest extends GovernorServiceTest {
   @AutoClose private static final RedisServer redis = RedisServer.start();
 

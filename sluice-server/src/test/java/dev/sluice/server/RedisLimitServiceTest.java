@@ -6,7 +6,7 @@ import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 
-/** What {@link LimitServiceTest} says holds with Redis too. */
+/** Runs {@link LimitServiceTest} with limits in Redis. */
 @Tag("any-jdk")
 final class RedisLimitServiceTest extends LimitServiceTest {
   private static final AtomicInteger RUNS = new AtomicInteger();

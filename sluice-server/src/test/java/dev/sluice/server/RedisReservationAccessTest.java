@@ -3,7 +3,7 @@ package dev.sluice.server;
 import dev.sluice.testkit.RedisServer;
 import org.junit.jupiter.api.AutoClose;
 
-/** What {@link ReservationAccessTest} says holds with budgets in Redis, too. */
+/** Runs {@link ReservationAccessTest} with budgets in Redis. */
 final class RedisReservationAccessTest extends ReservationAccessTest {
   @AutoClose private static final RedisServer redis = RedisServer.start();
 

@@ -4,7 +4,7 @@ import dev.sluice.testkit.RedisServer;
 import java.io.IOException;
 import org.junit.jupiter.api.AutoClose;
 
-/** What {@link HttpTicketsTest} says holds with budgets in Redis, too. */
+/** Runs {@link HttpTicketsTest} with budgets in Redis. */
 final class RedisTicketsTest extends HttpTicketsTest {
   @AutoClose private static final RedisServer redis = RedisServer.start();
 

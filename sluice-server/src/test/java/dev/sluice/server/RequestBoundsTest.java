@@ -58,7 +58,7 @@ final class RequestBoundsTest {
   private static final ObjectMapper JSON = new ObjectMapper();
   private static final String NO_ID = "00000000-0000-8000-8000-000000000000";
 
-  /** What a request needs beside the field in question, in the text format of protobuf. */
+  /** The other required fields of a request, in the text format of protobuf. */
   private static final Map<String, String> GRPC_REQUESTS =
       Map.of(
           "sluice.v1.Queues/Enqueue", "queue: 'q'",

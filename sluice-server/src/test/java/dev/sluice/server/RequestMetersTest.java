@@ -26,7 +26,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
-/** What is counted of requests, streams, connections and decisions. */
+/** Metrics of requests, streams, connections and decisions. */
 @Tag("any-jdk")
 @Timeout(60)
 final class RequestMetersTest {

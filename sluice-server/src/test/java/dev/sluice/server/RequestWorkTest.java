@@ -27,7 +27,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
-/** What the server makes of a request takes more memory than its bytes, and is bounded too. */
+/** The objects made of a request take more memory than its bytes, and are bounded too. */
 @Tag("any-jdk")
 @Timeout(60)
 final class RequestWorkTest {

@@ -9,7 +9,7 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
- * What {@code /metrics} says.
+ * The contents of {@code /metrics}.
  *
  * @param types of families of metrics, by name
  * @param help help texts of families that have one, by name

@@ -51,7 +51,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Who gets in over TLS, on both wires, and who does not. */
+/** The clients that are accepted and refused over TLS, in both protocols. */
 @Timeout(60)
 final class TlsTest {
   private static final String KEY = "key-for-tests";

@@ -48,7 +48,7 @@ final class TracingTest {
         .withTelemetry(new TelemetryConfig(endpoint, "test"));
   }
 
-  /** What a collector has when the server is closed after {@code calls}. */
+  /** Returns the spans of a collector after {@code calls} and the close of the server. */
   private List<Span> spansOf(Consumer<SluiceServer> calls) throws IOException {
     try (TraceCollector collector = new TraceCollector()) {
       try (SluiceServer server = SluiceServer.start(config(collector.endpoint()))) {

@@ -32,7 +32,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
-/** What is too large or too many is refused, and all else goes on. */
+/** Requests beyond the transport limits are refused; other calls are not affected. */
 @Timeout(60)
 final class TransportLimitsTest {
   private static final int MAX_CONNECTIONS = 4;

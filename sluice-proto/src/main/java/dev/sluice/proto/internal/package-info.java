@@ -1,4 +1,4 @@
-/** What server and client both need and nobody else should use. */
+/** Parts that server and client share; not for other use. */
 @NullMarked
 package dev.sluice.proto.internal;
 

@@ -8,10 +8,10 @@ import java.util.List;
 import java.util.UUID;
 
 /**
- * What can be done with API keys. It takes some admin permission. A caller grants what {@link
- * Permission#grants} allows, and not for longer than its own key lasts; a key that allows more than
- * the caller could grant is out of its sight and reach, and so is a key of another account without
- * permissions.
+ * Creates, lists, changes and revokes API keys. Every operation needs some admin permission. A
+ * caller grants what {@link Permission#grants} allows, for at most the lifetime of its own key. It
+ * cannot see or change a key that allows more than it could grant, nor a key of another account
+ * without permissions.
  */
 public final class ApiKeyOperations {
   private static final int MAX_NAME = 256;
@@ -117,7 +117,7 @@ public final class ApiKeyOperations {
     }
   }
 
-  /** What a key allows must not go on by another one when it has ended. */
+  /** Requires that a key does not outlive the key that grants its permissions. */
   private static void requireNoLonger(Caller caller, long expiresAtMs) {
     if (caller.isOutlivedBy(expiresAtMs)) {
       throw new ApiException(

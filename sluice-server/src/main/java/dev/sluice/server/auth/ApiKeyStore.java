@@ -141,7 +141,7 @@ public final class ApiKeyStore {
     changed = then;
   }
 
-  /** What {@code change} throws leaves the key as it is. */
+  /** Replaces a key; if {@code change} throws, the key is unchanged. */
   void replace(String id, UnaryOperator<ApiKey> change) {
     synchronized (this) {
       ApiKey replaced = change.apply(get(id));
@@ -150,7 +150,7 @@ public final class ApiKeyStore {
     changed.run();
   }
 
-  /** What {@code check} throws leaves the key where it is. */
+  /** Removes a key; if {@code check} throws, the key remains. */
   void remove(String id, Consumer<ApiKey> check) {
     synchronized (this) {
       check.accept(get(id));

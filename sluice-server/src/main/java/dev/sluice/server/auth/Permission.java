@@ -18,7 +18,7 @@ public record Permission(Kind kind, String pattern) {
   private static final List<String> PREFIX_ENDS = List.of(".*", ":*");
   private static final int MAX_PATTERN = 256;
 
-  /** What may be done. */
+  /** The kind of calls that a permission allows. */
   public enum Kind {
     /** Enqueue to queues. */
     PRODUCE,

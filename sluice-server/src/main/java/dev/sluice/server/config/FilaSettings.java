@@ -12,7 +12,7 @@ import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
-/** What a {@code fila.toml} and fila's environment variables mean here. */
+/** Maps {@code fila.toml} and fila's environment variables to settings of Sluice. */
 public final class FilaSettings {
   public static final String DATA_VARIABLE = "FILA_DATA_DIR";
   public static final String KEY_VARIABLE = "FILA_BOOTSTRAP_APIKEY";

@@ -16,7 +16,7 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
- * What the values of a setting look like.
+ * The type of the values of a setting.
  *
  * @param description for the documentation
  * @param form how a file has them

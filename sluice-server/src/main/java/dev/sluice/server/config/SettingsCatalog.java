@@ -54,14 +54,15 @@ public final class SettingsCatalog {
               "--data",
               SettingType.path(),
               "sluice-data",
-              "Where everything is kept.",
+              "The data directory: queues, limits, API keys and journals.",
               (draft, value) -> draft.dataDirectory = value),
           new Setting<>(
               "server.host",
               "--host",
               SettingType.text(),
               "127.0.0.1",
-              "The address to listen on; loopback only, unless callers need keys or certificates.",
+              "The address to listen on; only loopback, unless API keys or client certificates are"
+                  + " required.",
               (draft, value) -> draft.host = value),
           new Setting<>(
               "server.grpc_port",
@@ -82,7 +83,7 @@ public final class SettingsCatalog {
               null,
               SettingType.duration("0s", "1h"),
               "10s",
-              "How long calls may take to end when the server closes.",
+              "The time that open calls have to end when the server stops.",
               (draft, value) -> draft.drain = value),
           BOOTSTRAP_KEY,
           BOOTSTRAP_KEY_FILE,
@@ -105,7 +106,7 @@ public final class SettingsCatalog {
               null,
               SettingType.path(),
               null,
-              "PEM certificates; callers must show one that these have signed.",
+              "PEM certificates; clients must present a certificate that one of these has signed.",
               (draft, value) -> draft.clientCa = value),
           new Setting<>(
               "transport.max_connections",
@@ -119,28 +120,28 @@ public final class SettingsCatalog {
               null,
               SettingType.integer(1, MILLION),
               "10000",
-              "Calls that are open at once on one connection of gRPC.",
+              "Concurrent calls on one gRPC connection.",
               (draft, value) -> draft.maxStreams = value),
           new Setting<>(
               "transport.max_request_bytes",
               null,
               SettingType.integer(KIBIBYTE, KIBIBYTE * MEBIBYTE),
               "25165824",
-              "The largest request, over gRPC or HTTP.",
+              "The largest request, over gRPC and HTTP.",
               (draft, value) -> draft.maxRequestBytes = value),
           new Setting<>(
               "transport.max_header_bytes",
               null,
               SettingType.integer(KIBIBYTE, MEBIBYTE),
               "16384",
-              "The headers of a request together.",
+              "The largest total size of the headers of a request.",
               (draft, value) -> draft.maxHeaderBytes = value),
           new Setting<>(
               "telemetry.otlp_endpoint",
               null,
               SettingType.url(),
               null,
-              "An OTLP collector that takes HTTP, for traces; none without it.",
+              "An OTLP collector over HTTP for traces; without it no traces are sent.",
               (draft, value) -> draft.otlpEndpoint = value),
           new Setting<>(
               "telemetry.service_name",
@@ -161,29 +162,29 @@ public final class SettingsCatalog {
               null,
               SettingType.wholeNumber(1, (long) MEBIBYTE * MEBIBYTE),
               "67108864",
-              "Bytes in progress into the broker; more is refused. At least a message; at most a"
-                  + " 16th of the heap, or one request.",
+              "The most bytes of messages that are being enqueued; beyond it, calls are refused. At"
+                  + " least one message; at most a 16th of the heap, or one request.",
               (draft, value) -> draft.maxInboundBytes = value),
           new Setting<>(
               "broker.disk_reserve_bytes",
               null,
               SettingType.wholeNumber(0, MAX_LONG),
               "536870912",
-              "With less free space messages are refused, acks are not; 0 refuses none.",
+              "With less free space messages are refused, but not acks; 0: never.",
               (draft, value) -> draft.diskReserveBytes = value),
           new Setting<>(
               "broker.sync_interval",
               null,
               SettingType.duration("1ms", "1h"),
               "100ms",
-              "How soon messages of queues with the durability `interval` are on the disk.",
+              "The longest time until fsync for queues with durability `INTERVAL`.",
               (draft, value) -> draft.syncInterval = value),
           new Setting<>(
               "broker.hook_threads",
               null,
               SettingType.integer(0, KIBIBYTE),
               "0",
-              "Threads that run the scripts of all queues; 0 for half of the processors, at least"
+              "Threads that run the hooks of all queues; 0 for half of the processors, at least"
                   + " one.",
               (draft, value) -> draft.hookThreads = value),
           new Setting<>(
@@ -199,51 +200,51 @@ public final class SettingsCatalog {
               null,
               SettingType.path(),
               null,
-              "PEM certificates that may have signed that of Redis; those that Java trusts"
-                  + " without.",
+              "PEM certificates that may have signed that of Redis; by default, those that Java"
+                  + " trusts.",
               (draft, value) -> draft.redisAuthorities = value),
           new Setting<>(
               "redis.prefix",
               null,
               SettingType.text(),
               "sluice:",
-              "The prefix of the keys of limits in Redis; if changed, also of those of the"
-                  + " governor.",
+              "The prefix of the keys of limits in Redis; one other than the default also precedes"
+                  + " those of the governor.",
               (draft, value) -> draft.redisPrefix = value),
           new Setting<>(
               "redis.timeout",
               null,
               SettingType.duration("1ms", "1m"),
               "100ms",
-              "How long Redis may take to answer; then `redis.outage_mode` decides.",
+              "The time Redis has to answer; after that `redis.outage_mode` decides.",
               (draft, value) -> draft.redisTimeout = value),
           new Setting<>(
               "redis.outage_mode",
               null,
               SettingType.oneOf("open", "closed", "local"),
               "local",
-              "While Redis does not answer: grant all, grant nothing, or this server's share.",
+              "During an outage of Redis: grant all, grant nothing, or grant this server's share.",
               (draft, value) -> draft.redisOutage = value),
           new Setting<>(
               "redis.token_blocks",
               null,
               SettingType.oneOf("off", "on"),
               "off",
-              "Whether tokens of limits are taken in advance, for decisions without a round trip.",
+              "Borrows tokens in blocks, so that most decisions need no round trip to Redis.",
               (draft, value) -> draft.redisLease = value),
           new Setting<>(
               "redis.expected_nodes",
               null,
               SettingType.integer(1, MAX_NODES),
               "1",
-              "Servers that share, at least: what `local` divides by until Redis has told more.",
+              "The smallest number of nodes among which outage mode `local` divides a limit.",
               (draft, value) -> draft.redisNodes = value),
           new Setting<>(
               "log.level",
               null,
               SettingType.oneOf("trace", "debug", "info", "warn", "error"),
               "info",
-              "The level of the server's own log; libraries log warnings and errors only.",
+              "The level of the server's log; libraries log only warnings and errors.",
               (draft, value) -> draft.logLevel = value),
           new Setting<>(
               "log.format",

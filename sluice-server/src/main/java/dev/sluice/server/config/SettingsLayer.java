@@ -48,7 +48,7 @@ public final class SettingsLayer {
         : setting;
   }
 
-  /** What {@code higher} gives counts before what is here. */
+  /** Overrides the values of this layer by those of {@code higher}. */
   public void override(SettingsLayer higher) {
     higher.given.forEach(
         (setting, value) -> {
@@ -70,7 +70,7 @@ public final class SettingsLayer {
     }
   }
 
-  /** What is given; null for the default. */
+  /** Returns the value of a setting as text; null if the default applies. */
   @Nullable String text(Setting<?> setting) {
     SettingsLayer.SettingValue value = given.get(setting);
     return value == null ? null : value.text;

@@ -26,9 +26,9 @@ import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
 
-/** What the broker knows, as messages of {@code fila.v1} and back. */
+/** Maps values of the broker to and from messages of {@code fila.v1}. */
 final class FilaProtoMapper {
-  /** What a fairness key of weight 1 may spend in a round. */
+  /** The cost that a fairness key of weight 1 may spend in a round. */
   private static final int QUANTUM = 1;
 
   private FilaProtoMapper() {}

@@ -31,7 +31,7 @@ public final class AuthenticationInterceptor implements ServerInterceptor {
   /** Knows keys. */
   public interface Authenticator {
     /**
-     * Who calls.
+     * Returns the caller of a request.
      *
      * @param authorization the value of that header, null without one
      * @throws ApiException if a key is needed and this is none

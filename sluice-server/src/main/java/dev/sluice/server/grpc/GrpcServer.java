@@ -72,7 +72,7 @@ public final class GrpcServer {
   private static final DecompressorRegistry UNCOMPRESSED =
       DecompressorRegistry.emptyInstance().with(Codec.Identity.NONE, false);
 
-  /** What is left to be sent when the time is over. */
+  /** The time to send the remaining responses after the drain timeout. */
   private static final long LAST_WORDS_MS = 250;
 
   /**

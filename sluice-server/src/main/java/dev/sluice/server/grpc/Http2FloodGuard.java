@@ -17,7 +17,7 @@ import org.slf4j.LoggerFactory;
 
 /*
  * Sits between the socket (or TLS) and gRPC's HTTP/2 handler, and inspects the header of each frame
- * in both directions. What gRPC does not bound is bounded here:
+ * in both directions. It bounds the resources that gRPC leaves unbounded:
  *
  *  - control frames, empty frames and resets, in either direction (ControlFrameLimiter): a connection
  *    beyond its allowance is closed before the HTTP/2 handler has worked for the frame;

@@ -190,7 +190,7 @@ public final class RequestAdmission extends ServerStreamTracer.Factory {
     private long received;
     private long partial;
 
-    // What is made of the message that the service gets next.
+    // The memory of the objects made of the message that the service gets next.
     private ConcurrencyQuota.Hold parsed = () -> {};
 
     /**

@@ -6,7 +6,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.function.Consumer;
 import java.util.function.Function;
 
-/** What a handler has begun. */
+/** The result of a handler: a response now, a response later, or a stream of events. */
 public sealed interface HandlerResult {
   /**
    * An answer, once some work is done.

@@ -53,7 +53,7 @@ final class HttpExchangeHandler {
   private final Map<String, String> encoded;
   private final HttpExchangeHandler.HttpContext shared;
 
-  /** What all calls share. */
+  /** The parts that all calls share. */
   record HttpContext(
       RevocationWatcher keys,
       WaitingCalls waiting,
@@ -104,7 +104,7 @@ final class HttpExchangeHandler {
   }
 
   /**
-   * What the request holds.
+   * The memory that a request holds.
    *
    * @param body its bytes
    * @param work what is made of them
@@ -139,7 +139,7 @@ final class HttpExchangeHandler {
         : shared.keys().authenticate(exchange.getRequestHeaders().getFirst(Headers.AUTHORIZATION));
   }
 
-  /** What becomes of the body. */
+  /** Receives the body or the failure to read it. */
   private final class Body implements RequestBodyReader.Receiver {
     private final Credential key;
     private final ResponseMemoryBudget.Reservation answer;

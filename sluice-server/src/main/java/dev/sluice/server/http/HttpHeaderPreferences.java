@@ -4,7 +4,7 @@ import java.util.Arrays;
 import java.util.Locale;
 import java.util.regex.Pattern;
 
-/** What header fields of a request ask for, as RFC 9110 has it. */
+/** Evaluates preferences in request headers, as RFC 9110 defines them. */
 public final class HttpHeaderPreferences {
   private static final Pattern TAG = Pattern.compile("(?:W/)?(\"[^\"]*\")");
   private static final Pattern NEVER = Pattern.compile("[qQ]=0(\\.0{0,3})?");

@@ -38,7 +38,7 @@ record HttpResponse(int status, Map<String, String> headers, String type, byte[]
   private static final int OK = 200;
   private static final int NO_CONTENT = 204;
 
-  /** What is wrong, as every error is told. */
+  /** The code and message of an error. */
   public record ErrorBody(HttpResponse.ErrorDetail error) {
     public static HttpResponse.ErrorBody of(ApiException refused) {
       return new HttpResponse.ErrorBody(

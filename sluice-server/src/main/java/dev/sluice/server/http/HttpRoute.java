@@ -151,7 +151,7 @@ public record HttpRoute(
           requireKnown(name, query);
           String before = all.put(name, decode(values.getFirst()));
           if (before != null || values.size() > 1) {
-            throw ApiException.invalid("query parameter must be there once: " + name);
+            throw ApiException.invalid("query parameter must occur once: " + name);
           }
         });
     return all;

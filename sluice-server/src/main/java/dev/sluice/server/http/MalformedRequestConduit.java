@@ -11,11 +11,11 @@ import org.xnio.conduits.AbstractStreamSinkConduit;
 import org.xnio.conduits.StreamSinkConduit;
 
 /*
- * What Undertow cannot parse never reaches a handler: it writes these bytes and closes. There is no
- * other place to give them a body than under its feet.
+ * A request that Undertow cannot parse never reaches a handler: Undertow writes fixed bytes and
+ * closes the connection. Only a conduit below it can add a body to them.
  */
 
-/** Says in the form of all other refusals that a request is no proper HTTP. */
+/** Answers malformed HTTP with an error in the same form as all other errors. */
 final class MalformedRequestConduit extends AbstractStreamSinkConduit<StreamSinkConduit> {
   private static final ByteBuffer FROM_UNDERTOW =
       ascii("HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\nConnection: close\r\n\r\n");

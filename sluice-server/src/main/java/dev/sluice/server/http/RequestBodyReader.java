@@ -19,9 +19,9 @@ import org.xnio.channels.StreamSourceChannel;
 
 /*
  * Undertow's own receiver does not tell a body that is too large from a broken connection, and its
- * limit on chunks prints a stack trace: bytes are counted here instead. What is beyond the limit
- * is thrown away, up to as much again, because a client reads the refusal only after it has sent
- * everything; whoever sends more than that is cut off.
+ * limit on chunks prints a stack trace: bytes are counted here instead. Bytes beyond the limit are
+ * discarded, up to as many again, because a client reads the error only after it has sent
+ * everything; the connection of a client that sends more is closed.
  */
 
 /** Reads the body of a request, without holding a thread while it comes. */

@@ -27,7 +27,7 @@ public final class AdminOperations {
   private final ServerInfo info;
 
   /**
-   * What the server is.
+   * The version and start time of the server.
    *
    * @param version of the build
    * @param startedAtMs in milliseconds since 1970

@@ -44,7 +44,7 @@ public final class BudgetFileSource {
     return file != null;
   }
 
-  /** What is gone by. */
+  /** The configuration in force. */
   public BudgetConfig current() {
     return current;
   }

@@ -27,8 +27,7 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What can be done with the governor, whatever wire it comes by: checks the caller, asks the
- * governor.
+ * Operations of the governor for all protocols: checks permissions and calls the governor.
  *
  * <p>A request needs {@code governor} on the names of its model, its tenant and its class; so does
  * whatever is done with its ticket or reservation. A caller without such a permission is told that
@@ -61,7 +60,7 @@ public final class GovernorOperations {
   }
 
   /**
-   * What somebody asks for, as it came.
+   * A request for tokens as received.
    *
    * @param maxWaitMs 0 for none
    * @param idempotencyKey empty for none
@@ -218,7 +217,7 @@ public final class GovernorOperations {
         key.caller(), ticket, () -> waits.poll(key, ticket, Duration.ofMillis(waitMs)));
   }
 
-  /** Whoever begins it closes it. */
+  /** Opens a watch of a ticket, which the caller must close. */
   public CompletableFuture<TicketWatch> watch(Caller caller, String ticket) {
     return startHolder(caller, ticket, () -> waits.watch(caller, ticket));
   }
@@ -345,7 +344,7 @@ public final class GovernorOperations {
     }
   }
 
-  /** What a model may have, for those who were just answered about it. */
+  /** Returns the budget of a model, for the headers of a response about it. */
   public Optional<ModelBudget> budget(String model) {
     @Nullable ModelBudget budget = budgets.current().models().get(model);
     return Optional.ofNullable(budget);

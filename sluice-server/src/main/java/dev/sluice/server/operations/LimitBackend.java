@@ -33,7 +33,7 @@ public sealed interface LimitBackend permits LocalLimitBackend, SharedLimitBacke
   /** Takes all of {@code costs} or none. */
   CompletableFuture<Decision> consume(Map<String, Long> costs);
 
-  /** What {@link #consume} would decide. */
+  /** Returns the decision of {@link #consume} without taking tokens. */
   CompletableFuture<Decision> peek(Map<String, Long> costs);
 
   /**

@@ -45,7 +45,7 @@ public final class LimitOperations {
   private final DecisionCounters decisions = new DecisionCounters();
 
   /**
-   * What a key may have.
+   * The rate and burst of a limit.
    *
    * @param perSecond tokens that accrue in a second
    * @param burst the most tokens held
@@ -146,7 +146,7 @@ public final class LimitOperations {
     caller.require(Kind.ADMIN, key);
     requireKey(key);
     requireInPaths(key);
-    // What a throttle would not take must not be stored.
+    // A limit that the limits would reject must not be stored.
     rate.applyTo(Limits.create(), key);
     ConcurrencyQuota.Hold place = quotas.limit(caller, key, () -> store.limits().keySet());
     try {

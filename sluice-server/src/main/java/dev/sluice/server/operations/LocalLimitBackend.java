@@ -24,8 +24,8 @@ import org.jspecify.annotations.Nullable;
  * Limits of this server alone.
  *
  * <p>Thread-safe. They are kept in a {@link JsonListFile}, and a change is on disk before it
- * counts. What was consumed is not kept: after a restart every key starts empty. Everything is done
- * when its call returns.
+ * takes effect. Levels are not stored: after a restart every limit starts empty. Operations are
+ * complete when their call returns.
  */
 public final class LocalLimitBackend implements LimitBackend {
   public static final String FILE = "limits.json";

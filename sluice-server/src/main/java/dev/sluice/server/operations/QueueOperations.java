@@ -37,7 +37,7 @@ import java.util.function.Supplier;
 import java.util.function.UnaryOperator;
 import org.jspecify.annotations.Nullable;
 
-/** What can be done with queues, whatever wire it comes by: checks the caller, asks the broker. */
+/** Operations on queues for all protocols: checks permissions and calls the broker. */
 public final class QueueOperations {
   /** How many messages one call receives or peeks at. */
   static final int MAX_MESSAGES = 1_000;
@@ -95,7 +95,7 @@ public final class QueueOperations {
         });
   }
 
-  /** Whoever calls this closes the consumer. */
+  /** Opens a consumer, which the caller must close. */
   public MessageConsumer consume(
       Caller caller, String queue, int prefetch, MessageConsumer.Handler handler) {
     return access.call(caller, Kind.CONSUME, queue, () -> broker.consume(queue, prefetch, handler));
@@ -132,7 +132,7 @@ public final class QueueOperations {
   }
 
   /**
-   * What is to become of a leased message.
+   * The settlement of a leased message.
    *
    * @param id the message
    * @param lease null for whatever lease it has
@@ -140,7 +140,7 @@ public final class QueueOperations {
    */
   public record Settlement(UUID id, @Nullable LeaseToken lease, Action action) {}
 
-  /** What to do with a leased message. */
+  /** The action of a settlement. */
   public sealed interface Action {
     /** It is done. */
     record Ack() implements Action {}

@@ -205,7 +205,7 @@ public final class SharedLimitBackend implements LimitBackend {
 
   @Override
   public void makeRoom() {
-    // What is full again vanishes by itself.
+    // Redis expires buckets that are full again.
   }
 
   @Override

@@ -40,7 +40,7 @@ public final class SharedLimitsMonitor implements LimitsListener, OutageListener
   private volatile Runnable changed = () -> {};
 
   /**
-   * What the file has, once.
+   * The contents of the cache file.
    *
    * @param version of the rules
    * @param limits all of them
@@ -143,7 +143,7 @@ public final class SharedLimitsMonitor implements LimitsListener, OutageListener
     }
   }
 
-  /** What was seen is on disk then. */
+  /** Stops the monitor after the last seen limits are on disk. */
   void close() {
     writer.shutdown();
     try {

@@ -56,7 +56,7 @@ public final class TicketWaiters {
     return ApiException.notFound("there is no such ticket, or not any more: " + ticket);
   }
 
-  /** Whoever cancels it has left: the ticket is as if it had been polled then. */
+  /** Polls a ticket. Canceling the future counts as a poll at that time. */
   CompletableFuture<TokenDecision> poll(Credential key, String ticket, Duration wait) {
     if (wait.isZero()) {
       return standing(ticket);
@@ -106,7 +106,7 @@ public final class TicketWaiters {
     return answer;
   }
 
-  /** What was decided at the last moment counts. */
+  /** Returns a decision even if it was made at the end of the wait. */
   private void outOfTime(
       String ticket,
       CompletableFuture<Optional<TokenDecision>> decision,

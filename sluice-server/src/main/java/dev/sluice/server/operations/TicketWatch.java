@@ -29,7 +29,7 @@ public final class TicketWatch {
   private boolean looking;
   private boolean missing;
 
-  /** Whoever wants to know; told by one thread at a time, which must not wait. */
+  /** Receives the states of a ticket; called by one thread at a time, and must not block. */
   public interface TicketListener {
     /** False if it has left, or may not follow any longer: nothing more is told then. */
     boolean isThere();
@@ -174,7 +174,7 @@ public final class TicketWatch {
     }
   }
 
-  /** Nobody follows any longer: the ticket has to be asked for again. */
+  /** Ends the watch: the ticket is abandoned unless it is polled or watched again. */
   public synchronized void close() {
     over = true;
     if (ticks != null) {

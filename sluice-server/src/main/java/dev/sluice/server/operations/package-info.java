@@ -1,5 +1,5 @@
 /**
- * What the server does for a caller, whatever the protocol: checks permissions and calls the
+ * Operations of callers, independent of the protocol: they check permissions and call the
  * libraries.
  */
 @NullMarked

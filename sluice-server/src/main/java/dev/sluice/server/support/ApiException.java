@@ -47,7 +47,7 @@ public final class ApiException extends RuntimeException {
     return new ApiException(ErrorKind.NOT_FOUND, message);
   }
 
-  /** What to tell of {@code failure}; what is not the caller's business is logged instead. */
+  /** Returns the error for {@code failure}; faults of the server are logged, not disclosed. */
   public static ApiException of(Throwable failure) {
     Throwable cause = failure;
     while ((cause instanceof CompletionException || cause instanceof ExecutionException)

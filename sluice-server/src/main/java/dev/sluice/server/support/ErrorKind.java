@@ -3,7 +3,7 @@ package dev.sluice.server.support;
 import dev.sluice.proto.v1.ErrorCode;
 import io.grpc.Status;
 
-/** What can go wrong, and what it is called on each wire. */
+/** The kinds of errors, and their codes in each protocol. */
 public enum ErrorKind {
   INVALID_ARGUMENT(400, Status.Code.INVALID_ARGUMENT, ErrorCode.INVALID_ARGUMENT),
   UNAUTHENTICATED(401, Status.Code.UNAUTHENTICATED, ErrorCode.UNAUTHENTICATED),

@@ -8,7 +8,7 @@ import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** What is to happen when something else is done. */
+/** Helpers for actions after the completion of futures. */
 public final class Futures {
   private static final Logger LOG = LoggerFactory.getLogger(Futures.class);
 

@@ -105,7 +105,7 @@ public final class JsonListFile<T> {
         cause);
   }
 
-  /** What to tell of a change that could not be written, for example because the disk is full. */
+  /** Returns the error for a change that could not be written, for example to a full disk. */
   public ApiException notStored(IOException why) {
     LOG.atError()
         .addKeyValue("file", file)

@@ -15,7 +15,7 @@ import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** What the log says of a server's life. */
+/** Logs the start, reload and stop of a server. */
 public final class LifecycleLog {
   private static final Logger LOG = LoggerFactory.getLogger(SluiceServer.class);
 

@@ -45,7 +45,7 @@ final class JdkTraceSender implements HttpSender {
   }
 
   /**
-   * What the collector answered.
+   * The response of the collector.
    *
    * @param answer as the client has it
    */

@@ -32,7 +32,7 @@ public record LogConfig(String level, String format) {
   private static final String LINE =
       "%d{yyyy-MM-dd'T'HH:mm:ss.SSSXXX} %-5level %logger{0} - %msg%replace( %kvp){'^ $', ''}%n";
 
-  /** What was started last: the process has one log. */
+  /** The configuration that was started last: the process has one log. */
   private static volatile @Nullable LogConfig current;
 
   /** How the process logs now; null before a server has said so. */

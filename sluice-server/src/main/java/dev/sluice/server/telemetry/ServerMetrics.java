@@ -33,8 +33,8 @@ import java.util.function.ToDoubleFunction;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Counts what the server does, most of it by queue. Nothing is counted by fairness key: of those
- * there is no end. What was counted of a queue that is gone goes with the next scrape.
+ * Metrics of the server, most of them by queue. None is by fairness key, because the number of
+ * these keys is unbounded. The next scrape drops the counters of a deleted queue.
  */
 public final class ServerMetrics implements BrokerMetrics {
   private static final String QUEUE = "queue";
@@ -165,7 +165,7 @@ public final class ServerMetrics implements BrokerMetrics {
   @Override
   public void rejected(String queue, BrokerException.Code why) {
     if (why == BrokerException.Code.QUEUE_NOT_FOUND) {
-      // Whoever asks can make up as many names as they like.
+      // A caller can invent any number of queue names.
       unknownQueue.increment();
     } else {
       of(queue).counter("sluice.enqueue.rejected", "reason", word(why)).increment();

@@ -4,8 +4,8 @@ import dev.sluice.broker.BrokerConfig;
 import dev.sluice.server.TransportConfig;
 
 /**
- * What all calls together may hold in memory. Each byte of a request or an answer is there several
- * times while it is turned from one form into the next: hence small parts of the heap.
+ * Bounds the memory of all calls together. Each byte of a request or response exists several times
+ * while it is converted, so the budgets are small fractions of the heap.
  *
  * @param inbound requests that are being received, of callers whose key is known
  * @param work objects that are made of large requests, until these are answered

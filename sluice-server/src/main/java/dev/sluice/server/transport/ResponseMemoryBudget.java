@@ -348,7 +348,7 @@ public final class ResponseMemoryBudget {
     }
   }
 
-  /** What is told to a call for which there is no room. */
+  /** Returns the error for a call that gets no memory. */
   public static ApiException exhausted(String what) {
     return new ApiException(
         ErrorKind.UNAVAILABLE, "the server has no memory for %s now; call again".formatted(what));

@@ -21,7 +21,7 @@ import javax.net.ssl.TrustManagerFactory;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What the files of {@link TlsConfig} hold, for each wire.
+ * The contents of the files of {@link TlsConfig}, for each protocol.
  *
  * @param grpc for gRPC
  * @param http for HTTP

@@ -1,5 +1,6 @@
 /**
- * What listeners of both protocols share: TLS, addresses, connection limits and budgets of memory.
+ * Parts that the listeners of both protocols share: TLS, addresses, connection limits and memory
+ * budgets.
  */
 @NullMarked
 package dev.sluice.server.transport;

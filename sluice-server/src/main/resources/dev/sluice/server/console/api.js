@@ -2,7 +2,7 @@
 
 const KEY = "sluice-key";
 
-/** What the server refused, in its own words; status 0 if it did not answer at all. */
+/** A refusal with the message of the server; status 0 if it did not answer. */
 export class ApiError extends Error {
   constructor(status, code, message) {
     super(message);
@@ -90,7 +90,7 @@ export const patch = (where, body, revision) =>
   call("PATCH", where, body, { "If-Match": '"' + revision + '"' });
 export const remove = (where) => call("DELETE", where);
 
-/** What `call` answers, or null if there is no such thing, or not for this key: then `page` says so. */
+/** Returns the result of `call`, or null and a note in `page` if it does not exist or this key may not see it. */
 export async function found(page, call) {
   try {
     const answer = await call();

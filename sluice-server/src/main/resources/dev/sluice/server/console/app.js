@@ -93,7 +93,7 @@ async function poll() {
     }
     openGates();
     answered();
-    // Whatever takes long is asked for less often.
+    // Slow requests are sent less often.
     wait = Math.min(LONGEST_MS, Math.max(EVERY_MS, 3 * (performance.now() - began)));
   } catch (refused) {
     if (mine !== turn) {
@@ -198,7 +198,7 @@ async function signIn() {
       }
     },
   });
-  // What was seen until now may be more than this key may see.
+  // The present view may show more than this key may see.
   location.reload();
 }
 

@@ -6,7 +6,7 @@ export function figure(id, label, of, write = count, more = {}) {
   return { id, label, numeric: true, sort: of, value: (row) => write(of(row)), ...more };
 }
 
-/** What a row is called, `of(row)`; with `href(row)` it leads there. */
+/** The name of a row, `of(row)`; with `href(row)` it is a link. */
 export function named(id, label, of, { href = null, ...more } = {}) {
   return {
     id,
@@ -43,8 +43,8 @@ export function standing(id, label, of, more = {}) {
 }
 
 /**
- * Buttons for each row: {label, action, says(row), act(row), may(row)}. What one says is for those who
- * do not see which row it is in; it acts on the row as it is then, and is there if the key may.
+ * Buttons for each row: {label, action, says(row), act(row), may(row)}. `says` names the row for screen
+ * readers. A button acts on the present row, and is shown if the key may do so.
  */
 export function actions(...buttons) {
   return {

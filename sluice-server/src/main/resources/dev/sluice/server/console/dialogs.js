@@ -41,7 +41,7 @@ function dialog(id, title, body, buttons) {
 }
 
 /**
- * Asks, does it, and says what came of it. What the server refuses is shown in the dialog, which
+ * Asks for values, runs the action and reports the result. A refusal is shown in the dialog, which
  * stays open. `fields` are {name, label, type, value, hint, options}; their values go to `act`.
  */
 export function ask({

@@ -1,4 +1,4 @@
-// Elements are made by hand. Whatever the server says goes in as text, never as markup.
+// Elements are created by hand. Values of the server are inserted as text, never as markup.
 
 /** Makes an element: properties, `data-…`, `aria-…` and listeners (`onclick`), then children. */
 export function h(tag, props = {}, ...children) {

@@ -90,14 +90,14 @@ export function tokens(value) {
 /** Few tokens are told in tenths: of a burst of 1 half of one is much. */
 const FEW = 10;
 
-/** What is left of a burst; never more than there is. */
+/** The rest of a burst; never more than the burst. */
 export function left(value, burst) {
   return number(burst < FEW ? Math.floor(value * 10) / 10 : Math.floor(value));
 }
 
 const encoder = new TextEncoder();
 
-/** What is looked at of a payload, however large it is: whole groups of base64. */
+/** The part of a payload that is decoded, however large it is: whole groups of base64. */
 const MOST_BYTES = 4_095;
 
 /** The first bytes of a message, however the API sent them. */

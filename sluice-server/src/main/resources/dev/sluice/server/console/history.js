@@ -1,4 +1,4 @@
-// What was seen so far, as far as charts go back.
+// Past values, as far back as charts go.
 
 const KEEP = 120;
 
@@ -93,10 +93,10 @@ export class Holds {
 
 /**
  * Shares by weight. Tenants are in groups: those that can go, and for each throttle key those that
- * wait for it. Somebody is due its weight of its group's, of what its group got: nobody looks cheated
- * by another limit than its own. The mean of the last looks at which it was in a group does not jump
- * when others come and go. Whoever was in one at few of them has no backlog, and takes what it wants:
- * nothing is due to it.
+ * wait for it. The due share of a tenant is its weight divided by the weight of its group, of what the
+ * group got, so that only the tenant's own limit affects it. It is the mean over the last refreshes in
+ * which the tenant was in a group, which does not jump when others come and go. A tenant that was in a
+ * group in few of them has no backlog, and no due share.
  */
 export class Dues {
   static LOOKS = 15;

@@ -28,7 +28,7 @@ async function reload() {
   }
 }
 
-/** What stands out about a model, for the overview as well. */
+/** Notable conditions of a model, also for the overview. */
 export function troubles(model, status) {
   const found = status.alerts.map((each) => ({ tone: "warn", text: model + ": " + each.advice }));
   if (status.audit.errorTokens > 0) {

@@ -126,7 +126,7 @@ export function view() {
     ),
   );
 
-  /** What was there before stays as it is, so that focus is kept. */
+  /** Keeps existing elements, so that focus is not lost. */
   function paintNotes(all) {
     const before = seen;
     seen = new Map();
@@ -143,7 +143,7 @@ export function view() {
     return h("li", { "data-tone": tone }, h("span", { class: "hidden" }, label), body);
   }
 
-  /** Who gets nothing though others do, in the queues with most that waits. */
+  /** Tenants that get nothing though others do, in the queues with most pending messages. */
   async function starved(queues) {
     const first = [...queues]
       .filter((each) => waiting(each) > 0 && !isUnserved(each))
@@ -195,7 +195,7 @@ export function view() {
       }));
   }
 
-  /** Who waits until a rate is changed; one of 0 is a door that somebody closed. */
+  /** Messages that wait until a rate is changed; a rate of 0 is a deliberate pause. */
   function stuck(throttles) {
     return throttles
       .filter((each) => each.rate_per_second > 0 && never(each.impossible_cost, each) !== null)

@@ -19,7 +19,7 @@ import {
 const IN_CHART = 6;
 
 /**
- * What holds a tenant up, in words, and how bad that is. `gap` is how long a turn may take when all
+ * The reason why a tenant waits, in words, and how bad that is. `gap` is how long a turn may take when all
  * who wait are served by weight.
  */
 export function stateOf(row, { limit, gapMs, moving }) {
@@ -411,7 +411,7 @@ export function view(queue) {
           state: stateOf(each, { limit: tenants.max_in_flight_per_key, gapMs, moving }),
         };
       });
-      // What was counted by tenant a moment later than by queue must not be more than all of it.
+      // Tenants are counted after the queue: their sum must not exceed its total.
       const listed = rows.reduce((sum, row) => sum + (row.rate ?? 0), 0);
       total.rate = Math.max(total.rate, listed);
       const members = rows
@@ -422,7 +422,7 @@ export function view(queue) {
           rate: row.rate ?? 0,
         }))
         .filter(({ group }) => group !== null);
-      // At the first look nobody knows what a tenant got.
+      // The first refresh has no rates.
       const known = rows.some((row) => row.rate !== null) ? total.rate : 0;
       dues.take(members, weightsOf(tenants), known, Math.max(0, known - listed));
       text(summary, summaryOf(tenants, settings.prefix));

@@ -24,7 +24,7 @@ import org.jspecify.annotations.Nullable;
  * @param <R> what is sent
  */
 public abstract class DeliveryStream<R> implements MessageConsumer.Handler, OpenStreams.Stream {
-  /** What is read at once; of larger messages one. */
+  /** The most bytes of payloads to read at once; a larger message is read alone. */
   static final int MAX_READ_BYTES = 256 << 10;
 
   private final ServerCallStreamObserver<R> call;

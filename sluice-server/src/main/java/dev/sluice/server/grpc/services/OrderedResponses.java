@@ -98,7 +98,7 @@ final class OrderedResponses<T> implements OpenStreams.Stream {
     return failure != null;
   }
 
-  /** What was accepted before is answered first. */
+  /** Fails the stream after the responses to all accepted batches. */
   @Override
   public synchronized void fail(Throwable why) {
     if (!ended) {
@@ -108,7 +108,7 @@ final class OrderedResponses<T> implements OpenStreams.Stream {
     }
   }
 
-  /** Nobody is left to hear of what was accepted. */
+  /** Drops the responses to accepted batches: the client has left. */
   synchronized void leave() {
     over = true;
     streams.remove(this);

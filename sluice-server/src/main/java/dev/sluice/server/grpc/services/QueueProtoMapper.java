@@ -23,7 +23,7 @@ import java.util.UUID;
 import java.util.function.UnaryOperator;
 import org.jspecify.annotations.Nullable;
 
-/** What the broker knows, as messages of {@code sluice.v1} and back. */
+/** Maps values of the broker to and from messages of {@code sluice.v1}. */
 public final class QueueProtoMapper {
   private static final char LEASE_SEPARATOR = '.';
 
@@ -78,7 +78,7 @@ public final class QueueProtoMapper {
     return wire.build();
   }
 
-  /** Nobody changes what the broker has read. */
+  /** Wraps the payload without a copy: the broker does not modify payloads that it has read. */
   public static ByteString bytes(byte[] payload) {
     return UnsafeByteOperations.unsafeWrap(payload);
   }

@@ -4,8 +4,8 @@ import io.grpc.stub.ServerCallStreamObserver;
 import java.util.function.BooleanSupplier;
 
 /**
- * Asks the client of a stream for its next requests: a few ahead, as long as it reads its answers
- * and there is room for what it asks. What it sends beyond waits with the client.
+ * Requests the next messages of a client's stream: a few ahead, while the client reads its
+ * responses and there is memory. HTTP/2 flow control holds back the others in the client.
  */
 final class StreamFlowControl {
   /** So that a request is there when the one before is done. */

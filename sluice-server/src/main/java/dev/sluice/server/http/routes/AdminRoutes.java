@@ -27,13 +27,13 @@ public final class AdminRoutes implements HttpRoute.RouteGroup {
     this.admin = admin;
   }
 
-  /** What a key is to have. */
+  /** The new value of a config entry. */
   public record Value(@Nullable String value) {}
 
   /** A key of the configuration. */
   public record ConfigEntryJson(String key, String value) {}
 
-  /** What the server is. */
+  /** The version and start time of the server. */
   public record Info(String version, long startedAtMs) {}
 
   @Override
@@ -72,7 +72,7 @@ public final class AdminRoutes implements HttpRoute.RouteGroup {
   private HandlerResult setConfig(HttpRequest request) {
     String value = request.read(Value.class).value();
     if (value == null) {
-      throw ApiException.invalid("value must be there");
+      throw ApiException.invalid("value is required");
     }
     admin.setConfig(request.caller(), key(request), value);
     return HandlerResult.now(HttpResponse.ok(new AdminRoutes.ConfigEntryJson(key(request), value)));

@@ -36,7 +36,7 @@ public final class ApiKeyRoutes implements HttpRoute.RouteGroup {
     Permission toPermission(int index) {
       if (kind == null || pattern == null) {
         throw ApiException.invalid(
-            "permissions[%d].%s must be there".formatted(index, kind == null ? "kind" : "pattern"));
+            "permissions[%d].%s is required".formatted(index, kind == null ? "kind" : "pattern"));
       }
       return new Permission(Kind.of(kind), pattern);
     }
@@ -52,7 +52,7 @@ public final class ApiKeyRoutes implements HttpRoute.RouteGroup {
   /** A key that was made; this is the only time that it is shown. */
   public record CreatedApiKey(String id, String secret) {}
 
-  /** What a key is to allow. */
+  /** The new permissions of an API key. */
   public record Permissions(@Nullable List<ApiKeyRoutes.@Nullable PermissionJson> permissions) {}
 
   /** A key, without its secret. */
@@ -129,7 +129,7 @@ public final class ApiKeyRoutes implements HttpRoute.RouteGroup {
     NewApiKey wanted = request.read(NewApiKey.class);
     String name = wanted.name();
     if (name == null) {
-      throw ApiException.invalid("name must be there");
+      throw ApiException.invalid("name is required");
     }
     Long expiresAtMs = wanted.expiresAtMs();
     Boolean superadmin = wanted.superadmin();
@@ -160,7 +160,7 @@ public final class ApiKeyRoutes implements HttpRoute.RouteGroup {
     List<ApiKeyRoutes.@Nullable PermissionJson> wanted =
         request.read(Permissions.class).permissions();
     if (wanted == null) {
-      throw ApiException.invalid("permissions must be there");
+      throw ApiException.invalid("permissions is required");
     }
     keys.setPermissions(request.caller(), id(request), permissions(wanted));
     return get(request);

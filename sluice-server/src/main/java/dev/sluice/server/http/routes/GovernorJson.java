@@ -16,11 +16,11 @@ import java.util.Map;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
-/** What the governor reads and says over HTTP; names are those of {@link JsonCodec#writeCamel}. */
+/** JSON of the governor; names are those of {@link JsonCodec#writeCamel}. */
 public final class GovernorJson {
   private GovernorJson() {}
 
-  /** What somebody asks for. */
+  /** A request for tokens. */
   public record TokenRequestJson(
       @Nullable String model,
       @Nullable Long tokens,
@@ -32,7 +32,7 @@ public final class GovernorJson {
     /** {@code header} is the key of the request itself, which the body need not repeat. */
     GovernorOperations.TokenRequestSpec toWanted(@Nullable String header) {
       if (model == null || tokens == null) {
-        throw ApiException.invalid((model == null ? "model" : "tokens") + " must be there");
+        throw ApiException.invalid((model == null ? "model" : "tokens") + " is required");
       }
       return new GovernorOperations.TokenRequestSpec(
           model,
@@ -182,7 +182,7 @@ public final class GovernorJson {
         : GovernorJson.QueuedJson.of((TokenDecision.Queued) outcome);
   }
 
-  /** What would become of a request. */
+  /** The predicted decision on a request. */
   public record ExplanationJson(
       String model,
       String priority,
@@ -266,11 +266,11 @@ public final class GovernorJson {
     }
   }
 
-  /** What was used of a grant. */
+  /** The used tokens of a grant. */
   public record UsageJson(@Nullable Long actualTokens) {
     long tokens() {
       if (actualTokens == null) {
-        throw ApiException.invalid("actualTokens must be there");
+        throw ApiException.invalid("actualTokens is required");
       }
       return actualTokens;
     }
@@ -281,7 +281,7 @@ public final class GovernorJson {
       @Nullable Integer status, @Nullable Map<String, @Nullable String> headers) {
     int code() {
       if (status == null) {
-        throw ApiException.invalid("status must be there");
+        throw ApiException.invalid("status is required");
       }
       return status;
     }
@@ -291,7 +291,7 @@ public final class GovernorJson {
     }
   }
 
-  /** What a budget file says to no effect. */
+  /** Keys of a budget file that have no effect. */
   public record Reloaded(List<String> ignoredKeys) {}
 
   /** How all models stand. */
@@ -336,7 +336,7 @@ public final class GovernorJson {
     }
   }
 
-  /** What somebody should look at. */
+  /** A condition that needs attention. */
   public record AlertJson(
       GovernorStatus.Alert.Kind kind, double value, double threshold, String advice, String since) {
     static GovernorJson.AlertJson of(GovernorStatus.Alert alert) {

@@ -43,12 +43,12 @@ public final class LimitRoutes implements HttpRoute.RouteGroup {
     this.limits = limits;
   }
 
-  /** What a key may have. */
+  /** The rate and burst of a limit. */
   public record LimitJson(@Nullable Double ratePerSecond, @Nullable Double burst) {
     LimitOperations.Rate toRate() {
       if (ratePerSecond == null || burst == null) {
         throw ApiException.invalid(
-            (ratePerSecond == null ? "rate_per_second" : "burst") + " must be there");
+            (ratePerSecond == null ? "rate_per_second" : "burst") + " is required");
       }
       return new LimitOperations.Rate(ratePerSecond, burst);
     }
@@ -136,7 +136,7 @@ public final class LimitRoutes implements HttpRoute.RouteGroup {
     Decide wanted = request.read(Decide.class);
     Map<String, @Nullable Long> given = wanted.costs();
     if (given == null) {
-      throw ApiException.invalid("costs must be there");
+      throw ApiException.invalid("costs is required");
     }
     Map<String, Long> costs = MessageJson.present("costs", given);
     Boolean peek = wanted.peek();

@@ -17,7 +17,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 
-/** What those ask for who run the server. */
+/** Health, metrics and the OpenAPI document over HTTP. */
 public final class MonitoringRoutes implements HttpRoute.RouteGroup {
   private static final String METRICS_TYPE = "text/plain; version=0.0.4; charset=utf-8";
   private static final String OPENAPI = "/openapi.json";

@@ -21,7 +21,7 @@ import java.util.TreeSet;
 import java.util.function.BiConsumer;
 import org.jspecify.annotations.Nullable;
 
-/** What is said of queues in JSON; a field that is left out has its default. */
+/** JSON of queues; omitted fields have their default. */
 public final class QueueJson {
   private QueueJson() {}
 
@@ -207,14 +207,14 @@ public final class QueueJson {
     }
   }
 
-  /** What to wait for. */
+  /** A request to receive messages. */
   public record Receive(@Nullable Integer maxMessages, @Nullable Long waitMs) {}
 
   /** Leased messages to be settled. */
   public record Settle(@Nullable List<QueueJson.@Nullable SettlementJson> settlements) {
     List<Settlement> toSettlements() {
       if (settlements == null) {
-        throw ApiException.invalid("settlements must be there");
+        throw ApiException.invalid("settlements is required");
       }
       List<Settlement> all = new ArrayList<>(settlements.size());
       for (QueueJson.SettlementJson each : settlements) {
@@ -228,7 +228,7 @@ public final class QueueJson {
     }
   }
 
-  /** What is to become of one leased message. */
+  /** The settlement of one leased message. */
   public record SettlementJson(
       @Nullable String id,
       @Nullable String leaseToken,
@@ -239,7 +239,7 @@ public final class QueueJson {
     Settlement toSettlement(int index) {
       if (id == null || action == null) {
         throw ApiException.invalid(
-            "settlements[%d].%s must be there".formatted(index, id == null ? "id" : "action"));
+            "settlements[%d].%s is required".formatted(index, id == null ? "id" : "action"));
       }
       return new Settlement(
           QueueProtoMapper.id(id),

@@ -85,7 +85,7 @@ public final class QueueRoutes implements HttpRoute.RouteGroup {
     QueueJson.NewQueue wanted = request.read(QueueJson.NewQueue.class);
     String name = wanted.name();
     if (name == null) {
-      throw ApiException.invalid("name must be there");
+      throw ApiException.invalid("name is required");
     }
     Config config = wanted.config();
     queues.create(

@@ -14,7 +14,7 @@ import java.util.Locale;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
-/** What is said of fairness keys and throttle keys in JSON. */
+/** JSON of fairness keys and throttle keys. */
 public final class SchedulingStatsJson {
   private SchedulingStatsJson() {}
 
