@@ -268,7 +268,7 @@ final class LocalBrokerView implements BrokerView {
                     : brokerQueue
                         .fairQueue
                         .stats(each.fairnessKey())
-                        .map(stats -> with(each, throttled(stats, state.now, weightAt)))
+                        .map(stats -> with(each, throttled(stats, weightAt)))
                         .orElse(each))
         .toList();
   }
@@ -289,7 +289,7 @@ final class LocalBrokerView implements BrokerView {
 
   /** Returns one entry for each throttle key, with all messages that wait for it. */
   private static List<FairnessKeyPage.Throttled> throttled(
-      FairnessKeyStats stats, long now, ToLongFunction<String> weightAt) {
+      FairnessKeyStats stats, ToLongFunction<String> weightAt) {
     Map<String, List<FairnessKeyStats.Throttled>> byKey =
         stats.throttled().stream()
             .collect(

@@ -177,7 +177,7 @@ public final class RedisBudgets {
     /**
      * Creates the factory.
      *
-     * @return the factory, for {@link dev.sluice.governor.Governor.Builder#store}
+     * @return the factory, for a {@link dev.sluice.governor.Governor}
      * @throws IllegalStateException if there is no URL
      */
     public BudgetStore.Factory build() {

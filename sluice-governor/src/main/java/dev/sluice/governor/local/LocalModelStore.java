@@ -18,6 +18,7 @@ import dev.sluice.governor.spi.StoreSnapshot;
 import dev.sluice.governor.spi.StoreTimer;
 import java.io.UncheckedIOException;
 import java.util.List;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.locks.ReentrantLock;
@@ -120,9 +121,10 @@ final class LocalModelStore {
   }
 
   private void fail(List<CompletableFuture<Optional<TokenDecision>>> waiters) {
+    String reason = Objects.requireNonNull(closed);
     waiters.forEach(
         waiter ->
-            timer.execute(() -> waiter.completeExceptionally(new StoreClosedException(closed))));
+            timer.execute(() -> waiter.completeExceptionally(new StoreClosedException(reason))));
   }
 
   boolean isClosed() {
