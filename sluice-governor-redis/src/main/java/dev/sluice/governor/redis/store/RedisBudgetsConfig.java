@@ -11,15 +11,15 @@ import org.jspecify.annotations.Nullable;
 /**
  * Settings of budgets in Redis.
  *
- * @param address where it is
- * @param prefix what every key begins with
- * @param timeout how long an answer may take
+ * @param address the address of Redis
+ * @param prefix the prefix of every key
+ * @param timeout the longest time that an answer may take
  * @param trust a file of certificates; null for those that the JVM trusts
- * @param expectedNodes so many nodes there are at least
- * @param policy what is done while Redis is away
- * @param outageListener is told of outages
- * @param spreadNanos how much later than at the first useful moment a line is looked at, so that
- *     not all nodes do it at once
+ * @param expectedNodes the smallest number of nodes
+ * @param outageMode decides while Redis is unreachable
+ * @param outageListener is called when outages begin and end
+ * @param spreadNanos the delay after the first useful moment at which a waiting list is served, so
+ *     that not all nodes do it at once
  */
 public record RedisBudgetsConfig(
     RedisAddress address,
