@@ -1,18 +1,23 @@
 package dev.sluice.redis;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
 
 import dev.sluice.Decision;
 import dev.sluice.Limit;
 import dev.sluice.testkit.RedisServer;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Queue;
+import java.util.concurrent.ConcurrentLinkedQueue;
 import org.junit.jupiter.api.Test;
 
-/** The example of docs/library.md and docs/redis.md, run; ShownCodeTest finds it here. */
+/** Runs the examples of docs/redis.md and docs/api/redis.md; ShownCodeTest compares them. */
 class RedisReadmeTest {
   private final List<String> sent = new ArrayList<>();
+  private final Queue<Decision> replies = new ConcurrentLinkedQueue<>();
 
   @Test
   void limitsOfAFleet() {
@@ -44,6 +49,35 @@ class RedisReadmeTest {
               "calls", Limit.perSecond(100_000), SharedLimitOptions.defaults().withTokenBlocks());
       assertThat(calls.blocking().tryAcquire()).isTrue();
     }
+  }
+
+  @Test
+  @SuppressWarnings("FutureReturnValueIgnored") // as on the page
+  void exampleOfTheApiPage() {
+    try (RedisServer redis = RedisServer.start()) {
+      String url = redis.uri();
+      try (SharedLimits limits = SharedLimits.connect(url)) { // redis://localhost:6379
+        limits.set("provider:mail", Limit.perSecond(50, 100)).join(); // on every node in a second
+        limits
+            .decide(Map.of("provider:mail", 1L, "tenant:acme", 2L))
+            .thenAccept(decision -> reply(decision));
+
+        SharedTokenBucket calls = limits.bucket("calls", Limit.strict(1_000, Duration.ofDays(1)));
+        if (calls.blocking().tryAcquire()) {
+          call();
+        }
+      }
+    }
+    await().until(() -> replies.size() == 1);
+    assertThat(sent).containsExactly("call");
+  }
+
+  private void reply(Decision decision) {
+    replies.add(decision);
+  }
+
+  private void call() {
+    sent.add("call");
   }
 
   private void send(String mail) {

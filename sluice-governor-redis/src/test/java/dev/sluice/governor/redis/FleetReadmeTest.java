@@ -1,12 +1,16 @@
 package dev.sluice.governor.redis;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
 
+import dev.sluice.governor.Allocation;
 import dev.sluice.governor.BudgetConfig;
 import dev.sluice.governor.BudgetStore;
 import dev.sluice.governor.Governor;
+import dev.sluice.governor.ModelBudget;
 import dev.sluice.governor.TokenDecision;
 import dev.sluice.governor.TokenRequest;
+import dev.sluice.redis.OutageMode;
 import dev.sluice.testkit.RedisServer;
 import dev.sluice.testkit.SeedBudget;
 import java.io.IOException;
@@ -15,13 +19,15 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Queue;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** The example of docs/governor.md for a fleet, and its rights in Redis, run. */
+/** Runs the fleet examples of docs/governor.md and docs/api/governor-redis.md. */
 @Timeout(180)
 class FleetReadmeTest {
   private static final Pattern RIGHTS = Pattern.compile("\\nACL (SETUSER .*)\\n");
@@ -30,6 +36,7 @@ class FleetReadmeTest {
 
   private final Path file = SeedBudget.FILE;
   private final List<Long> calls = new ArrayList<>();
+  private final Queue<TokenDecision> started = new ConcurrentLinkedQueue<>();
 
   /** As often as a busy machine makes Redis late: then the request is refused. */
   @Test
@@ -62,6 +69,33 @@ class FleetReadmeTest {
         }
       }
     }
+  }
+
+  @Test
+  @SuppressWarnings("FutureReturnValueIgnored") // as on the page
+  void exampleOfTheApiPage() {
+    BudgetConfig config =
+        BudgetConfig.builder()
+            .model("sonnet", ModelBudget.of(60_000, 10_000, Allocation.OFF))
+            .build();
+    try (RedisServer redis = RedisServer.start()) {
+      String url = redis.uri();
+      BudgetStore.Factory store =
+          RedisBudgets.builder()
+              .url(url) // redis://localhost:6379
+              .outageMode(OutageMode.LOCAL)
+              .expectedNodes(3)
+              .build();
+      try (Governor governor = Governor.builder(config).store(store).build()) {
+        governor.acquire(TokenRequest.of("sonnet", 4_000)).thenAccept(decision -> start(decision));
+        await().until(() -> started.size() == 1);
+      }
+    }
+    assertThat(started.peek()).isInstanceOf(TokenDecision.class);
+  }
+
+  private void start(TokenDecision decision) {
+    started.add(decision);
   }
 
   private long callTheModel(long maxTokens) {
