@@ -82,7 +82,8 @@ final class HttpConsoleTest {
         }
       }
     }
-    assertThat(seen).contains("app.js", "chart.js", "console.css", "icon.svg", "view-dead-letters.js");
+    assertThat(seen)
+        .contains("app.js", "chart.js", "console.css", "icon.svg", "view-dead-letters.js");
   }
 
   @Test

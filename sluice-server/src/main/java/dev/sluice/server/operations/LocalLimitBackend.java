@@ -23,9 +23,9 @@ import org.jspecify.annotations.Nullable;
 /**
  * Limits of this server alone.
  *
- * <p>Thread-safe. They are kept in a {@link JsonListFile}, and a change is on disk before it
- * takes effect. Levels are not stored: after a restart every limit starts empty. Operations are
- * complete when their call returns.
+ * <p>Thread-safe. They are kept in a {@link JsonListFile}, and a change is on disk before it takes
+ * effect. Levels are not stored: after a restart every limit starts empty. Operations are complete
+ * when their call returns.
  */
 public final class LocalLimitBackend implements LimitBackend {
   public static final String FILE = "limits.json";
