@@ -8,7 +8,7 @@ import java.time.Duration;
 import java.util.Objects;
 
 /**
- * What a bucket allows: how many tokens it holds and how they come back.
+ * Defines how many tokens a bucket holds and how they return.
  *
  * <p>A limit is an immutable value. {@link Balanced} is the usual one, {@link Rate} the same in
  * fractions; {@link Strict} refills in whole periods, {@link Manual} only by hand, {@link DenyAll}

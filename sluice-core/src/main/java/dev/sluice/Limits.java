@@ -284,7 +284,7 @@ public sealed interface Limits permits AtomicLimits {
   Decision decide(Map<String, Long> costs, long nowNanos);
 
   /**
-   * What {@link #decide(String)} would answer; changes nothing.
+   * Returns what {@link #decide(String)} would return; changes nothing.
    *
    * @param key not empty
    * @return the decision
@@ -294,7 +294,7 @@ public sealed interface Limits permits AtomicLimits {
   }
 
   /**
-   * What {@link #decide(String, long)} would answer; changes nothing.
+   * Returns what {@link #decide(String, long)} would return; changes nothing.
    *
    * @param key not empty
    * @param cost whole tokens, at least 1
@@ -315,7 +315,7 @@ public sealed interface Limits permits AtomicLimits {
   Decision peek(String key, long cost, long nowNanos);
 
   /**
-   * What {@link #decide(Collection)} would answer; changes nothing.
+   * Returns what {@link #decide(Collection)} would return; changes nothing.
    *
    * @param keys none of them empty; one named twice counts once
    * @return the decision
@@ -326,7 +326,7 @@ public sealed interface Limits permits AtomicLimits {
   }
 
   /**
-   * What {@link #decide(Collection, long)} would answer; changes nothing.
+   * Returns what {@link #decide(Collection, long)} would return; changes nothing.
    *
    * @param keys none of them empty; one named twice counts once
    * @param cost whole tokens, at least 1
@@ -347,7 +347,7 @@ public sealed interface Limits permits AtomicLimits {
   Decision peek(Collection<String> keys, long cost, long nowNanos);
 
   /**
-   * What {@link #decide(Map)} would answer; changes nothing.
+   * Returns what {@link #decide(Map)} would return; changes nothing.
    *
    * @param costs by key, whole tokens, at least 1 each
    * @return the decision

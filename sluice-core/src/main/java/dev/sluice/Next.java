@@ -3,7 +3,7 @@ package dev.sluice;
 import dev.sluice.internal.scheduler.SubQueue;
 
 /**
- * What a {@link FairScheduler} says when it is asked who goes next.
+ * The answer of a {@link FairScheduler}: an offer, a time to wait for, or nothing to do.
  *
  * @param <T> what is scheduled
  * @since 0.1
@@ -33,7 +33,7 @@ public sealed interface Next<T> {
     }
 
     /**
-     * What can go.
+     * Returns the item that can go.
      *
      * @return the item
      */
@@ -42,7 +42,7 @@ public sealed interface Next<T> {
     }
 
     /**
-     * What can go, as it was returned when it was enqueued.
+     * Returns the handle of the item, as it was returned when it was enqueued.
      *
      * @return the scheduled item
      */

@@ -23,7 +23,7 @@ public final class ScheduledItem<T> extends IntrusiveList.Link<ScheduledItem<?>>
   /** Order of arrival. */
   public final long sequence;
 
-  /** What it costs its fairness key. */
+  /** The cost to its fairness key. */
   public final long cost;
 
   public final ThrottleKeySet set;
@@ -51,7 +51,7 @@ public final class ScheduledItem<T> extends IntrusiveList.Link<ScheduledItem<?>>
   }
 
   /**
-   * What was enqueued.
+   * Returns the item that was enqueued.
    *
    * @return the item
    */
@@ -60,7 +60,7 @@ public final class ScheduledItem<T> extends IntrusiveList.Link<ScheduledItem<?>>
   }
 
   /**
-   * The fairness key it was enqueued under.
+   * Returns the fairness key it was enqueued under.
    *
    * @return the key
    */
@@ -69,7 +69,7 @@ public final class ScheduledItem<T> extends IntrusiveList.Link<ScheduledItem<?>>
   }
 
   /**
-   * Whether it still waits: neither delivered nor removed.
+   * Returns whether it is still queued: neither delivered nor removed.
    *
    * @return true while it is queued
    */
@@ -78,7 +78,7 @@ public final class ScheduledItem<T> extends IntrusiveList.Link<ScheduledItem<?>>
   }
 
   /**
-   * Takes it out of its queue, wherever it stands in it.
+   * Removes it from its queue, at any position.
    *
    * @return false if it has been delivered or removed before
    * @throws IllegalStateException while an offer is open
@@ -93,7 +93,7 @@ public final class ScheduledItem<T> extends IntrusiveList.Link<ScheduledItem<?>>
   }
 
   /**
-   * Says that its work is done, which frees the slot it holds if its key has a concurrency limit.
+   * Marks its work as done, which frees its slot if the maximum in flight of its key is bounded.
    *
    * @return whether a slot came free: false without a limit, and the second time
    * @throws IllegalStateException if it has not been delivered, or while an offer is open
@@ -124,7 +124,7 @@ public final class ScheduledItem<T> extends IntrusiveList.Link<ScheduledItem<?>>
     return new ScheduledItem<>(item, fairnessKey, sequence, cost, entered, tokens);
   }
 
-  /** What it takes from the gate at {@code index} of its set. */
+  /** Returns the tokens it takes from the gate at {@code index} of its set. */
   public long tokensAt(int index) {
     return tokens == null ? 1 : tokens[index];
   }

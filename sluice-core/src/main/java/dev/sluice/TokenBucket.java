@@ -17,8 +17,8 @@ import org.jspecify.annotations.Nullable;
  * <p>Exact, thread-safe and lock-free; {@code tryAcquire} allocates nothing. It never grants more
  * than configured, whatever the interleaving of threads and clock readings: in every window of
  * length w at most {@code capacity + rate · w}. The bound counts neither tokens that callers add
- * ({@link #replenish}, {@link #reset}) nor a {@link #acquireAsync} of more than the capacity;
- * everybody else keeps it. Who waited is counted when served.
+ * ({@link #replenish}, {@link #reset}) nor a {@link #acquireAsync} of more than the capacity; all
+ * others keep it. Waiters are charged when they are granted.
  *
  * <p>Callers that wait are served first come, first served, and own what is minted: {@code
  * tryAcquire} does not overtake them. A grant orders nothing else: it is no memory barrier between
@@ -93,14 +93,14 @@ public sealed interface TokenBucket permits AtomicTokenBucket {
   }
 
   /**
-   * Takes one token if it is there.
+   * Takes one token if it is available.
    *
    * @return whether it was
    */
   boolean tryAcquire();
 
   /**
-   * Takes {@code tokens} if all are there; else takes and changes nothing.
+   * Takes {@code tokens} if all are available; otherwise changes nothing.
    *
    * @param tokens how many; 0 is always granted
    * @return whether they were there
@@ -119,7 +119,7 @@ public sealed interface TokenBucket permits AtomicTokenBucket {
   boolean tryAcquire(long tokens, long nowNanos);
 
   /**
-   * Takes {@code tokens} if all are there and says what is left; else says when to come back.
+   * Takes {@code tokens} if all are available, and returns what is left or when to retry.
    *
    * @param tokens how many; 0 is always granted
    * @return the decision
@@ -138,8 +138,8 @@ public sealed interface TokenBucket permits AtomicTokenBucket {
   Decision decide(long tokens, long nowNanos);
 
   /**
-   * What {@link #decide(long)} would answer now, but for those who wait and whose turn the timer
-   * has yet to notice. Takes nothing.
+   * Returns what {@link #decide(long)} would return now, except for waiters that are due and not
+   * yet granted by the timer. Takes nothing.
    *
    * @param tokens how many; 0 would always be granted
    * @return the decision
@@ -158,12 +158,12 @@ public sealed interface TokenBucket permits AtomicTokenBucket {
   Decision peek(long tokens, long nowNanos);
 
   /**
-   * Takes {@code tokens} as soon as they are there, after everybody who came before.
+   * Takes {@code tokens} as soon as they are available, after all earlier callers.
    *
-   * <p>The future completes when they are taken. Cancelling it, or completing it in any other way,
-   * leaves the line and returns exactly what was promised; if the tokens are due already, the
-   * caller has them and {@code cancel} returns false. The future fails with {@link
-   * AcquireRejectedException} if the line is full. Its dependents run on a thread of the library,
+   * <p>The future completes when they are taken. Canceling it, or completing it in any other way,
+   * leaves the waiting list and returns exactly what was promised; if the tokens are due already,
+   * the caller has them and {@code cancel} returns false. The future fails with {@link
+   * AcquireRejectedException} if the list is full. Its dependents run on a thread of the library,
    * or on the thread whose call made the tokens available; those that block belong on an executor
    * of their own ({@code thenRunAsync}).
    *
@@ -211,17 +211,17 @@ public sealed interface TokenBucket permits AtomicTokenBucket {
   CompletableFuture<Boolean> acquireAsync(long tokens, Duration maxWait, long nowNanos);
 
   /**
-   * Takes {@code tokens}, waiting in line for them.
+   * Blocks until {@code tokens} are available and takes them.
    *
    * @param tokens how many, possibly more than the capacity
    * @throws InterruptedException if interrupted before the tokens were there; nothing is taken then
-   * @throws AcquireRejectedException if the line is full or the bucket denies everything
+   * @throws AcquireRejectedException if the waiting list is full or the bucket denies everything
    * @throws IllegalArgumentException if {@code tokens} is negative
    */
   void acquire(long tokens) throws InterruptedException;
 
   /**
-   * Takes {@code tokens}, waiting in line for them no longer than {@code maxWait}.
+   * Blocks until {@code tokens} are available and takes them, but no longer than {@code maxWait}.
    *
    * <p>Returns at once if, as things stand, the tokens come too late.
    *
@@ -229,7 +229,7 @@ public sealed interface TokenBucket permits AtomicTokenBucket {
    * @param maxWait the longest wait, not negative
    * @return whether they were taken; if not, nothing was
    * @throws InterruptedException if interrupted before the tokens were there; nothing is taken then
-   * @throws AcquireRejectedException if the line is full or the bucket denies everything
+   * @throws AcquireRejectedException if the waiting list is full or the bucket denies everything
    * @throws IllegalArgumentException if an argument is negative
    */
   boolean acquire(long tokens, Duration maxWait) throws InterruptedException;
@@ -323,14 +323,14 @@ public sealed interface TokenBucket permits AtomicTokenBucket {
   void reconfigure(Limit limit, long nowNanos);
 
   /**
-   * What this bucket allows.
+   * Returns the present limit.
    *
    * @return the present limit
    */
   Limit limit();
 
   /**
-   * How many callers wait in line.
+   * Returns how many callers are in the waiting list.
    *
    * @return waiters, at least 0
    */

@@ -18,7 +18,7 @@ import java.util.List;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
-/** What the core may know and show. */
+/** Dependencies and exports of the core. */
 @Tag("any-jdk")
 final class ArchitectureTest {
   private static final String API = "dev.sluice";

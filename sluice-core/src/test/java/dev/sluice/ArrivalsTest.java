@@ -171,7 +171,7 @@ final class ArrivalsTest {
   }
 
   /**
-   * Who joined, and then gets a token without waiting, must have been granted those it waited for.
+   * A caller that joined and then gets a token at once must have been granted those it waited for.
    * The line runs empty all the time, which is where an arrival could be overlooked.
    */
   @Test

@@ -80,7 +80,7 @@ final class FairExecutorStressTest {
     assertThat(executor.limitStats().get(0).level()).isEqualTo(4.0 * TASKS - ran.get());
   }
 
-  /** What the task returned; null if it was cancelled. */
+  /** The result of the task; null if it was canceled. */
   private static Integer outcome(CompletableFuture<Integer> future) {
     return future.handle((result, failure) -> future.isCancelled() ? null : result).join();
   }

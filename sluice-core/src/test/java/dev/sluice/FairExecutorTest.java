@@ -15,7 +15,7 @@ import java.util.stream.LongStream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** Who goes, when and within which limits; on one thread, so that every order is exact. */
+/** The order, time and limits of tasks; on one thread, so that every order is exact. */
 @Timeout(60)
 final class FairExecutorTest {
   private static final long MS = 1_000_000;

@@ -39,7 +39,6 @@ class FairSchedulerTest {
 
   @Test
   void aQuietTenant_goesWithinTwoItems_whereEverybodyWaits() {
-    scheduler.advanceTo(0);
     scheduler.setLimit("x", Limit.ofRate(1, 1));
     for (int i = 0; i < 100; i++) {
       enqueue(queue, 100, Placement.of("busy" + i).withWeight(5).withThrottleKeys("x"));
@@ -116,7 +115,6 @@ class FairSchedulerTest {
 
   @Test
   void aThrottledItem_hidesNoneOfAnotherSet() {
-    scheduler.advanceTo(0);
     scheduler.setLimit("slow", Limit.ofRate(1, 1));
     Placement slow = Placement.of("a").withThrottleKeys("slow");
     enqueue(queue, 3, slow);
@@ -137,7 +135,6 @@ class FairSchedulerTest {
 
   @Test
   void amongReadySubQueues_theOldestHeadGoesFirst() {
-    scheduler.advanceTo(0);
     scheduler.setLimit("x", Limit.ofRate(100, 10));
     scheduler.setLimit("y", Limit.ofRate(100, 10));
     queue.enqueue("1", Placement.of("a").withThrottleKeys("x"));
@@ -149,7 +146,6 @@ class FairSchedulerTest {
 
   @Test
   void smallItems_doNotPassALargeOneAtABucket() {
-    scheduler.advanceTo(0);
     scheduler.setLimit("tokens", Limit.ofRate(10, 10));
     queue.enqueue("first", Placement.of("a").withThrottleKey("tokens", 10));
     queue.enqueue("large", Placement.of("a").withThrottleKey("tokens", 10));

@@ -17,7 +17,7 @@ class FairnessPropertyTest {
   private static final long SECOND = 1_000_000_000;
   private static final int UNIT = 4;
 
-  /** Somebody else's item that comes at some point: its key, cost, throttle and weight. */
+  /** An item of another key that arrives at some point: its key, cost, limit and weight. */
   record Noise(int at, int key, int cost, int throttle, int weight) {}
 
   private static List<Noise> noise(Generator generator) {
@@ -174,7 +174,7 @@ class FairnessPropertyTest {
     }
   }
 
-  /** Somebody who needs two scarce tokens at once, each wanted by others whenever it comes. */
+  /** A waiter that needs two scarce tokens at once, each wanted by others whenever it arrives. */
   @Test
   void whoNeedsTwoScarceTokens_isNotStarved() {
     FairScheduler<String> scheduler = FairScheduler.create();
@@ -201,7 +201,7 @@ class FairnessPropertyTest {
     assertThat(served.stream().filter("b"::equals).count()).isGreaterThan(100);
   }
 
-  /** What was held for it may be taken by something more urgent; then it must begin again. */
+  /** A more urgent item may take the tokens held for it; then it must begin again. */
   @Test
   void whoCollects_survivesUrgentWork() {
     FairScheduler<String> scheduler = FairScheduler.create();

@@ -7,7 +7,7 @@ import dev.sluice.internal.limits.KeyedBucket;
 import java.util.Objects;
 import org.junit.jupiter.api.Test;
 
-/** What threads leave half done, and others finish. */
+/** Changes that one thread leaves half done and others finish. */
 final class KeyedBucketsTest {
   private static final long SECOND = 1_000_000_000;
 

@@ -333,7 +333,7 @@ final class ReconfigureTest {
   void aStalledWriter_isHelped() {
     AtomicTokenBucket bucket =
         (AtomicTokenBucket) bucket(Limit.perSecond(10), 6, ManualClock.create());
-    // What a writer has done when it stalls before sealing: published its wish, no more.
+    // A writer that stalls before sealing has published its wish and nothing more.
     bucket.successor = new CellSuccessor.Change(UnitScale.of(Limit.perSecond(20)), 0);
     assertThat(bucket.tryAcquire(1)).as("not sealed yet: the old cell serves").isTrue();
     bucket.reconfigure(Limit.perSecond(30));

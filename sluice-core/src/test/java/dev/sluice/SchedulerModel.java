@@ -11,7 +11,7 @@ import java.util.Objects;
 import java.util.TreeMap;
 
 /**
- * What a scheduler may and must do, said slowly: every question goes over all items.
+ * A slow model of what a scheduler may and must do: every question goes over all items.
  *
  * <p>It does not choose; it knows which items could go, and when.
  */
@@ -74,7 +74,7 @@ final class SchedulerModel {
     bucket.level -= bucket.level % step(bucket.halvesPerSecond);
   }
 
-  /** What a level is rounded to under a rate: against the caller, by less than a nanosecond. */
+  /** Rounds a level under a rate: against the caller, by less than a nanosecond. */
   private static long step(long halvesPerSecond) {
     return BigInteger.valueOf(halvesPerSecond).gcd(BigInteger.valueOf(UNITS_PER_TOKEN)).longValue();
   }

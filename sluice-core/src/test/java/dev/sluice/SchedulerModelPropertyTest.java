@@ -162,7 +162,7 @@ class SchedulerModelPropertyTest {
     }
 
     /*
-     * It changes who goes first, not who can go. Who goes first may have to wait for many tokens, so
+     * It changes which item goes first, not which can go. The first may have to wait for many tokens, so
      * with several tokens an item the wake-up may move when a share comes due.
      */
     private void share(String queue, int priority, int rate) {
@@ -270,7 +270,7 @@ class SchedulerModelPropertyTest {
       }
     }
 
-    /** Who waits for tokens keeps its place even if somebody behind needs fewer. */
+    /** A waiter keeps its place even if one behind it needs fewer tokens. */
     private boolean waitsBehindLarger(Item item) {
       return model.waiting().stream()
           .filter(model::isEligible)

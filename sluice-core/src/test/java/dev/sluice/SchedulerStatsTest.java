@@ -8,7 +8,7 @@ import java.time.Duration;
 import java.util.OptionalLong;
 import org.junit.jupiter.api.Test;
 
-/** What a scheduler says of those who wait for throttle keys. */
+/** Statistics of a scheduler about the waiters of its limits. */
 class SchedulerStatsTest {
   private static final long SECOND = 1_000_000_000;
 

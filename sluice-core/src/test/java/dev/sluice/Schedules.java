@@ -8,7 +8,7 @@ import java.util.List;
 import java.util.Map;
 import org.assertj.core.data.Offset;
 
-/** What tests of the scheduler do all the time. */
+/** Common steps of the tests of the scheduler. */
 final class Schedules {
   private Schedules() {}
 

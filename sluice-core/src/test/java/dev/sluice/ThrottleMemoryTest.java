@@ -9,7 +9,7 @@ import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.openjdk.jol.info.ClassLayout;
 
-/** What a throttle keeps in memory, and for how long. */
+/** The memory that limits keep, and for how long. */
 final class ThrottleMemoryTest {
   private final ManualClock clock = ManualClock.create();
   private final Limits throttle = Limits.builder().clock(clock).build();

@@ -15,7 +15,7 @@ final class ThrottleModel {
   static final BigInteger TOKEN = BigInteger.TEN.pow(12);
   private static final BigInteger TENTH = BigInteger.TEN.pow(11);
 
-  /** What one key may do. */
+  /** The model of one limit. */
   record Rule(long milliPerSecond, long burstTenths) {
     double rate() {
       return milliPerSecond / 1e3;

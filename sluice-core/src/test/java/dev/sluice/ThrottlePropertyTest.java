@@ -20,7 +20,7 @@ import org.junit.jupiter.api.Test;
 final class ThrottlePropertyTest {
   private static final List<String> KEYS = List.of("a", "b", "t:1", "t:2", "unknown");
 
-  /** What to ask for, and how long after the last time. */
+  /** A request, and the time since the one before. */
   record Step(long advance, int keys, long cost, boolean evict) {
     Map<String, Long> costs() {
       Map<String, Long> costs = new HashMap<>();

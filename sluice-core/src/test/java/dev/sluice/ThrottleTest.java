@@ -20,7 +20,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** What a throttle promises to one thread. */
+/** The promises of limits to one thread. */
 final class ThrottleTest {
   private static final long SECOND = 1_000_000_000;
 

@@ -16,7 +16,7 @@ import org.junit.jupiter.api.Test;
 /** Random callers that wait, give up and try in between: the bounds hold at the time of service. */
 final class WaitersPropertyTest {
 
-  /** What a caller does after {@code advanceNanos}. */
+  /** An action of a caller after {@code advanceNanos}. */
   record Step(Kind kind, long advanceNanos, int number) {}
 
   enum Kind {
@@ -69,7 +69,7 @@ final class WaitersPropertyTest {
         });
   }
 
-  /** Whatever happens, and in whatever mode: in order, and nobody is forgotten. */
+  /** In all modes waiters are served in order, and none is forgotten. */
   @Test
   void anything_isServedInOrderInTheEnd() {
     Property.check(

@@ -299,7 +299,7 @@ public final class AtomicTokenBucket extends Cell implements TokenBucket {
     }
     Cell next = cell.successor(epochNanos, nowNanos, clock);
     if (LIVE.compareAndSet(this, cell, next) && cell != this) {
-      // Nobody comes by here any more to find his way; the line, too, starts from later cells.
+      // No caller starts from this cell any more; the waiting list, too, starts from later cells.
       skipTo(next);
     }
     return next;

@@ -2,7 +2,7 @@ package dev.sluice.internal.bucket;
 
 import org.jspecify.annotations.Nullable;
 
-/** What a cell holds: first what never changes, last the word. */
+/** The fields of a cell: first those that never change, last the word. */
 abstract sealed class CellState extends CellPadding implements CellSuccessor permits Cell {
   public final EpochScale axis;
 

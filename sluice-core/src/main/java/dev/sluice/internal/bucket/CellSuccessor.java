@@ -1,6 +1,6 @@
 package dev.sluice.internal.bucket;
 
-/** What follows a cell: first the wish for another scale, then the cell that has it. */
+/** The successor of a cell: first the wish for another scale, then the cell that has it. */
 public sealed interface CellSuccessor permits CellSuccessor.Change, CellState {
 
   /**

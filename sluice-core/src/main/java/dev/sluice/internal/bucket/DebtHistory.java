@@ -18,7 +18,7 @@ public final class DebtHistory {
   /** Numbers of charges; rising. */
   private long[] charges = new long[FEW_ENTRIES];
 
-  /** What was owed just before each of them, in units. */
+  /** The debt just before each of them, in units. */
   private long[] debts = new long[FEW_ENTRIES];
 
   private int size;

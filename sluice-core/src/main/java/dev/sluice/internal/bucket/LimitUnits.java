@@ -25,7 +25,7 @@ public record LimitUnits(
 
   private static final long NANOS_PER_MICRO = 1_000;
 
-  /** What a {@code double} counts without a gap. */
+  /** The largest integer up to which a {@code double} has no gap. */
   private static final long MAX_DOUBLE_UNITS = (1L << 53) - 1;
 
   /**

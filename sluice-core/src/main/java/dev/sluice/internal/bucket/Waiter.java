@@ -39,7 +39,7 @@ final class Waiter extends CompletableFuture<Boolean> {
   /** Written under the line's lock before it is completed: the tokens came too late. */
   private boolean late;
 
-  /** What a grant completes it with. */
+  /** The value of a grant. */
   private final @Nullable Boolean granted;
 
   /** Guarded by the line's lock: goes off at the deadline, if there is one. */

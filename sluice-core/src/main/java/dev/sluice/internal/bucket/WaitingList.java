@@ -11,7 +11,7 @@ import org.jspecify.annotations.Nullable;
  */
 final class WaitingList {
   /*
-   * Mechanism. Whoever joins takes its tokens at once by moving full-at, beyond the capacity if need
+   * Mechanism. A waiter that joins takes its tokens at once by moving full-at, beyond the capacity if need
    * be: they are owed, and no later caller can get ahead. It is due when the debt up to and including
    * its own has shrunk to one capacity.
    *
@@ -196,7 +196,7 @@ final class WaitingList {
     return true;
   }
 
-  /** What is owed must fit the other scale, as must the time it takes to pay. */
+  /** The debt must fit the other scale, as must the time it takes to pay. */
   private void requireCanCarry(UnitScale scale, long nowNanos) {
     long owed = endFullAt(scale, cell.axis.convert(frontFullAt - unitsAt(nowNanos), scale), 0);
     long most = BucketMath.MAX_DEBT_UNITS;

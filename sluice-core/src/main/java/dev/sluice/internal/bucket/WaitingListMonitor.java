@@ -28,7 +28,7 @@ final class WaitingListMonitor {
    */
   static final long FOR_EVER = Long.MAX_VALUE;
 
-  /** What a caller that joins does for others at the most, so that its call is short. */
+  /** The most work that a joining caller does for others, so that its call is short. */
   private static final int JOIN_STEPS = 64;
 
   /** How many may be arriving at a time, however short the line may be. */
@@ -215,7 +215,7 @@ final class WaitingListMonitor {
     }
   }
 
-  /** Whatever is thrown meanwhile, by the clock of the user above all, the lock is given back. */
+  /** The lock is released even if the clock of the user or anything else throws. */
   private void unlock(Runnable lastUnderLock) {
     try {
       lastUnderLock.run();

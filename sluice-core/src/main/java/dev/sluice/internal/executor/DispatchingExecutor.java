@@ -465,7 +465,7 @@ public final class DispatchingExecutor implements FairExecutor {
                 .formatted(waiting.size(), running, parallelism));
   }
 
-  /** What the delegate gets. It runs once, whatever the delegate does with it. */
+  /** The command that the delegate gets. It runs once, whatever the delegate does with it. */
   private final class DispatchedTask implements Runnable {
     final FairTask<?> task;
     private final AtomicBoolean claimed = new AtomicBoolean();

@@ -20,7 +20,7 @@ final class FairTask<T> extends IntrusiveList.Link<FairTask<?>> {
   final Placement placement;
   final Outcome outcome = new Outcome();
 
-  /** What was given to {@code execute}; null if the caller of {@code submit} holds the future. */
+  /** The command given to {@code execute}; null if the caller of {@code submit} has a future. */
   final @Nullable Runnable command;
 
   /** Let go of as soon as it is over, since the caller may keep the future for long. */
@@ -116,10 +116,10 @@ final class FairTask<T> extends IntrusiveList.Link<FairTask<?>> {
     return "FairTask[tenant=" + tenant() + "]";
   }
 
-  /** What the caller of {@code submit} holds. */
+  /** The future that the caller of {@code submit} gets. */
   final class Outcome extends CompletableFuture<T> {
     /*
-     * Whoever ends it from outside first takes the task out of the line, under the lock. A cancel
+     * Each way to end it from outside first removes the task from the queue, under the lock. A cancel
      * that comes too late for that does nothing, so that "cancelled" means "did not run". The other
      * two ways, by which orTimeout comes too, stop the waiting for a task that runs, not the task.
      */

@@ -57,7 +57,7 @@ public final class KeyedBucket {
   final String key;
   final EpochScale axis;
 
-  /** What made it; null if its rate was set for this key alone. */
+  /** The template that made it; null if its limit was set for this name alone. */
   final @Nullable LimitTemplate template;
 
   /** Where it stands in the order of locking; no two in one map have the same. */

@@ -38,10 +38,10 @@ final class MultiKeyAcquire {
   private int unknown;
   private @Nullable KeyedBucket obstacle;
 
-  /** What the last grant left: the full-at of a single bucket. */
+  /** The full-at that the last grant left in a single bucket. */
   private long granted;
 
-  /** What the last grant of several buckets saw of each bucket and made of it, in turns. */
+  /** The full-at of each bucket before and after the last grant of several, in turns. */
   private long @Nullable [] words;
 
   MultiKeyAcquire(int expected) {
@@ -127,7 +127,7 @@ final class MultiKeyAcquire {
     return costs == null ? cost : costs[i];
   }
 
-  /** What stood in the way of the last call that was blocked. */
+  /** Returns the bucket that blocked the last call. */
   KeyedBucket obstacle() {
     return Objects.requireNonNull(obstacle, "obstacle");
   }
@@ -225,7 +225,7 @@ final class MultiKeyAcquire {
     return MultiKeyAcquire.Result.BLOCKED;
   }
 
-  /** What all buckets together would answer at one instant; null if blocked. */
+  /** Returns the decision of all buckets together at one instant; null if blocked. */
   @Nullable Decision decide(long nowNanos) {
     long[] seen = new long[size];
     do {

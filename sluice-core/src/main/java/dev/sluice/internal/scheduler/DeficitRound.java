@@ -18,9 +18,9 @@ final class DeficitRound<E extends DeficitRound.Member<E>> {
    *     round robin, HPSR 2001.
    */
 
-  /** Somebody who takes part in a round. */
+  /** A member of a round. */
   abstract static class Member<E extends Member<E>> extends IntrusiveList.Link<E> {
-    /** What it may still spend. */
+    /** The cost it may still spend. */
     public long deficit;
 
     /** Whether it has begun the round, or one that it left before it was over for it. */
@@ -66,7 +66,7 @@ final class DeficitRound<E extends DeficitRound.Member<E>> {
   }
 
   /**
-   * Who is visited now; a round in which nobody is left gives way to the next, but not while
+   * Returns the member to visit now; a round without members gives way to the next, but not while
    * somebody is away who has something left to spend in it.
    */
   @Nullable E first() {

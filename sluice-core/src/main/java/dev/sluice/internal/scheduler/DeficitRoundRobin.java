@@ -6,7 +6,7 @@ import java.util.List;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
-/** Whose turn it is among those that have just come and those that take part in rounds. */
+/** Takes turns between new members and those that take part in rounds. */
 final class DeficitRoundRobin<E extends DeficitRound.Member<E>> {
   /*
    * As in RFC 8290, who was idle is fresh, and after its first item takes part in the rounds. Unlike
@@ -17,7 +17,7 @@ final class DeficitRoundRobin<E extends DeficitRound.Member<E>> {
   private final DeficitRound<E> old = new DeficitRound<>();
   private boolean freshNext = true;
 
-  // Who left in the present round, at most as many as it has items.
+  // Members that left in the present round, at most as many as it has items.
   private Set<String> gone = Set.of();
   private long goneRound = -1;
 
@@ -85,7 +85,7 @@ final class DeficitRoundRobin<E extends DeficitRound.Member<E>> {
     return goneRound == old.number() && gone.remove(key);
   }
 
-  /** Somebody new takes part. */
+  /** Adds a new member. */
   void addFresh(E member) {
     fresh.addLast(member);
   }

@@ -19,7 +19,7 @@ public final class LimitGate extends IndexedHeap.Node<LimitGate> {
    * tokens it needs next, it has been let through. So at rest the gate is armed for the instant at
    * which the first in line can go, or waits for a promise to be kept, or nobody with credit waits.
    *
-   * Promises. Who is let through becomes ready and takes the tokens only when its turn comes in its
+   * Promises. A waiter that is let through becomes ready and takes the tokens only when its turn comes in its
    * queue; until then they are promised, and nobody else gets them. Promises to a queue without
    * credit, or to priorities that it does not serve now, do not count, so that they hold up nobody;
    * should such a sub-queue come too late, it finds the tokens gone and waits again, in front.
@@ -57,7 +57,7 @@ public final class LimitGate extends IndexedHeap.Node<LimitGate> {
    */
   private final IntrusiveList<SubQueue> aside = new IntrusiveList<>();
 
-  /** Who goes before the line, because other gates hold tokens for it. */
+  /** The waiter that goes first, because other gates hold tokens for it. */
   private @Nullable SubQueue favoured;
 
   /** When the first in line can go, in nanoseconds since the scheduler's origin. */
@@ -173,7 +173,7 @@ public final class LimitGate extends IndexedHeap.Node<LimitGate> {
     return limiter == null ? 0 : limiter.nanosUntil(tokens, nowNanos);
   }
 
-  /** What the bucket must hold for {@code tokens} to be there beside all that is promised. */
+  /** Returns what the bucket must hold to have {@code tokens} beside all that is promised. */
   private long withPromises(long tokens) {
     long promised = 0;
     for (QueueWaiters lane : lanes) {
@@ -259,7 +259,7 @@ public final class LimitGate extends IndexedHeap.Node<LimitGate> {
     core.disarm(this);
   }
 
-  /** Whose turn it is. */
+  /** Returns the waiter that goes next. */
   private @Nullable SubQueue turn(long nowNanos) {
     if (favoured != null) {
       return favoured;
@@ -395,7 +395,7 @@ public final class LimitGate extends IndexedHeap.Node<LimitGate> {
     }
   }
 
-  /** What the first asks for whom no time lets go; empty if there is none. */
+  /** Returns the cost of the first waiter that time never lets go; empty without one. */
   public OptionalLong neverAsks() {
     SubQueue first = aside.first();
     return first == null ? OptionalLong.empty() : OptionalLong.of(first.head().tokensAt(this));

@@ -35,7 +35,7 @@ public final class MultiLimitReservation {
     if (collecting != sub) {
       other.park(sub, nowNanos);
     } else if (isWorthHolding(sub, passed, other, nowNanos)) {
-      // Somebody more urgent may have taken what was held there.
+      // A more urgent waiter may have taken the tokens held there.
       sub.letGo(other);
       sub.hold(passed);
       other.favour(sub);
@@ -61,21 +61,21 @@ public final class MultiLimitReservation {
     }
   }
 
-  /** Whatever is held for {@code sub} is let go: it cannot go now. */
+  /** Releases the tokens held for {@code sub}: it cannot go now. */
   void giveUp(SubQueue sub) {
     if (collecting == sub) {
       giveUp();
     }
   }
 
-  /** Whatever is held for one of {@code queue} is let go. */
+  /** Releases the tokens held for a sub-queue of {@code queue}. */
   void giveUp(QueueState queue) {
     if (collecting != null && collecting.flow.queue == queue) {
       giveUp();
     }
   }
 
-  /** Whatever is held is let go. */
+  /** Releases all tokens that are held. */
   void giveUp() {
     SubQueue sub = collecting;
     if (sub != null) {

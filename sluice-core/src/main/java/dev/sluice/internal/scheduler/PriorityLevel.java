@@ -15,7 +15,7 @@ final class PriorityLevel {
   final Map<String, KeyFlow> flows = new HashMap<>();
   final DeficitRoundRobin<KeyFlow> turns = new DeficitRoundRobin<>();
 
-  /** What this priority gets even when higher ones have work. */
+  /** The rate that this priority gets even when higher ones have work. */
   @Nullable ConfinedTokenBucket share;
 
   PriorityLevel(int priority) {

@@ -86,14 +86,14 @@ public final class QueueState extends IndexedHeap.Node<QueueState> {
     }
   }
 
-  /** What this queue was promised may be for others now. */
+  /** Lets other queues have the tokens that this queue was promised. */
   private void touchContested() {
     for (QueueWaiters lane : contested) {
       lane.gate.touch();
     }
   }
 
-  /** What was promised to lower priorities may be for others now. */
+  /** Lets others have the tokens that lower priorities were promised. */
   private void touchPromised() {
     for (QueueWaiters lane : contested) {
       if (lane.hasPromises()) {
@@ -208,7 +208,7 @@ public final class QueueState extends IndexedHeap.Node<QueueState> {
     return null;
   }
 
-  /** Whose turn it is in {@code band}, null if nobody is left in it; parks those that cannot go. */
+  /** Returns the next of {@code band}, null if none is left; parks those that cannot go. */
   private @Nullable SubQueue firstThatCanGo(PriorityLevel band, long nowNanos) {
     KeyFlow flow;
     while ((flow = band.turns.first()) != null) {

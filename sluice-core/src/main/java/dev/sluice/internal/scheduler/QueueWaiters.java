@@ -151,7 +151,7 @@ final class QueueWaiters extends IntrusiveList.Link<QueueWaiters> {
     turns(seat.flow.band.priority).goAway(seat);
   }
 
-  /** Nobody waits for {@code seat} to be back. */
+  /** Stops expecting {@code seat} to return. */
   void doNotAwait(KeyWaiters seat) {
     if (turns(seat.flow.band.priority).comeBack(seat)) {
       gate.touch();

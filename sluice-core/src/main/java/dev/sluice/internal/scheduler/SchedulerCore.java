@@ -18,12 +18,12 @@ import java.util.Set;
 import java.util.SortedMap;
 import org.jspecify.annotations.Nullable;
 
-/** What the queues of a scheduler share: gates, wake-ups and whose turn it is. */
+/** The state that the queues of a scheduler share: gates, wake-ups and turns. */
 public final class SchedulerCore {
   /** The most one item may cost, and what a key of weight 1 may spend in a turn. */
   public final long unit;
 
-  /** What queues are told about it at first. */
+  /** The initial setting of queues. */
   final boolean strictOrder;
 
   public final Map<String, LimitGate> gates = new HashMap<>();
@@ -121,7 +121,7 @@ public final class SchedulerCore {
     offering = open;
   }
 
-  /** Whose turn it is; null if nobody can go at {@code nowNanos}. */
+  /** Returns the sub-queue that goes next; null if none can go at {@code nowNanos}. */
   public @Nullable SubQueue next(long nowNanos) {
     round++;
     LimitGate due;

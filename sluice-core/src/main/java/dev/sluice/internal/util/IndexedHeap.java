@@ -11,7 +11,7 @@ public final class IndexedHeap<E extends IndexedHeap.Node<E>> {
   public abstract static class Node<E extends Node<E>> extends IntrusiveList.Link<E> {
     private int place = OUTSIDE;
 
-    /** What the heap is ordered by, smallest first. */
+    /** The order of the heap, smallest first. */
     public abstract long rank();
 
     public final boolean isInHeap() {

@@ -10,7 +10,7 @@ import org.jspecify.annotations.Nullable;
  */
 public final class IntrusiveList<E extends IntrusiveList.Link<E>> {
 
-  /** What an element brings along. */
+  /** The links that an element has. */
   public abstract static class Link<E extends Link<E>> {
     private @Nullable E before;
     private @Nullable E after;
