@@ -33,7 +33,8 @@ import org.jspecify.annotations.Nullable;
  * {@code burst + rate · w} of its tokens.
  *
  * <pre>{@code
- * try (FairExecutor executor = FairExecutor.builder().threads(8).limit("provider", Limit.perSecond(5)).build()) {
+ * try (FairExecutor executor =
+ *     FairExecutor.builder().threads(8).limit("provider", Limit.perSecond(5)).build()) {
  *   Placement noisy = Placement.of("noisy").withThrottleKeys("provider");
  *   Placement quiet = Placement.of("quiet").withThrottleKeys("provider");
  *   for (String document : documents) { // thousands of them

@@ -162,8 +162,8 @@ class SchedulerModelPropertyTest {
     }
 
     /*
-     * It changes which item goes first, not which can go. The first may have to wait for many tokens, so
-     * with several tokens an item the wake-up may move when a share comes due.
+     * It changes which item goes first, not which can go. The first may have to wait for many
+     * tokens, so with several tokens an item the wake-up may move when a share comes due.
      */
     private void share(String queue, int priority, int rate) {
       if (maxTokens > 1) {

@@ -19,13 +19,13 @@ public final class LimitGate extends IndexedHeap.Node<LimitGate> {
    * tokens it needs next, it has been let through. So at rest the gate is armed for the instant at
    * which the first in line can go, or waits for a promise to be kept, or nobody with credit waits.
    *
-   * Promises. A waiter that is let through becomes ready and takes the tokens only when its turn comes in its
-   * queue; until then they are promised, and nobody else gets them. Promises to a queue without
+   * Promises. A waiter that is let through becomes ready and takes the tokens only when its turn
+   * comes in its queue; until then they are promised, and no other waiter gets them. Promises to a queue without
    * credit, or to priorities that it does not serve now, do not count, so that they hold up nobody;
    * should such a sub-queue come too late, it finds the tokens gone and waits again, in front.
    *
-   * Nobody passes: while somebody is in line, who comes new waits behind. Else small costs could
-   * starve a large one for ever.
+   * Order. While the waiting list is not empty, a new waiter goes behind it. Otherwise small costs
+   * could starve a large one for ever.
    */
 
   /** Items whose tokens are summed up for one who looks on, for nothing goes meanwhile. */
