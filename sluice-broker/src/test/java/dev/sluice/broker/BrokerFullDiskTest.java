@@ -105,7 +105,7 @@ final class BrokerFullDiskTest {
     }
     assertThat(told.get("close")).isEqualTo("done");
     assertThat(told.get("waiting consumer then")).isEqualTo(REFUSAL);
-    assertThat(told.get("open while full")).matches("STORE|lost=false");
+    assertThat(told.get("open while full")).matches("STORE_FAILED|lost=false");
     assertThat(told)
         .containsEntry("too many", "0")
         .containsEntry("lost", "0")
