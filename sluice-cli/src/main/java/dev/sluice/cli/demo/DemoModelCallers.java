@@ -86,7 +86,7 @@ public final class DemoModelCallers implements AutoCloseable {
    * Asks nothing yet.
    *
    * @param millis the callers' clock
-   * @param failed is told what nobody expects, perhaps more than once
+   * @param failed receives unexpected failures, perhaps several
    */
   DemoModelCallers(
       GovernorClient governor, ModelCallLog log, LongSupplier millis, Consumer<Throwable> failed) {
@@ -104,7 +104,7 @@ public final class DemoModelCallers implements AutoCloseable {
     }
   }
 
-  /** No more are asked for; those in line stay there. */
+  /** Stops new requests; waiting ones stay. */
   void end() {
     asking.forEach(each -> each.cancel(false));
     asking.clear();

@@ -34,7 +34,7 @@ public record DemoScenario(int flood, int secondFlood) {
     return flood / 2;
   }
 
-  /** Delivered of the noisy tenant when nobody begins anything more. */
+  /** Deliveries of the noisy tenant after which no new work starts. */
   long endAfter() {
     return (flood + secondFlood) * 9L / 10;
   }

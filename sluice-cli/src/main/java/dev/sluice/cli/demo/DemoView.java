@@ -1,6 +1,6 @@
 package dev.sluice.cli.demo;
 
-/** Shows the demo to somebody while it goes on. Called by one thread. */
+/** Shows the demo while it runs. Called by one thread. */
 public interface DemoView extends AutoCloseable {
   /** Something happened. */
   void event(long millis, String text);
@@ -11,7 +11,7 @@ public interface DemoView extends AutoCloseable {
   @Override
   void close();
 
-  /** For nobody. */
+  /** Shows nothing. */
   DemoView NONE =
       new DemoView() {
         @Override

@@ -1,7 +1,7 @@
 package dev.sluice.cli.demo;
 
 /**
- * When nobody was served because the server was gone, on a clock of milliseconds.
+ * The time without grants because the server was down, on a clock of milliseconds.
  *
  * @param fromMillis the last that happened before
  * @param untilMillis the first that happened after

@@ -110,7 +110,7 @@ final class BucketSimulation {
     period().denied().add(1, outcome.batch.tokens());
   }
 
-  /** Goes on until nobody waits or the clock ends. */
+  /** Continues until no request waits or the clock ends. */
   private void serveWaiters() {
     if (bucket.waiters() > 0) {
       long untilFullNanos = bucket.timeToFull().orElse(Duration.ZERO).toNanos();

@@ -158,7 +158,7 @@ final class ModelSimulator {
     charge(settlement.model(), settlement.overusedTokens() - settlement.refundedTokens(), step);
   }
 
-  /** At the end: whoever is in line is counted with the time it has been there. */
+  /** Counts the requests that still wait at the end, with their waits so far. */
   void close() {
     if (!byFifo) {
       governor

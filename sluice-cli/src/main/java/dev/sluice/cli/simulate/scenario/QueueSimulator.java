@@ -29,11 +29,11 @@ final class QueueSimulator {
   private final FairScheduler<Work> scheduler = FairScheduler.create();
   private final VirtualClock time;
   private final boolean byFifo;
-  private final Map<String, QueueSimulator.SimulatedQueue> desks = new LinkedHashMap<>();
+  private final Map<String, QueueSimulator.SimulatedQueue> simulatedQueues = new LinkedHashMap<>();
   private final Set<String> rates = new LinkedHashSet<>();
   private long wakeAt = NEVER;
 
-  /** Somebody's, over many items. */
+  /** The traffic of one tenant in one queue. */
   static final class TenantTraffic {
     private final QueueMeter queue;
     private final TrafficMeter meter;
@@ -87,44 +87,44 @@ final class QueueSimulator {
     this.byFifo = byFifo;
     for (QueueMeter meter : queues) {
       Scenario.ScenarioQueue spec = meter.queue;
-      QueueSimulator.SimulatedQueue desk =
+      QueueSimulator.SimulatedQueue simulated =
           new QueueSimulator.SimulatedQueue(scheduler.queue(spec.name()), meter);
-      desk.queue.setStrictOrder(byFifo || spec.strictOrder());
-      if (desk.hasWorkers()) {
-        desk.queue.setCredit(spec.workers());
+      simulated.queue.setStrictOrder(byFifo || spec.strictOrder());
+      if (simulated.hasWorkers()) {
+        simulated.queue.setCredit(spec.workers());
       }
       if (!byFifo && spec.maxInFlightPerKey() > 0) {
-        desk.queue.setMaxInFlightPerKey(spec.maxInFlightPerKey());
+        simulated.queue.setMaxInFlightPerKey(spec.maxInFlightPerKey());
       }
-      desks.put(spec.name(), desk);
+      simulatedQueues.put(spec.name(), simulated);
     }
   }
 
-  private QueueSimulator.SimulatedQueue desk(String queue) {
-    return Objects.requireNonNull(desks.get(queue));
+  private QueueSimulator.SimulatedQueue simulated(String queue) {
+    return Objects.requireNonNull(simulatedQueues.get(queue));
   }
 
   void arrive(Work work) {
-    QueueSimulator.SimulatedQueue desk = desk(work.flow().queue.queue.name());
+    QueueSimulator.SimulatedQueue simulated = simulated(work.flow().queue.queue.name());
     TrafficResult passage = passage(work);
     passage.entered();
-    long depth = desk.meter.queue.maxDepth();
-    if (depth > 0 && desk.waiting >= depth) {
+    long depth = simulated.meter.queue.maxDepth();
+    if (depth > 0 && simulated.waiting >= depth) {
       passage.refused("max_depth");
       return;
     }
-    if (desk.waiting >= MOST_WAITING) {
+    if (simulated.waiting >= MOST_WAITING) {
       throw new InvalidInputException(
           "queue %s: more than %d wait%s after %s; give it max_depth, or simulate a shorter time"
               .formatted(
-                  desk.queue.name(),
+                  simulated.queue.name(),
                   MOST_WAITING,
                   byFifo ? " in the FIFO that it is compared with" : "",
                   Durations.format(time.now())));
     }
-    desk.waiting++;
+    simulated.waiting++;
     setRates(work.flow());
-    desk.queue.enqueue(work, byFifo ? work.flow().inFifo : work.flow().placement);
+    simulated.queue.enqueue(work, byFifo ? work.flow().inFifo : work.flow().placement);
     serve();
   }
 
@@ -148,7 +148,7 @@ final class QueueSimulator {
     while (true) {
       Next<Work> next = scheduler.next(time.now());
       if (next instanceof Next.Offer<Work> offer) {
-        begin(desk(offer.queue()), offer.confirm());
+        begin(simulated(offer.queue()), offer.confirm());
       } else {
         if (next instanceof Next.Wait<Work> wait) {
           wake(wait.untilNanos());
@@ -173,51 +173,51 @@ final class QueueSimulator {
     }
   }
 
-  private void begin(QueueSimulator.SimulatedQueue desk, ScheduledItem<Work> item) {
+  private void begin(QueueSimulator.SimulatedQueue simulated, ScheduledItem<Work> item) {
     Work work = item.item();
     long now = time.now();
-    desk.waiting--;
-    desk.busy++;
+    simulated.waiting--;
+    simulated.busy++;
     passage(work).served(now - work.arrivedAt());
     if (!byFifo) {
-      desk.meter.workers.change(1, now);
+      simulated.meter.workers.change(1, now);
       for (QueueSimulator.LimitCost take : work.flow().takes) {
         take.meter().take(take.tokens(), now);
         take.throttle().taken(take.tokens());
       }
     }
     if (work.serviceNanos() == 0) {
-      finish(desk, item);
+      finish(simulated, item);
     } else {
       time.after(
           work.serviceNanos(),
           () -> {
-            finish(desk, item);
+            finish(simulated, item);
             serve();
           });
     }
   }
 
-  private void finish(QueueSimulator.SimulatedQueue desk, ScheduledItem<Work> item) {
+  private void finish(QueueSimulator.SimulatedQueue simulated, ScheduledItem<Work> item) {
     item.complete();
-    desk.busy--;
+    simulated.busy--;
     if (!byFifo) {
-      desk.meter.workers.change(-1, time.now());
+      simulated.meter.workers.change(-1, time.now());
     }
-    if (desk.hasWorkers()) {
-      desk.queue.setCredit(desk.meter.queue.workers() - desk.busy);
+    if (simulated.hasWorkers()) {
+      simulated.queue.setCredit(simulated.meter.queue.workers() - simulated.busy);
     }
   }
 
   /** At the end: whoever still waits is counted with the time it has waited so far. */
   void close() {
     rates.forEach(scheduler::removeLimit);
-    desks
+    simulatedQueues
         .values()
         .forEach(
-            desk -> {
-              desk.queue.setMaxInFlightPerKey(Integer.MAX_VALUE);
-              desk.queue.setCredit(FairQueue.UNLIMITED_CREDIT);
+            simulated -> {
+              simulated.queue.setMaxInFlightPerKey(Integer.MAX_VALUE);
+              simulated.queue.setCredit(FairQueue.UNLIMITED_CREDIT);
             });
     while (scheduler.next(time.now()) instanceof Next.Offer<Work> offer) {
       Work work = offer.confirm().item();

@@ -45,7 +45,7 @@ public final class ScenarioRunner {
   /**
    * Runs it.
    *
-   * @param progress is told how much time has gone by, in seconds, once a step
+   * @param progress receives the simulated time in seconds, once per step
    */
   public static ScenarioResult run(Scenario scenario, LongConsumer progress) {
     return new ScenarioRunner(scenario, progress).result();

@@ -20,7 +20,7 @@ final class ScenarioTables {
 
   private static final double HARDLY_COUNTED = 1_000;
 
-  /** Columns that say nothing where nobody was left or refused. */
+  /** Columns that are empty unless arrivals were left or refused. */
   private static final Set<String> EXCEPTIONS =
       Set.of("left", "refused", "FIFO left", "FIFO refused");
 

@@ -51,7 +51,7 @@ public final class TrafficResult {
     refusals.merge(reason, 1L, Long::sum);
   }
 
-  /** At the end somebody still waits: so long so far. */
+  /** Counts an arrival that still waits at the end, with its wait so far. */
   void leftWaiting(long waitedNanos) {
     waiting--;
     left++;
@@ -93,7 +93,7 @@ public final class TrafficResult {
     return refusals;
   }
 
-  /** Not a number if nobody came. */
+  /** Returns NaN without arrivals. */
   public double waitSeconds(double percentile) {
     return all.getTotalCount() == 0 ? Double.NaN : seconds(all.getValueAtPercentile(percentile));
   }
