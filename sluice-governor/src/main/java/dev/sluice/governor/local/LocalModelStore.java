@@ -121,6 +121,9 @@ final class LocalModelStore {
   }
 
   private void fail(List<CompletableFuture<Optional<TokenDecision>>> waiters) {
+    if (waiters.isEmpty()) {
+      return;
+    }
     String reason = Objects.requireNonNull(closed);
     waiters.forEach(
         waiter ->
