@@ -156,7 +156,7 @@ inBrowser("a server with nothing in it: each view says so", { at: LEAVING }, asy
   await visit(page, "tickets", "#/tickets", LEAVING);
   await page.getByText("No models are configured").waitFor();
   await visit(page, "overview", "#/overview", LEAVING);
-  await page.getByText("Nothing. Nobody is starved").waitFor();
+  await page.getByText("Nothing. No tenant is starved").waitFor();
 });
 
 inBrowser("the server goes away and comes back", { at: LEAVING, expected: [NO_ANSWER, DRAINING] }, async (page) => {

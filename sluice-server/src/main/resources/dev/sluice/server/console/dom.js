@@ -46,7 +46,7 @@ function shown(name, value) {
   return name === "title" || name === "aria-label" ? visible(value) : String(value);
 }
 
-/** A name that somebody else chose, kept apart from the text around it. */
+/** A name from another user, kept apart from the text around it. */
 export function name(value, props = {}) {
   return h("bdi", { class: "name", title: value, ...props }, String(value));
 }

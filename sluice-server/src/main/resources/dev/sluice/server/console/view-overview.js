@@ -44,7 +44,7 @@ export function view() {
     in: tile("In", "total-in"),
     out: tile("Out", "total-out"),
     throttled: tile("Tenants throttled", "total-throttled"),
-    line: tile("Requests in line", "total-line"),
+    line: tile("Waiting requests", "total-line"),
     dead: tile("Dead letters", "total-dead"),
     holds: tile("Limits that hold", "limits-hold"),
   };
@@ -213,7 +213,7 @@ export function view() {
       .slice(0, BUSIEST)
       .map((each) => ({
         tone: "warn",
-        text: "Nobody takes messages from " + each.name,
+        text: "No consumer receives messages from " + each.name,
         href: "#/queue/" + encodeURIComponent(each.name),
       }));
   }
@@ -347,7 +347,7 @@ export function view() {
               {
                 tone: "good",
                 text: mayAll("read")
-                  ? "Nothing. Nobody is starved, and every limit holds."
+                  ? "Nothing. No tenant is starved, and every limit holds."
                   : "Nothing that this key may see.",
               },
             ],

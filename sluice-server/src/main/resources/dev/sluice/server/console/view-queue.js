@@ -57,7 +57,7 @@ function groupOf({ pending, throttled }) {
       : null;
 }
 
-/** The weight of each group of which somebody is listed, and of those that can go. */
+/** The weight of each group with a listed tenant, and of the tenants that can go. */
 function weightsOf({ fairness_keys: keys, ready_weight: ready }) {
   return new Map([
     [READY, ready],
@@ -298,7 +298,7 @@ export function view(queue) {
     );
     marked.hidden = first.every((row) => fair(row) === null);
     if (first.length === 0) {
-      bars.append(h("li", { class: "empty" }, "Nobody is being served."));
+      bars.append(h("li", { class: "empty" }, "No tenant is being served."));
     }
   }
 
@@ -382,7 +382,7 @@ export function view(queue) {
         tiles.consumers.set(
           count(own.consumers),
           isUnserved(own)
-            ? "nobody takes messages"
+            ? "no consumer"
             : own.consumers === 0 && rateOf(queue, "out") > 0
               ? "calls to receive"
               : "",

@@ -54,7 +54,7 @@ export function waiting(queue) {
   return Math.max(0, queue.depth - queue.in_flight - queue.delayed);
 }
 
-/** Something waits, and nobody takes any: neither a stream nor calls to receive. */
+/** Messages wait, and nothing receives them: neither a stream nor calls to receive. */
 export function isUnserved(queue) {
   return (
     waiting(queue) > 0 &&

@@ -26,20 +26,20 @@ export function watched({ throttles, at_ms: now }) {
 /** The name of a throttle key or of a limit. */
 const nameOf = (row) => row.name ?? row.key;
 
-/** Why no time brings what somebody asks for, in words; null if some does. */
+/** Why a request for so many tokens can never be granted, in words; null if it can. */
 export function never(asks, { key, burst }) {
   return asks > burst
     ? "never: asks for " + number(asks) + ", " + key + " holds at most " + number(burst)
     : null;
 }
 
-/** A figure, or words in its place if somebody never goes. */
+/** A figure, or words in its place if a message can never be delivered. */
 function figureOrNever(td, words) {
   text(td, words);
   attr(td, "data-never", words.includes("never: ") ? "" : null);
 }
 
-/** When somebody goes, and whether somebody never does. */
+/** When the next waiter is granted, and whether one never is. */
 function next(row) {
   const stuck = never(row.impossible_cost, row);
   return stuck === null
@@ -98,7 +98,7 @@ async function drop(kind, where, key) {
     message:
       kind === "limit"
         ? "Decisions about it are refused then, unless a template covers its name."
-        : "Then it holds up nobody: whatever waits for it goes at once.",
+        : "Messages that wait for it are delivered at once.",
     confirm: "Remove",
     danger: true,
     act: () => remove(where(key)),
@@ -122,7 +122,7 @@ async function showWaiters(row) {
     id: "waiters",
     label: "Who waits for " + row.key,
     key: (each) => each.queue + "\n" + each.fairness_key,
-    empty: "Nobody waits for it.",
+    empty: "Nothing waits for it.",
     columns: [
       named("queue", "Queue", (each) => each.queue, { wide: false }),
       named("key", "Tenant", (each) => each.fairness_key),

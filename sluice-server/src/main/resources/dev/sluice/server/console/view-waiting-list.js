@@ -53,9 +53,9 @@ export function view(wanted) {
   }
   const list = table({
     id: "tickets",
-    label: "Tickets in line",
+    label: "Waiting list",
     key: (row) => row.ticket || "at " + row.queuePosition,
-    empty: "Nobody is in line.",
+    empty: "The waiting list is empty.",
     rowHeader: 2,
     columns: [
       figure("position", "Position", (row) => row.queuePosition),
