@@ -80,7 +80,6 @@ public class GovernorBenchmark {
             "model-" + i,
             ModelBudget.of(60 * TOKENS * each, TOKENS * (1 + each / 100), Allocation.OFF));
       }
-      WaitingListConfig usual = WaitingListConfig.builder().build();
       WaitingListConfig rules = WaitingListConfig.builder().maxWaiting(LINE).build();
       return BudgetConfig.builder().models(budgets).waitingList(rules).build();
     }

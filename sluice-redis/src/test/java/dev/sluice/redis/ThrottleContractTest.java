@@ -1,6 +1,5 @@
 package dev.sluice.redis;
 
-
 import dev.sluice.Decision;
 import dev.sluice.Limit;
 import dev.sluice.LimitStats;
