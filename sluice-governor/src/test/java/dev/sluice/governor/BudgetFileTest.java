@@ -16,6 +16,25 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
 class BudgetFileTest {
+  /** Every key that is read, and some that are ignored. */
+  private static final String EVERYTHING =
+      """
+      {"models": {"m": {
+         "target_tpm": 1000, "burst_tpm": 2000, "provider_tpm": 3000, "rpm": 60, "qps": 2,
+         "concurrency": 4, "allocation": "off", "estimate_output": true,
+         "priority_classes": {"urgent": 1, "rest": 0.5},
+         "minimum_shares": {"rest": 0.1},
+         "tenants": {"acme": {"target_tpm": 100, "weight": 3}, "*": {"target_tpm": 10}},
+         "safe_ctx": 1},
+         "n": {"target_tpm": 9, "priority_classes": {"rest": 1, "urgent": 1}}},
+       "governor": {"max_waiting": 7, "ticket_idle_timeout_ms": 1500, "redis_url": "${REDIS_URL}",
+         "drain_batch": 3, "refill_interval_ms": 2000, "monitor_interval_ms": 1000,
+         "alert_window_ms": 30000, "alert_threshold_429": 0.1, "alert_min_requests": 5,
+         "alert_queue_length": 9},
+       "routes": {"any": ["m", "n"]},
+       "streaming": {"whatever": [1]}}
+      """;
+
   @TempDir Path dir;
 
   private static String model(String body) {
@@ -59,24 +78,7 @@ class BudgetFileTest {
 
   @Test
   void everything_isRead() {
-    BudgetConfig config =
-        BudgetConfig.parse(
-            """
-            {"models": {"m": {
-               "target_tpm": 1000, "burst_tpm": 2000, "provider_tpm": 3000, "rpm": 60, "qps": 2,
-               "concurrency": 4, "allocation": "off", "estimate_output": true,
-               "priority_classes": {"urgent": 1, "rest": 0.5},
-               "minimum_shares": {"rest": 0.1},
-               "tenants": {"acme": {"target_tpm": 100, "weight": 3}, "*": {"target_tpm": 10}},
-               "safe_ctx": 1},
-               "n": {"target_tpm": 9, "priority_classes": {"rest": 1, "urgent": 1}}},
-             "governor": {"max_waiting": 7, "ticket_idle_timeout_ms": 1500, "redis_url": "${REDIS_URL}",
-               "drain_batch": 3, "refill_interval_ms": 2000, "monitor_interval_ms": 1000,
-               "alert_window_ms": 30000, "alert_threshold_429": 0.1, "alert_min_requests": 5,
-               "alert_queue_length": 9},
-             "routes": {"any": ["m", "n"]},
-             "streaming": {"whatever": [1]}}
-            """);
+    BudgetConfig config = BudgetConfig.parse(EVERYTHING);
     ModelBudget model = config.models().get("m");
     assertThat(model)
         .isEqualTo(

@@ -189,14 +189,7 @@ class HealthMonitorTest {
                 "Bucket exhausted of m is over, it began at 2026-01-02T03:04:05Z: 7 tokens left"));
     assertThat(monitor.alerts())
         .containsExactly(
-            rejections,
-            new GovernorStatus.Alert(
-                "m",
-                GovernorStatus.Alert.Kind.QUEUE_BUILDUP,
-                120,
-                100,
-                "Increase refill rate",
-                AT));
+            rejections, new GovernorStatus.Alert("m", line.kind(), 120, 100, line.advice(), AT));
     assertThat(check(0, 7, 60 * SECOND, AT.plusSeconds(60))).hasSize(2);
     assertThat(monitor.alerts()).isEmpty();
     check(101, 7, 65 * SECOND, AT.plusSeconds(65));

@@ -123,11 +123,8 @@ class RestartTest {
       early.advance(SECOND);
       assertThat(status(store).available()).isEqualTo(4_000);
       assertThat(store.settle(reservation, 0).join()).isPresent();
-      assertThat(
-              store
-                  .explain(TokenRequest.of("m", 2_000).withPriorityClass(P1).withTenant("t"))
-                  .join()
-                  .dimensions())
+      TokenRequest next = TokenRequest.of("m", 2_000).withPriorityClass(P1).withTenant("t");
+      assertThat(store.explain(next).join().dimensions())
           .contains(
               new TokenExplanation.DimensionStatus(
                   BudgetDimension.TENANT,

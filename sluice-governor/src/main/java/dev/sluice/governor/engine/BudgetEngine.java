@@ -17,9 +17,7 @@ import dev.sluice.governor.spi.StoreSnapshot;
 import dev.sluice.governor.spi.TicketIds;
 import java.time.Duration;
 import java.util.ArrayList;
-import java.util.LinkedHashMap;
 import java.util.List;
-import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
@@ -36,11 +34,8 @@ public final class BudgetEngine {
   private final Tickets tickets = new Tickets();
   private final OpenGrants grants = new OpenGrants();
   private final List<BudgetEngine.TicketDecision> news = new ArrayList<>();
-  private ModelBudget budget;
-  private WaitingListConfig rules;
+  private ModelSettings settings;
   private ModelWaitingList line;
-  private Map<String, Integer> ranks = Map.of();
-  private String lineFull = ""; // formatted once: under overload it is the most frequent answer
   private GrantLog log = GrantLog.NONE;
   private long now;
   private long numbers;
@@ -63,26 +58,20 @@ public final class BudgetEngine {
       BudgetListener listener,
       long now) {
     this.model = model;
-    this.budget = budget;
-    this.rules = rules;
+    this.settings = new ModelSettings(model, budget, rules);
     this.ids = new TicketIds(model);
     this.now = now;
     this.line = new ModelWaitingList(budget.limits(), now);
     this.tally = new ModelCounters(model, listener, line.available(), now);
-    setRules();
-  }
-
-  private void setRules() {
-    Map<String, Integer> numbered = new LinkedHashMap<>();
-    budget.classes().keySet().forEach(name -> numbered.put(name, numbered.size()));
-    ranks = numbered;
-    lineFull = BudgetStoreSupport.lineFull(rules.maxWaiting(), model);
   }
 
   /** Continues from the log, and writes to it from now on. */
   public void keep(BudgetEngine.GrantLogFactory opener) {
-    long life = rules.reservationTimeout().toNanos();
-    log = opener.open(new ModelJournal.Books(model, budget, line, grants, tickets, life), now);
+    log =
+        opener.open(
+            new ModelJournal.Books(
+                model, settings.budget, line, grants, tickets, settings.reservationNanos()),
+            now);
     tally.leaves(line.available());
     if (line.waiting() > 0) {
       drain();
@@ -110,10 +99,10 @@ public final class BudgetEngine {
 
   /** Returns the time at which something expires or a waiter can be granted. */
   public long nextLook() {
-    long at = Math.min(grants.nextEnd(), tickets.nextEnd(rules.ticketIdleTimeout().toNanos()));
+    long at = Math.min(grants.nextEnd(), tickets.nextEnd(settings.ticketIdleNanos()));
     return line.waiting() == 0
         ? at
-        : Math.min(at, Math.min(line.wakeAt(), now + rules.refillInterval().toNanos()));
+        : Math.min(at, Math.min(line.wakeAt(), now + settings.rules.refillInterval().toNanos()));
   }
 
   private void endWhatIsOver() {
@@ -129,7 +118,7 @@ public final class BudgetEngine {
       giveUp(late, TokenDecision.Reason.TIMEOUT);
       ended = true;
     }
-    long patience = rules.ticketIdleTimeout().toNanos();
+    long patience = settings.ticketIdleNanos();
     for (Ticket lost = tickets.missed(patience, now);
         lost != null;
         lost = tickets.missed(patience, now)) {
@@ -149,13 +138,13 @@ public final class BudgetEngine {
   /** Grants all waiters that can be granted now. */
   public void drain() {
     tally.decides(line.available(), now);
-    line.drain(now, rules.drainBatch(), this::granted);
+    line.drain(now, settings.rules.drainBatch(), this::granted);
   }
 
   // ---- asking
 
   public TokenDecision request(TokenRequest request) {
-    TokenDemand demand = demand(request);
+    TokenDemand demand = settings.demand(request);
     TokenDecision before = again(request);
     if (before != null) {
       return before;
@@ -169,7 +158,7 @@ public final class BudgetEngine {
 
   /** Granted at once, or nothing happened. */
   public Optional<TokenDecision> tryAcquire(TokenRequest request) {
-    TokenDemand demand = demand(request);
+    TokenDemand demand = settings.demand(request);
     TokenDecision before = again(request);
     if (before != null) {
       return Optional.of(before);
@@ -186,15 +175,6 @@ public final class BudgetEngine {
     return Optional.ofNullable(again(request));
   }
 
-  private TokenDemand demand(TokenRequest request) {
-    Integer rank = ranks.get(request.priorityClass());
-    if (rank == null) {
-      throw BudgetStoreSupport.unknownClass(ranks.keySet(), request.priorityClass());
-    }
-    return new TokenDemand(
-        request.tenant(), budget.weight(request.tenant()), rank, budget.reserved(request));
-  }
-
   /** A request that was made before finds its place, or its grant. */
   private @Nullable TokenDecision again(TokenRequest request) {
     Ticket ticket = tickets.ofKey(request);
@@ -208,11 +188,12 @@ public final class BudgetEngine {
   private TokenDecision refuseOrQueue(TokenRequest request, TokenDemand demand) {
     long largest = line.largest(demand);
     if (demand.tokens() > largest) {
-      return impossible(
-          request, BudgetStoreSupport.tooMany(largest, request.priorityClass(), demand.tokens()));
+      String message =
+          BudgetStoreSupport.tooMany(largest, request.priorityClass(), demand.tokens());
+      return settings.impossible(request, message, line.available());
     }
-    if (tickets.isFullFor(request.tenant(), rules.maxWaiting())) {
-      return refused(request, TokenDecision.Reason.TOO_MANY_WAITERS, lineFull);
+    if (tickets.isFullFor(request.tenant(), settings.rules.maxWaiting())) {
+      return settings.tooManyWaiters(request, line.available());
     }
     return queue(request, demand);
   }
@@ -254,19 +235,7 @@ public final class BudgetEngine {
   }
 
   private TokenDecision.Denied refused(TokenRequest request, TokenDecision.Reason reason) {
-    return refused(request, reason, BudgetStoreSupport.inWords(reason, rules));
-  }
-
-  private TokenDecision.Denied refused(
-      TokenRequest asked, TokenDecision.Reason reason, String message) {
-    long left = line.available();
-    return new TokenDecision.Denied(
-        model, asked.priorityClass(), asked.tokens(), left, reason, message);
-  }
-
-  private TokenDecision.Impossible impossible(TokenRequest request, String message) {
-    return new TokenDecision.Impossible(
-        model, request.priorityClass(), request.tokens(), line.available(), message);
+    return settings.denied(request, reason, line.available());
   }
 
   private TokenDecision queue(TokenRequest request, TokenDemand demand) {
@@ -284,8 +253,7 @@ public final class BudgetEngine {
     TokenDecision.Granted answer =
         new TokenDecision.Granted(
             model, request.priorityClass(), tokens, line.available(), request.tokens(), id);
-    OpenGrant grant =
-        new OpenGrant(answer, reservation, ticket, now + rules.reservationTimeout().toNanos());
+    OpenGrant grant = new OpenGrant(answer, reservation, ticket, now + settings.reservationNanos());
     grants.add(grant);
     log.granted(grant);
     tally.granted(request, tokens, waitedNanos, now);
@@ -439,12 +407,10 @@ public final class BudgetEngine {
     if (grant == null) {
       return false;
     }
-    grants.extend(grant, now + rules.reservationTimeout().toNanos());
+    grants.extend(grant, now + settings.reservationNanos());
     log.extended(grant);
     return true;
   }
-
-  // ---- other rules
 
   public void adjust(ProviderAdjustment adjustment) {
     line.slow(adjustment.factor(), now);
@@ -463,26 +429,25 @@ public final class BudgetEngine {
   public void reload(ModelBudget newBudget, WaitingListConfig newRules) {
     ModelWaitingList before = line;
     line = before.successor(newBudget.limits(), now);
-    budget = newBudget;
-    rules = newRules;
-    setRules();
+    settings = new ModelSettings(model, newBudget, newRules);
     tally.leaves(line.available());
-    grants.endBy(now + newRules.reservationTimeout().toNanos());
+    grants.endBy(now + settings.reservationNanos());
     for (TokenWaiter waiting : before.inOrder()) {
       comeAgain(Objects.requireNonNull(tickets.leave(waiting)), waiting.since);
     }
     // The log has grants under other limits, which these cannot replay.
-    log.restate(budget, line, grants, now);
+    log.restate(settings.budget, line, grants, now);
     drain();
   }
 
   private void comeAgain(Ticket ticket, long since) {
     TokenRequest request = ticket.request;
-    TokenDemand demand = ranks.containsKey(request.priorityClass()) ? demand(request) : null;
+    boolean isKnown = settings.ranks.containsKey(request.priorityClass());
+    TokenDemand demand = isKnown ? settings.demand(request) : null;
     if (demand == null) {
       decide(ticket, refused(request, TokenDecision.Reason.REMOVED));
     } else if (demand.tokens() > line.largest(demand)) {
-      decide(ticket, impossible(request, BudgetStoreSupport.IMPOSSIBLE));
+      decide(ticket, settings.impossible(request, BudgetStoreSupport.IMPOSSIBLE, line.available()));
     } else {
       tickets.place(ticket, line.enter(demand, since));
     }
@@ -501,8 +466,6 @@ public final class BudgetEngine {
     log.close();
   }
 
-  // ---- how it stands
-
   /** Returns the open reservations and the waiting tickets. */
   public StoreSnapshot openWork() {
     return StoreSnapshot.of(grants, line, tickets);
@@ -515,18 +478,19 @@ public final class BudgetEngine {
 
   public TokenExplanation explain(TokenRequest request) {
     drain();
-    boolean full = tickets.isFullFor(request.tenant(), rules.maxWaiting());
-    return Explanations.of(request, demand(request), line, full ? lineFull : null, now);
+    boolean full = tickets.isFullFor(request.tenant(), settings.rules.maxWaiting());
+    return Explanations.of(
+        request, settings.demand(request), line, full ? settings.tooManyWaiters : null, now);
   }
 
   public GovernorStatus.Model status() {
-    return WaitingListView.status(model, budget, ranks, line, tally, now);
+    return WaitingListView.status(model, settings.budget, settings.ranks, line, tally, now);
   }
 
   public WaitingListStatus waitingList(int offset, int limit) {
     drain();
     List<WaitingListStatus.QueuedTicket> places =
         WaitingListView.places(tickets, line, offset, limit, now);
-    return WaitingListView.queue(model, ranks, places, line, now);
+    return WaitingListView.queue(model, settings.ranks, places, line, now);
   }
 }
