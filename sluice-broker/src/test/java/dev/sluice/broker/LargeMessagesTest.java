@@ -114,7 +114,7 @@ class LargeMessagesTest {
         .isFalse();
     assertThatIllegalArgumentException()
         .isThrownBy(() -> peek(-1, 1))
-        .withMessageContaining("payloadBytes must be from 0 to")
+        .withMessageContaining("maxPayloadBytes must be from 0 to")
         .withMessageEndingWith("payloadBytes=-1");
   }
 

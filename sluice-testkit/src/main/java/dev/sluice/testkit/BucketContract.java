@@ -490,8 +490,7 @@ public abstract class BucketContract {
       for (int to = from; to < grants.size(); to++) {
         total += grants.get(to).tokens;
         long nanos = grants.get(to).at.minus(grants.get(from).at).toNanos();
-        // In tokens times the period, so that nothing is rounded.
-        long period = limit.refillPeriod().toNanos();
+        long period = limit.refillPeriod().toNanos(); // tokens times period: nothing is rounded
         assertThat((total - limit.capacity()) * period)
             .as("grants %s to %s of %s", from, to, limit)
             .isLessThanOrEqualTo(nanos * limit.refillTokens());

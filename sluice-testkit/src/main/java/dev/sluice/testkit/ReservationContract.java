@@ -23,8 +23,7 @@ import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 
 /**
- * Contract of grants in every budget store, and of its budgets when a provider or a new
- * configuration says otherwise. Extend it and say how one is made.
+ * Contract of grants, and of budgets when a provider or a new configuration changes them.
  *
  * @since 0.1
  */
@@ -35,8 +34,6 @@ public abstract class ReservationContract extends BudgetSuite {
   private static final int MOST_OPEN = 100_000;
 
   private static final int PORTION = 500;
-
-  // ---- settling
 
   @Test
   void settle_refundsWhatWasNotUsed_once() {

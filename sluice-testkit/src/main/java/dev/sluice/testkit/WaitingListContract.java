@@ -168,6 +168,11 @@ public abstract class WaitingListContract extends BudgetSuite {
     assertThat(BudgetHarness.get(rig.store.waitingList(MODEL, 0, 1)).tickets())
         .isEqualTo(line.tickets().subList(0, 1));
     assertThat(BudgetHarness.get(rig.store.waitingList(MODEL, 7, 1)).tickets()).isEmpty();
+  }
+
+  @Test
+  void waitingListOfWrongModelOrPart_isRefused() {
+    BudgetHarness rig = open(Allocation.OFF);
     assertThatIllegalArgumentException()
         .isThrownBy(() -> BudgetHarness.get(rig.store.waitingList("none", 0, 1)));
     assertThatIllegalArgumentException()
