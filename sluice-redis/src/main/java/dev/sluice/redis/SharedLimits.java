@@ -95,8 +95,6 @@ public interface SharedLimits extends AutoCloseable {
     return new Builder();
   }
 
-  // ---- named limits
-
   /**
    * Sets the limit of a name, or of a template, for the fleet.
    *
