@@ -129,8 +129,6 @@ final class OutageModelStore {
     }
   }
 
-  // ---- what Redis grants
-
   /** A caller was told of it here. */
   void granted(TokenDecision.Granted answer, String tenant, @Nullable String key) {
     own.add(new NodeGrants.Grant(answer, tenant, key, false));
@@ -173,8 +171,6 @@ final class OutageModelStore {
   boolean isOpen(String id) {
     return own.find(id) != null;
   }
-
-  // ---- asking
 
   /** Answers a request that Redis was not asked about, or did not answer. */
   Optional<TokenDecision> ask(TokenRequest request, boolean now, boolean mayBeLocal) {
@@ -283,8 +279,6 @@ final class OutageModelStore {
         .or(() -> fleet.isOut() ? own.find(request) : findFree(request));
   }
 
-  // ---- reservations
-
   /** Returns whose it is, as far as it is known here. */
   Optional<TokenOwner> owner(String id) {
     return Optional.ofNullable(own.find(id))
@@ -379,8 +373,6 @@ final class OutageModelStore {
             GovernorFleetMember.storedForLater("cancellation of " + replies.ticket(id)));
   }
 
-  // ---- rules
-
   /** Redis does not answer: it is told later. */
   void keepAdjusted(ProviderAdjustment adjustment) {
     adjustments.missed();
@@ -429,8 +421,6 @@ final class OutageModelStore {
     return !reports.isEmpty();
   }
 
-  // ---- how it stands
-
   /** For when Redis does not answer. */
   void stands(GovernorStatus.Model status) {
     lastStatus = status;
@@ -445,8 +435,6 @@ final class OutageModelStore {
         .or(() -> Optional.ofNullable(lastStatus))
         .orElseGet(() -> replies.nothingLeft(scripts.terms()));
   }
-
-  // ---- the beginning and the end
 
   /** Redis has reserved this node's share. */
   void beAlone() {

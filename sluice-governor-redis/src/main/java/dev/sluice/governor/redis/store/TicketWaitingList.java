@@ -30,8 +30,7 @@ final class TicketWaitingList {
    * While Redis is away, LocalShareStore decides about those tickets whose place is known, and tells it here. The others
    * wait until Redis is back.
    *
-   * Only who has claimed a grant may tell of it. Those in the news are claimed if they say so; all
-   * others by a poll.
+   * Only the node that has claimed a grant may tell of it: by the news that say so, or by a poll.
    *
    * Concurrency. A waiter is entered and a call about it is sent under the lock of this, so that
    * Redis hears of both in the same order. Futures are completed on a thread of the timer.
@@ -40,18 +39,17 @@ final class TicketWaitingList {
   /** While Redis does not answer. */
   private static final long AWAY_NANOS = TimeUnit.SECONDS.toNanos(1);
 
-  /** So many tickets at once: a call must not hold up others for long. */
-  private static final int PORTION = 500;
+  private static final int PORTION =
+      500; // tickets at once: a call must not hold up others for long
 
-  /** A node asks for no more than a thousand tickets a second, however often it looks. */
+  // A node asks for no more than a thousand tickets a second, however often it looks.
   private static final long PER_TICKET_NANOS = TimeUnit.MILLISECONDS.toNanos(1);
 
-  /** Where the reply of a grant says whose turn it was, and its idempotency key. */
+  // Places in the reply of a grant: its tenant and its idempotency key.
   private static final int TENANT_AT = 6;
-
   private static final int KEY_AT = 7;
 
-  /** For a later deadline it is set again: those who wait for that may leave much earlier. */
+  // For a later deadline it is set again: those who wait for that may leave much earlier.
   private static final long LONGEST_TIMER_NANOS = TimeUnit.MINUTES.toNanos(1);
 
   /** By a longer silence the scripts find that Redis was away: {@code QUIET}. */
@@ -75,7 +73,6 @@ final class TicketWaitingList {
   private boolean lookAgain;
   private boolean lookedThoroughly;
   private long thoroughAt;
-
   private volatile boolean closed;
 
   TicketWaitingList(
@@ -92,8 +89,6 @@ final class TicketWaitingList {
     this.next = new WakeUpTimer(timer, this::look);
     this.deadlines = new WakeUpTimer(timer, this::endDeadlines);
   }
-
-  // ---- who comes and goes
 
   /** How a ticket stands; claims what was granted. */
   CompletableFuture<Optional<TokenDecision>> poll(String id) {
@@ -205,8 +200,6 @@ final class TicketWaitingList {
     }
   }
 
-  // ---- while Redis is away
-
   /** Returns the tickets that are awaited here, with what is known of them, the oldest first. */
   List<StoreSnapshot.OpenTicket> places() {
     return waiters.places();
@@ -248,8 +241,6 @@ final class TicketWaitingList {
       outage.outbox().leave(id, "untold");
     }
   }
-
-  // ---- deadlines
 
   private void watchDeadline(String id, ScriptReply standing) {
     long micros = standing.number(9);
@@ -322,8 +313,6 @@ final class TicketWaitingList {
     refuse(id, TokenDecision.Reason.CANCELLED);
     return awaited;
   }
-
-  // ---- what is heard
 
   /** An answer to this node. */
   void heard(ScriptResult answer) {
@@ -400,8 +389,6 @@ final class TicketWaitingList {
         ? new CompletableFuture<>()
         : scripts.call(GovernorScript.TICKET, "claim", id);
   }
-
-  // ---- looking at the line
 
   private void lookIn(long micros) {
     if (micros >= 0) {
@@ -488,8 +475,6 @@ final class TicketWaitingList {
       lookBy(untilThorough);
     }
   }
-
-  // ---- the end
 
   /** Waits no longer than that for answers about those who have just come. */
   void close(Duration patience) {
