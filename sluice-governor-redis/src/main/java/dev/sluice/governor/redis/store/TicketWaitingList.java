@@ -39,8 +39,7 @@ final class TicketWaitingList {
   /** While Redis does not answer. */
   private static final long AWAY_NANOS = TimeUnit.SECONDS.toNanos(1);
 
-  private static final int PORTION =
-      500; // tickets at once: a call must not hold up others for long
+  private static final int PORTION = 500; // tickets of a call, which must not hold up others
 
   // A node asks for no more than a thousand tickets a second, however often it looks.
   private static final long PER_TICKET_NANOS = TimeUnit.MILLISECONDS.toNanos(1);
