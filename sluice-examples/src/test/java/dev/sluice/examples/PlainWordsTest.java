@@ -20,7 +20,7 @@ import org.junit.jupiter.api.Test;
  */
 final class PlainWordsTest {
   /** Sentences that are left, questions aside. Lower it when some go; never raise it. */
-  private static final int LEFT = 50;
+  private static final int LEFT = 10;
 
   private static final Pattern STAND_IN =
       Pattern.compile(
