@@ -16,6 +16,7 @@ import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
+import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 
@@ -35,9 +36,13 @@ final class SoakLoad implements AutoCloseable {
 
   private static final int FAILS_ALWAYS = 499;
 
+  /** Messages on their way: more would fill the heap that the server allows for them. */
+  private static final int MAX_PENDING = 50_000;
+
   private final ServerProcess server;
   private final SluiceClient client;
   private final Producer producer;
+  private final Semaphore pending = new Semaphore(MAX_PENDING);
   private final AtomicInteger next = new AtomicInteger();
   private final BitSet confirmed = new BitSet();
   private final BitSet acked = new BitSet();
@@ -120,7 +125,10 @@ final class SoakLoad implements AutoCloseable {
     return List.copyOf(failures);
   }
 
-  private void send() {
+  private void send() throws InterruptedException {
+    if (!pending.tryAcquire(1, TimeUnit.SECONDS)) {
+      return;
+    }
     int number = next.getAndIncrement();
     Message message =
         Message.of(number + ":" + "x".repeat(number % 1_000))
@@ -134,6 +142,7 @@ final class SoakLoad implements AutoCloseable {
 
   private void sent(int number, Throwable failure) {
     if (failure != null) {
+      pending.release();
       failures.add(failure);
       return;
     }
@@ -151,6 +160,7 @@ final class SoakLoad implements AutoCloseable {
       return;
     }
     message.ack().join();
+    pending.release();
     synchronized (acked) {
       acked.set(number);
     }
