@@ -217,7 +217,7 @@ final class AuthorizationTest {
   @Test
   void grant_neverMoreThanOneHas() {
     String key = server.create("admin:foo.*", "limit:foo.bar", "consume:a.b.*").getSecret();
-    String target = server.create().getId();
+    String target = createBy(key, request("admin:foo.x")).getId();
     for (String more :
         List.of(
             "admin:foo",

@@ -52,8 +52,11 @@ final class FilaKeysTest {
   }
 
   private CreateApiKeyResponse create(String name) {
-    return admin(KeyedServer.BOOTSTRAP)
-        .createApiKey(CreateApiKeyRequest.newBuilder().setName(name).build());
+    return createBy(KeyedServer.BOOTSTRAP, name);
+  }
+
+  private CreateApiKeyResponse createBy(String token, String name) {
+    return admin(token).createApiKey(CreateApiKeyRequest.newBuilder().setName(name).build());
   }
 
   private void allow(String keyId, String kind, String pattern) {
@@ -184,7 +187,10 @@ final class FilaKeysTest {
   void adminOfAQueue_grantsNothingForItsDeadLettersByName_norForTheQueueByItsDeadLetters() {
     createQueue(KeyedServer.BOOTSTRAP, "jobs");
     CreateApiKeyResponse admin = keyWith("admin:jobs");
-    String target = create("target").getKeyId();
+    // A key without permissions can be given some by its own account alone.
+    String foreign = create("foreign").getKeyId();
+    assertDenied(() -> grant(admin.getKey(), foreign, "consume:jobs"));
+    String target = createBy(admin.getKey(), "target").getKeyId();
     for (String pattern : List.of("jobs.dlq", "jobs.*", "jobs.dlq.*", "*")) {
       assertDenied(() -> grant(admin.getKey(), target, "consume:" + pattern));
     }
