@@ -163,7 +163,7 @@ final class GovernorTest {
         .isInstanceOf(IllegalArgumentException.class)
         .hasMessage("tokens must be positive: 0");
     assertThatThrownBy(() -> TokenRequest.of("slow", 1).withMaxWait(Duration.ZERO))
-        .hasMessage("deadline in milliseconds must be positive: 0");
+        .hasMessage("maxWait in milliseconds must be positive: 0");
   }
 
   @Test
@@ -199,7 +199,7 @@ final class GovernorTest {
         .singleElement()
         .satisfies(part -> assertThat(part.retryAfter()).isEmpty());
     TokenExplanation never = governor.explain(TokenRequest.of("slow", 2_000));
-    assertThat(never.outcome()).isEqualTo(TokenExplanation.Outcome.DENIED);
+    assertThat(never.outcome()).isEqualTo(TokenExplanation.Outcome.IMPOSSIBLE);
     assertThat(never.eta()).isEmpty();
   }
 
