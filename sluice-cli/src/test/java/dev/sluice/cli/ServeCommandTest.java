@@ -332,7 +332,10 @@ final class ServeCommandTest {
     assertThat(cli.exitCode()).isZero();
     assertThat(cli.err()).isEmpty();
     assertThat(cli.outLines())
-        .startsWith("[server]", "# Where everything is kept.", "data_dir = \"some where\"")
+        .startsWith(
+            "[server]",
+            "# The data directory: queues, limits, API keys and journals.",
+            "data_dir = \"some where\"")
         .contains("host = \"127.0.0.2\"", "grpc_port = 1", "http_port = 2")
         .contains("# bootstrap_key = \"\"", "format = \"text\"");
     assertThat(Path.of("some where")).doesNotExist();
