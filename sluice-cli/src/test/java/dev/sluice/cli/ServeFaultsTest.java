@@ -238,7 +238,7 @@ final class ServeFaultsTest {
       Files.writeString(budget, "{");
       Files.writeString(settings, "nonsense = 1\n");
       hangUp(server, "not reloaded, what was in use stays in use name=\"governor.file\" reason=");
-      awaitLog(server, "the configuration cannot be used, what was in use stays in use: ");
+      awaitLog(server, "the new configuration is invalid; the previous one stays in use: ");
       assertThat(server.get("/v1/governor/status").body().path("buckets").has("b")).isTrue();
       assertThat(server.get("/readyz").status()).isEqualTo(200);
     }
