@@ -115,7 +115,7 @@ class LargeMessagesTest {
     assertThatIllegalArgumentException()
         .isThrownBy(() -> peek(-1, 1))
         .withMessageContaining("maxPayloadBytes must be from 0 to")
-        .withMessageEndingWith("payloadBytes=-1");
+        .withMessageEndingWith("maxPayloadBytes=-1");
   }
 
   private List<StoredMessage> peek(int payloadBytes, long allBytes) {
