@@ -93,6 +93,27 @@ final class ReportScriptTest {
   }
 
   @Test
+  void grantThatAnotherNodeWasToldOf_staysClaimed_ifTheNodeHasGrantedItToNobody() {
+    grantUnheard();
+    scripts.run(OTHER, "ticket", 6, List.of("poll", "t"));
+    scripts.run(ONE, "report", 7, unclaimed("1", List.of("t", "5", "5", OutageRig.P1, "", "")));
+    // By then a grant that nobody has claimed is given back.
+    long later = RULES.ticketIdleTimeout().multipliedBy(3).toNanos() / 1_000;
+    assertThat(running(later)).isEqualTo(1);
+    assertThat(scripts.run(OTHER, "settle", later + 1, List.of("settle", "t", "5"))).isNotEmpty();
+    assertThat(running(later + 2)).isZero();
+  }
+
+  @Test
+  void grantThatNobodyClaimed_isTakenBack_ifTheNodeDecidesItsKeyAgain() {
+    scripts.run(ONE, "report", 2, unclaimed("1", List.of("x", "5", "5", OutageRig.P1, "", "k")));
+    assertThat(running(3)).isEqualTo(1);
+    scripts.run(ONE, "report", 4, open("2", List.of("y", "5", "5", OutageRig.P1, "", "k")));
+    assertThat(running(5)).isEqualTo(1);
+    assertThat(scripts.run(ONE, "ticket", 6, List.of("poll", "x")).get(0)).isEqualTo("n");
+  }
+
+  @Test
   void settledReservation_isNotHeldAgain_byWhatWasOnItsWay() {
     List<String> held = List.of("t", "5", "5", OutageRig.P1, "", "k");
     scripts.run(ONE, "keep_grants", 2, held);
@@ -113,9 +134,18 @@ final class ReportScriptTest {
 
   /** A report of a reservation that is open. */
   private static List<String> open(String number, List<String> held) {
+    return open(number, held, "");
+  }
+
+  /** A report of a reservation that is open and that nobody has claimed. */
+  private static List<String> unclaimed(String number, List<String> held) {
+    return open(number, held, "unclaimed");
+  }
+
+  private static List<String> open(String number, List<String> held, String unclaimed) {
     List<String> words = new ArrayList<>(List.of(number, "0", "0", "1"));
     words.addAll(held);
-    words.addAll(List.of("ticket", "", "0", "0"));
+    words.addAll(List.of("ticket", unclaimed, "0", "0"));
     return words;
   }
 

@@ -64,9 +64,15 @@ local function reopen()
   }
   discardId(grant.id)
   freeKey(grant.id, grant.tenant, grant.key)
-  if get('r' .. grant.id) and not grant.unclaimed then
+  if get('r' .. grant.id) then
+    -- Another node may have told somebody of it, whose grant this stays.
     setDue('r' .. grant.id, now + C.life)
-  elseif not hold(grant) then
+  elseif hold(grant) then
+    -- Until another node tells somebody of it, this one may decide its key again.
+    if tickets[grant.id] then
+      tickets[grant.id].asker = NODE
+    end
+  else
     result[#result + 1] = grant.id
   end
 end
