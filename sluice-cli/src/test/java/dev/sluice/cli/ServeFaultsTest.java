@@ -155,7 +155,8 @@ final class ServeFaultsTest {
       assertThat(refused.status()).isEqualTo(503);
       assertThat(refused.error()).contains("the broker has stopped");
       assertThat(server.exitCode()).isEqualTo(ExitCodes.STORE);
-      assertThat(server.log()).contains("sluice serve: the server ends: the broker has stopped: ");
+      assertThat(server.log())
+          .contains("sluice serve: the server has stopped: the broker has stopped: ");
       try (Stream<String> calls = Files.lines(dir.resolve("strace"))) {
         assertThat(calls.filter(call -> call.contains("(INJECTED)"))).hasSize(1);
       }
