@@ -19,6 +19,7 @@ import org.junit.jupiter.api.io.TempDir;
  * minutes.
  */
 @Tag("long")
+@Tag("alone")
 final class SoakTest {
   private static final int SECONDS = Integer.getInteger("sluice.soak.seconds", 20);
 

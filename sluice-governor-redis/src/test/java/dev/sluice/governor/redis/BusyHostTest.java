@@ -28,6 +28,7 @@ import org.junit.jupiter.api.io.TempDir;
 @Tag("any-jdk")
 @Tag("long")
 @Timeout(value = 900, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+@Tag("alone")
 final class BusyHostTest {
   private static final int SECONDS = Integer.getInteger("sluice.busy.seconds", 30);
   private static final int NODES = FaultProcess.NODES;

@@ -42,6 +42,7 @@ import org.junit.jupiter.params.provider.MethodSource;
  * -Dsluice.seed=S} runs that one.
  */
 @Tag("any-jdk")
+@Tag("alone")
 final class FaultRunsTest {
   private static final int USUAL_RUNS = 2;
   private static final int RUNS = Integer.getInteger("sluice.fault.runs", USUAL_RUNS);

@@ -14,6 +14,7 @@ import org.junit.jupiter.api.Test;
  * <p>{@code -Dsluice.fresh.processes=100} starts that many.
  */
 @Tag("any-jdk")
+@Tag("alone")
 final class FreshProcessTest {
   private static final int TRIES = 3;
   private static final int PROCESSES = Integer.getInteger("sluice.fresh.processes", 4);
