@@ -17,47 +17,50 @@ final class AccountTurnsTest {
 
   private final AccountTurns turns = new AccountTurns(AT_ONCE);
   private final List<CompletableFuture<Integer>> begun = new ArrayList<>();
+  private final List<CompletableFuture<Integer>> results = new ArrayList<>();
 
-  private CompletableFuture<Integer> begin(Caller caller) {
-    return turns.run(
-        caller,
-        () -> {
-          CompletableFuture<Integer> running = new CompletableFuture<>();
-          begun.add(running);
-          return running;
-        });
+  /** Submits a task that runs until its future in {@code begun} is completed. */
+  private void submit(Caller caller) {
+    results.add(
+        turns.run(
+            caller,
+            () -> {
+              CompletableFuture<Integer> running = new CompletableFuture<>();
+              begun.add(running);
+              return running;
+            }));
   }
 
   @Test
   void tasksOfOneAccount_waitForATurn() {
-    CompletableFuture<Integer> first = begin(TENANT);
-    CompletableFuture<Integer> second = begin(TENANT);
-    CompletableFuture<Integer> third = begin(TENANT);
+    submit(TENANT);
+    submit(TENANT);
+    submit(TENANT);
     assertThat(begun).hasSize(AT_ONCE);
     begun.get(1).complete(7);
-    assertThat(second).isCompletedWithValue(7);
+    assertThat(results.get(1)).isCompletedWithValue(7);
     assertThat(begun).hasSize(3);
-    assertThat(first).isNotDone();
+    assertThat(results.get(0)).isNotDone();
     begun.get(2).complete(8);
-    assertThat(third).isCompletedWithValue(8);
+    assertThat(results.get(2)).isCompletedWithValue(8);
   }
 
   @Test
   void otherAccount_doesNotWait() {
     for (int i = 0; i < 10; i++) {
-      begin(TENANT);
+      submit(TENANT);
     }
-    begin(OTHER);
+    submit(OTHER);
     assertThat(begun).hasSize(AT_ONCE + 1);
   }
 
   @Test
   void failedTask_leavesItsTurn() {
-    CompletableFuture<Integer> first = begin(TENANT);
-    begin(TENANT);
-    begin(TENANT);
+    submit(TENANT);
+    submit(TENANT);
+    submit(TENANT);
     begun.get(0).completeExceptionally(new IllegalStateException("closed"));
-    assertThat(first).isCompletedExceptionally();
+    assertThat(results.get(0)).isCompletedExceptionally();
     assertThat(begun).hasSize(3);
   }
 
@@ -72,15 +75,15 @@ final class AccountTurnsTest {
               });
       assertThat(thrown).isCompletedExceptionally();
     }
-    begin(TENANT);
+    submit(TENANT);
     assertThat(begun).hasSize(1);
   }
 
   @Test
   void manyTasksThatEndAtOnce_needNoDeepStack() {
-    CompletableFuture<Integer> first = begin(TENANT);
-    begin(TENANT);
-    CompletableFuture<Integer> last = first;
+    submit(TENANT);
+    submit(TENANT);
+    CompletableFuture<Integer> last = results.get(0);
     for (int i = 0; i < 100_000; i++) {
       int value = i;
       last = turns.run(TENANT, () -> CompletableFuture.completedFuture(value));
