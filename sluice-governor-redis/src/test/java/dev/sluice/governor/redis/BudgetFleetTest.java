@@ -26,6 +26,7 @@ import org.junit.jupiter.api.io.TempDir;
  * <p>{@code -Dsluice.fleet.seconds=600} runs it for longer.
  */
 @Tag("any-jdk")
+@Tag("alone")
 @Timeout(value = 900, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 final class BudgetFleetTest {
   private static final int PROCESSES = 4;
@@ -38,7 +39,7 @@ final class BudgetFleetTest {
 
   /**
    * In a short run the tokens that are there at its end count, and a busy machine does not ask for
-   * all there are. The long run of {@code ./test --nightly} has the machine to itself.
+   * all there are. In {@code ./test --nightly} the long run has the machine to itself.
    */
   private static final double UTILIZATION = SECONDS >= 60 ? 0.95 : 0.5;
 
