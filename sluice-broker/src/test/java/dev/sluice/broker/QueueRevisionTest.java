@@ -55,6 +55,25 @@ final class QueueRevisionTest {
     assertThat(queue().config().maxAttempts()).isEqualTo(7);
   }
 
+  /** Revisions can be guessed: the number counts the updates. */
+  @Test
+  void update_withTheRevisionOfAnUpdateThatComesBetween_isRefused_andDoesNotUndoIt() {
+    broker.createQueue("q");
+    String first = queue().revision();
+    String next = broker.updateQueue("q", attempts(3), first);
+    String guessed =
+        next.substring(0, next.indexOf('.') + 1)
+            + (Integer.parseInt(next.substring(next.indexOf('.') + 1)) + 1);
+    UnaryOperator<QueueConfig> overtaken =
+        is -> {
+          assertThat(broker.updateQueue("q", attempts(5), next)).isEqualTo(guessed);
+          return is.toBuilder().maxDepth(7).build();
+        };
+    assertThatThrownBy(() -> broker.updateQueue("q", overtaken, guessed))
+        .hasMessageContaining("the queue has changed");
+    assertThat(queue().config().maxDepth()).isZero();
+  }
+
   @Test
   void delete_withAnOldRevision_isRefused_andKeepsTheQueue() {
     broker.createQueue("q");

@@ -140,11 +140,16 @@ public final class QueueAdmin {
   }
 
   private static void requireRevision(BrokerQueue brokerQueue, String expected) {
-    if (!brokerQueue.revision().equals(expected)) {
+    requireRevision(brokerQueue.name, brokerQueue.revision(), expected);
+  }
+
+  /** Checks that the {@code revision} of a queue is the {@code expected} one. */
+  public static void requireRevision(String queue, String revision, String expected) {
+    if (!revision.equals(expected)) {
       throw new BrokerException(
           Code.REVISION_MISMATCH,
           "the queue has changed: queue=%s, revision=%s, expected=%s"
-              .formatted(brokerQueue.name, brokerQueue.revision(), expected));
+              .formatted(queue, revision, expected));
     }
   }
 

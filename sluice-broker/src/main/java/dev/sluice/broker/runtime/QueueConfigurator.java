@@ -5,6 +5,7 @@ import dev.sluice.broker.BrokerException.Code;
 import dev.sluice.broker.QueueConfig;
 import dev.sluice.broker.engine.BrokerEngine;
 import dev.sluice.broker.engine.LimitConfigEntry;
+import dev.sluice.broker.engine.QueueAdmin;
 import dev.sluice.broker.store.Checks;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.BiConsumer;
@@ -37,11 +38,13 @@ final class QueueConfigurator {
     while (true) {
       engine.requireOpen();
       QueueRegistry.QueueHandle handle = registry.handle(queue);
-      String expected = revision == null ? handle.revision() : revision;
+      String changed = handle.revision();
+      // The change is made to this revision, whatever the caller guesses of the next one.
+      QueueAdmin.requireRevision(queue, changed, revision == null ? changed : revision);
       QueueConfig config = change.apply(handle.config());
       try {
         return apply(
-            config, (machine, call) -> machine.queueAdmin.update(queue, config, expected, call));
+            config, (machine, call) -> machine.queueAdmin.update(queue, config, changed, call));
       } catch (BrokerException rejection) {
         if (revision != null || rejection.code() != Code.REVISION_MISMATCH) {
           throw rejection;
