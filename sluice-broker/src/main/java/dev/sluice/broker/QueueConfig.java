@@ -1,9 +1,5 @@
 package dev.sluice.broker;
 
-import static dev.sluice.broker.store.Checks.requireBetween;
-import static dev.sluice.broker.store.Checks.requireDuration;
-
-import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.Arrays;
 import java.util.List;
@@ -50,6 +46,7 @@ public final class QueueConfig {
   private final Duration leaseTimeout;
   private final Durability durability;
   private final @Nullable String onEnqueue;
+  private final List<String> hookThrottleKeys;
   private final @Nullable String onFailure;
   private final int maxAttempts;
   private final Duration retryDelay;
@@ -66,6 +63,7 @@ public final class QueueConfig {
     this.leaseTimeout = builder.leaseTimeout;
     this.durability = builder.durability;
     this.onEnqueue = builder.onEnqueue;
+    this.hookThrottleKeys = builder.hookThrottleKeys;
     this.onFailure = builder.onFailure;
     this.maxAttempts =
         Objects.requireNonNullElse(
@@ -81,41 +79,11 @@ public final class QueueConfig {
     this.timeToLive = builder.timeToLive;
     this.dedupeWindow = builder.dedupeWindow;
     this.strictThrottleKeys = builder.strictThrottleKeys;
-    requireValid();
+    QueueConfigChecks.requireValid(this);
   }
 
   private static Duration longer(Duration one, Duration other) {
     return one.compareTo(other) > 0 ? one : other;
-  }
-
-  private void requireValid() {
-    requireDuration("leaseTimeout", leaseTimeout, MIN_LEASE_TIMEOUT, MAX_LEASE_TIMEOUT);
-    requireHook("onEnqueue", onEnqueue);
-    requireHook("onFailure", onFailure);
-    requireBetween("maxAttempts", maxAttempts, 0, Integer.MAX_VALUE);
-    requireDuration("maxRetryDelay", maxRetryDelay, Duration.ZERO, MAX_RETRY_DELAY);
-    requireDuration("retryDelay", retryDelay, Duration.ZERO, MAX_RETRY_DELAY);
-    requireInOrder(retryDelay, maxRetryDelay);
-    requireBetween("maxDepth", maxDepth, 0, Long.MAX_VALUE);
-    requireBetween("maxDepthPerKey", maxDepthPerKey, 0, Long.MAX_VALUE);
-    requireBetween("maxInFlightPerKey", maxInFlightPerKey, 0, Integer.MAX_VALUE);
-    requireDuration("timeToLive", timeToLive, Duration.ZERO, MAX_DURATION);
-    requireDuration("dedupeWindow", dedupeWindow, Duration.ZERO, MAX_DURATION);
-  }
-
-  private static void requireInOrder(Duration first, Duration longest) {
-    if (first.compareTo(longest) > 0) {
-      throw new IllegalArgumentException(
-          "retryDelay must be at most maxRetryDelay: retryDelay=%s, maxRetryDelay=%s"
-              .formatted(first, longest));
-    }
-  }
-
-  private static void requireHook(String name, @Nullable String source) {
-    if (source != null) {
-      int bytes = source.getBytes(StandardCharsets.UTF_8).length;
-      requireBetween("bytes of " + name, bytes, 1, MAX_HOOK_BYTES);
-    }
   }
 
   /**
@@ -147,6 +115,7 @@ public final class QueueConfig {
     builder.leaseTimeout = leaseTimeout;
     builder.durability = durability;
     builder.onEnqueue = onEnqueue;
+    builder.hookThrottleKeys = hookThrottleKeys;
     builder.onFailure = onFailure;
     builder.maxAttempts = maxAttempts;
     builder.retryDelay = retryDelay;
@@ -177,6 +146,16 @@ public final class QueueConfig {
    */
   public @Nullable String onEnqueue() {
     return onEnqueue;
+  }
+
+  /**
+   * Returns which throttle keys {@code on_enqueue} may name. A result with another key counts as a
+   * failure of the hook.
+   *
+   * @return {@linkplain NamePatterns patterns} of names; empty for none; by default those of all
+   */
+  public List<String> hookThrottleKeys() {
+    return hookThrottleKeys;
   }
 
   /**
@@ -273,6 +252,7 @@ public final class QueueConfig {
         leaseTimeout,
         durability,
         onEnqueue,
+        hookThrottleKeys,
         onFailure,
         maxAttempts,
         retryDelay,
@@ -306,6 +286,7 @@ public final class QueueConfig {
     private Duration leaseTimeout = DEFAULT_LEASE_TIMEOUT;
     private Durability durability = Durability.ALWAYS;
     private @Nullable String onEnqueue;
+    private List<String> hookThrottleKeys = List.of(NamePatterns.ALL);
     private @Nullable String onFailure;
     private @Nullable Integer maxAttempts;
     private @Nullable Duration retryDelay;
@@ -350,6 +331,17 @@ public final class QueueConfig {
      */
     public Builder onEnqueue(@Nullable String source) {
       this.onEnqueue = source;
+      return this;
+    }
+
+    /**
+     * Sets which throttle keys {@code on_enqueue} may name.
+     *
+     * @param patterns {@linkplain NamePatterns patterns} of names; empty for none
+     * @return this builder
+     */
+    public Builder hookThrottleKeys(List<String> patterns) {
+      this.hookThrottleKeys = List.copyOf(patterns);
       return this;
     }
 

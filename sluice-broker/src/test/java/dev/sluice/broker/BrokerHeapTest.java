@@ -122,6 +122,30 @@ final class BrokerHeapTest {
     assertThat(broker.queues().get("a").onEnqueue()).isSameAs(broker.queues().get("b").onEnqueue());
   }
 
+  private static QueueConfig patterns(int from, int to) {
+    return QueueConfig.builder()
+        .onEnqueue("function on_enqueue(m) end")
+        .hookThrottleKeys(
+            IntStream.range(from, to).mapToObj(i -> "%d.%s".formatted(i, "x".repeat(250))).toList())
+        .build();
+  }
+
+  @Test
+  void patternsOfThrottleKeys_areCounted_andKeptOnce() {
+    broker.createQueue("a", patterns(0, 1));
+    long before = setup();
+    broker.createQueue("b", patterns(0, 1));
+    assertThat(setup() - before).isEqualTo(2 * ConfigHeapUsage.QUEUE_BYTES);
+    broker.updateQueue("b", is -> patterns(0, 64), null);
+    assertThat(setup() - before).isBetween(63 * 2_000L, 63 * 2_500L);
+    boundSetup(setup());
+    assertFull(() -> broker.updateQueue("a", is -> patterns(64, 128), null), "configuration");
+    broker.updateQueue("a", is -> patterns(0, 64), null);
+    broker.deleteQueue("b");
+    broker.updateQueue("a", is -> patterns(0, 1), null);
+    assertThat(setup()).isEqualTo(before);
+  }
+
   @Test
   void scriptsThatAreRefused_areNotKeptCompiled() {
     broker.createQueue("a", script(1));

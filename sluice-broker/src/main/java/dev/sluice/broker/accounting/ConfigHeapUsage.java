@@ -7,8 +7,9 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Counts the heap of queues, their scripts and the configuration. The text of a script is kept
- * once, however many queues have it. Used by the thread of the engine alone.
+ * Counts the heap of queues, their scripts and the configuration. The text of a script, and a
+ * pattern of the throttle keys that it may name, is kept once, however many queues have it. Used by
+ * the thread of the engine alone.
  */
 public final class ConfigHeapUsage {
   /** The estimated heap of a queue with its statistics, counters and metrics. */
@@ -17,6 +18,9 @@ public final class ConfigHeapUsage {
   /** The estimated heap of a compiled script, in bytes for each character of its text. */
   static final long SCRIPT_FACTOR = 8;
 
+  /** The estimated heap of a script or a pattern besides its characters. */
+  static final long TEXT_BYTES = 200;
+
   /**
    * The estimated heap of an entry of the configuration besides its text; includes the bucket of a
    * throttle key.
@@ -24,14 +28,14 @@ public final class ConfigHeapUsage {
   static final long ENTRY_BYTES = 1_000;
 
   private final HeapBudget budget;
-  private final Map<String, ConfigHeapUsage.HookSource> hooks = new HashMap<>();
+  private final Map<String, ConfigHeapUsage.SharedText> texts = new HashMap<>();
 
   /** A text and its number of users; a queue that has it as both scripts counts twice. */
-  private static final class HookSource {
+  private static final class SharedText {
     final String text;
     int users;
 
-    HookSource(String text) {
+    SharedText(String text) {
       this.text = text;
     }
   }
@@ -40,62 +44,66 @@ public final class ConfigHeapUsage {
     this.budget = room;
   }
 
-  private static Stream<String> scriptsOf(QueueConfig config) {
-    return Stream.of(config.onEnqueue(), config.onFailure()).flatMap(Stream::ofNullable);
+  private static Stream<String> textsOf(QueueConfig config) {
+    return Stream.concat(
+        Stream.of(config.onEnqueue(), config.onFailure()).flatMap(Stream::ofNullable),
+        config.hookThrottleKeys().stream());
   }
 
-  private static long bytes(String script) {
-    return SCRIPT_FACTOR * script.length();
+  private static long bytes(String text) {
+    return TEXT_BYTES + SCRIPT_FACTOR * text.length();
   }
 
   /**
-   * Checks that there is room for so many more queues and the scripts of {@code config}.
+   * Checks that there is room for so many more queues and the texts of {@code config}.
    *
    * @throws BrokerException if there is not
    */
   public void requireHeap(int queues, QueueConfig config) {
     long more =
-        scriptsOf(config)
+        textsOf(config)
             .distinct()
-            .filter(each -> !hooks.containsKey(each))
+            .filter(each -> !texts.containsKey(each))
             .mapToLong(ConfigHeapUsage::bytes)
             .sum();
     budget.require(queues * QUEUE_BYTES + more);
   }
 
-  /** Counts a queue of {@code config}; returns it with the texts of scripts shared. */
+  /** Counts a queue of {@code config}; returns it with its texts shared. */
   public QueueConfig added(QueueConfig config) {
     budget.add(QUEUE_BYTES);
     return config.toBuilder()
-        .onEnqueue(shared(config.onEnqueue()))
-        .onFailure(shared(config.onFailure()))
+        .onEnqueue(sharedOrNull(config.onEnqueue()))
+        .onFailure(sharedOrNull(config.onFailure()))
+        .hookThrottleKeys(config.hookThrottleKeys().stream().map(this::shared).toList())
         .build();
   }
 
-  private @Nullable String shared(@Nullable String text) {
-    if (text == null) {
-      return null;
-    }
-    ConfigHeapUsage.HookSource script = hooks.get(text);
-    if (script == null) {
-      script = new ConfigHeapUsage.HookSource(text);
-      hooks.put(text, script);
+  private @Nullable String sharedOrNull(@Nullable String text) {
+    return text == null ? null : shared(text);
+  }
+
+  private String shared(String text) {
+    ConfigHeapUsage.SharedText known = texts.get(text);
+    if (known == null) {
+      known = new ConfigHeapUsage.SharedText(text);
+      texts.put(text, known);
       budget.add(bytes(text));
     }
-    script.users++;
-    return script.text;
+    known.users++;
+    return known.text;
   }
 
   /** Uncounts a queue of {@code config} that was deleted or has been given another one. */
   public void removed(QueueConfig config) {
     budget.remove(QUEUE_BYTES);
-    scriptsOf(config).forEach(this::leave);
+    textsOf(config).forEach(this::leave);
   }
 
   private void leave(String text) {
-    ConfigHeapUsage.HookSource script = hooks.get(text);
-    if (script != null && --script.users == 0) {
-      hooks.remove(text);
+    ConfigHeapUsage.SharedText known = texts.get(text);
+    if (known != null && --known.users == 0) {
+      texts.remove(text);
       budget.remove(bytes(text));
     }
   }

@@ -1,5 +1,6 @@
 package dev.sluice.broker.hooks;
 
+import dev.sluice.broker.NamePatterns;
 import java.util.List;
 import java.util.Map;
 import java.util.UUID;
@@ -23,6 +24,23 @@ public interface HookEngine {
   record EnqueueResult(String fairnessKey, int weight, List<String> throttleKeys) {
     public static final HookEngine.EnqueueResult DEFAULT =
         new HookEngine.EnqueueResult("default", 1, List.of());
+
+    /**
+     * Returns this result if the hook may name its throttle keys.
+     *
+     * @param patterns of the names that the hook may name
+     * @throws HookException if a key matches none of them
+     */
+    public HookEngine.EnqueueResult requireThrottleKeysIn(List<String> patterns) {
+      for (String key : throttleKeys) {
+        if (patterns.stream().noneMatch(pattern -> NamePatterns.matches(pattern, key))) {
+          throw new HookException(
+              "a throttle key of on_enqueue must match one of hookThrottleKeys %s: %s"
+                  .formatted(patterns, key));
+        }
+      }
+      return this;
+    }
   }
 
   /** The result of {@code on_failure}. */

@@ -233,7 +233,9 @@ public final class QueueRegistry {
         : run(
             view,
             Hook.ENQUEUE,
-            () -> hook.run(arrival, snapshot(), budget),
+            () ->
+                hook.run(arrival, snapshot(), budget)
+                    .requireThrottleKeysIn(view.config.hookThrottleKeys()),
             HookEngine.EnqueueResult.DEFAULT);
   }
 

@@ -10,7 +10,9 @@ import dev.sluice.broker.engine.MessageEntry;
 import dev.sluice.broker.engine.MovedMessageEntry;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.List;
 import java.util.UUID;
 import org.jspecify.annotations.Nullable;
 
@@ -25,9 +27,10 @@ public final class Schema {
 
   /**
    * Since 2, queues have delays, a revision and, if they end with it, strict throttle keys. Since
-   * 3, messages that have moved keep their id.
+   * 3, messages that have moved keep their id. Since 4, queues end with the patterns of the
+   * throttle keys that their hook may name.
    */
-  public static final int VERSION = 3;
+  public static final int VERSION = 4;
 
   /** Rows of {@link StoreTable#META}. */
   public static final byte[] VERSION_KEY = utf8("schema");
@@ -187,24 +190,27 @@ public final class Schema {
   }
 
   public static byte[] queueRow(String name, QueueConfig config, long revisionNumber) {
-    return new ByteWriter(128)
-        .text(name)
-        .int64(config.leaseTimeout().toNanos())
-        .text(config.durability().name())
-        .text(orEmpty(config.onEnqueue()))
-        .text(orEmpty(config.onFailure()))
-        .varint(config.maxAttempts())
-        .int8(config.strictOrder() ? 1 : 0)
-        .varint(config.maxDepth())
-        .varint(config.maxDepthPerKey())
-        .varint(config.maxInFlightPerKey())
-        .int64(config.timeToLive().toNanos())
-        .int64(config.dedupeWindow().toNanos())
-        .int64(config.retryDelay().toNanos())
-        .int64(config.maxRetryDelay().toNanos())
-        .varint(revisionNumber)
-        .int8(config.strictThrottleKeys() ? 1 : 0)
-        .toBytes();
+    ByteWriter out =
+        new ByteWriter(128)
+            .text(name)
+            .int64(config.leaseTimeout().toNanos())
+            .text(config.durability().name())
+            .text(orEmpty(config.onEnqueue()))
+            .text(orEmpty(config.onFailure()))
+            .varint(config.maxAttempts())
+            .int8(config.strictOrder() ? 1 : 0)
+            .varint(config.maxDepth())
+            .varint(config.maxDepthPerKey())
+            .varint(config.maxInFlightPerKey())
+            .int64(config.timeToLive().toNanos())
+            .int64(config.dedupeWindow().toNanos())
+            .int64(config.retryDelay().toNanos())
+            .int64(config.maxRetryDelay().toNanos())
+            .varint(revisionNumber)
+            .int8(config.strictThrottleKeys() ? 1 : 0)
+            .varint(config.hookThrottleKeys().size());
+    config.hookThrottleKeys().forEach(out::text);
+    return out.toBytes();
   }
 
   private static String orEmpty(@Nullable String script) {
@@ -237,7 +243,19 @@ public final class Schema {
     config.retryDelay(Duration.ofNanos(in.int64())).maxRetryDelay(Duration.ofNanos(in.int64()));
     long revisionNumber = in.varint();
     config.strictThrottleKeys(in.hasMore() && in.int8() != 0);
+    if (in.hasMore()) {
+      config.hookThrottleKeys(texts(in));
+    }
     return new QueueRow(name, config.build(), revisionNumber);
+  }
+
+  private static List<String> texts(ByteReader in) {
+    int count = in.varint32();
+    List<String> texts = new ArrayList<>();
+    for (int i = 0; i < count; i++) {
+      texts.add(in.text());
+    }
+    return texts;
   }
 
   private static @Nullable String emptyToNull(String script) {
