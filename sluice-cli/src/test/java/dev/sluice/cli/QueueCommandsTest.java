@@ -67,6 +67,7 @@ final class QueueCommandsTest {
                 Map.entry("time_to_live_ms", 3_600_000L),
                 Map.entry("dedupe_window_ms", 60_000L),
                 Map.entry("strict_throttle_keys", true)));
+    assertThat(shown.get("hook_throttle_keys")).isEqualTo(List.of("*"));
     assertThat(server.ok("queue", "show", "all").lines())
         .contains(
             "lease-timeout          7s",
@@ -75,7 +76,8 @@ final class QueueCommandsTest {
             "strict-throttle-keys   yes",
             "ttl                    1h",
             "on-enqueue",
-            "  function on_enqueue(msg) return {} end");
+            "  function on_enqueue(msg) return {} end",
+            "hook-throttle-keys     *");
   }
 
   @Test

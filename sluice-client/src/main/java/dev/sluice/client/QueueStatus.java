@@ -11,6 +11,8 @@ import java.util.List;
  * @param config its configuration
  * @param revision changes with each change of the configuration; for {@link
  *     SluiceClient#updateQueue}
+ * @param hookThrottleKeys patterns of the throttle keys that {@code on_enqueue} may name: the
+ *     {@code limit} permissions of the key that set it; empty if there are none, or no such hook
  * @param depth all messages: ready, delayed and in flight
  * @param inFlight leased messages
  * @param delayed messages whose delay has not passed
@@ -25,6 +27,7 @@ public record QueueStatus(
     String name,
     QueueConfig config,
     String revision,
+    List<String> hookThrottleKeys,
     long depth,
     long inFlight,
     long delayed,
@@ -33,8 +36,9 @@ public record QueueStatus(
     QueueTotals totals,
     long unknownThrottleKeys,
     String lastUnknownThrottleKey) {
-  /** Makes the list immutable. */
+  /** Makes the lists immutable. */
   public QueueStatus {
+    hookThrottleKeys = List.copyOf(hookThrottleKeys);
     fairnessKeys = List.copyOf(fairnessKeys);
   }
 
@@ -54,6 +58,7 @@ public record QueueStatus(
         name,
         new QueueConfig(wire.getConfig()),
         wire.getRevision(),
+        wire.getHookThrottleKeysList(),
         stats.getDepth(),
         stats.getInFlight(),
         stats.getDelayed(),

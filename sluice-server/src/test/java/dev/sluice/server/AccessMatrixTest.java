@@ -134,6 +134,36 @@ final class AccessMatrixTest {
     }
   }
 
+  @Test
+  void throttleKeysThroughHooks_onEveryWire() throws Exception {
+    List<AccessScenarios.Scenario> all = AccessScenarios.hooks();
+    for (int i = 0; i < all.size(); i++) {
+      AccessScenarios.Scenario each = all.get(i);
+      String queue = "h" + i;
+      for (String before : each.queues()) {
+        var create = CreateQueueRequest.newBuilder().setName(before).build();
+        assertThat(server.queues(BOOTSTRAP).createQueue(create)).isNotNull();
+      }
+      assertThat(calls.make(each.call(), each.request(), key(each.allows())))
+          .as(each.toString())
+          .isEqualTo(Got.THROUGH);
+      // A producer needs no permission for the keys of a hook.
+      String producer = key(List.of("produce:*"));
+      for (String call : AccessScenarios.PRODUCING.keySet()) {
+        String request = AccessScenarios.PRODUCING.get(call).replace("$", queue);
+        assertThat(calls.make(call.replace("$", queue), request, producer)).isEqualTo(Got.THROUGH);
+      }
+      var messages = as(BOOTSTRAP, "GET", "/v1/queues/" + queue + "/browse", "").json();
+      assertThat(messages.get("messages"))
+          .as(each.toString())
+          .hasSize(AccessScenarios.PRODUCING.size())
+          .allSatisfy(
+              message ->
+                  assertThat(message.get("throttle_keys").toString())
+                      .isEqualTo(each.allowed() ? "[\"t\"]" : "[]"));
+    }
+  }
+
   // ---- tricks
 
   private HttpProbe.Reply as(String key, String method, String path, String body) {

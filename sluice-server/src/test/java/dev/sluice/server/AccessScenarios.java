@@ -3,6 +3,7 @@ package dev.sluice.server;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Map;
 
 /**
  * The calls a key may make, by existing queues and throttle keys of messages, in every protocol.
@@ -108,7 +109,64 @@ final class AccessScenarios {
       V | produce:V limit:t | throttled V.dlq | yes
       """;
 
+  /** Calls that enqueue a message to queue $, with their request. */
+  static final Map<String, String> PRODUCING =
+      Map.of(
+          "POST /v1/queues/$/messages",
+          "{\"payload\":\"x\"}",
+          "sluice.v1.Queues/Enqueue",
+          "queue: \"$\" messages {}",
+          "fila.v1.FilaService/Enqueue",
+          "queue: \"$\"");
+
+  /** Calls that set the hook of queue $, which names throttle key t; updates after a creation. */
+  private static final String HOOK_CALLS =
+      """
+      POST /v1/queues | {"name":"$","config":{"on_enqueue":"HOOK"}}
+      sluice.v1.Queues/CreateQueue | name: "$" config { on_enqueue: "HOOK" }
+      fila.v1.FilaAdmin/CreateQueue | name: "$" config { on_enqueue_script: "HOOK" }
+      PUT /v1/queues/$ | {"on_enqueue":"HOOK"}
+      PATCH /v1/queues/$ | {"on_enqueue":"HOOK"}
+      sluice.v1.Queues/UpdateQueue | name: "$" config { on_enqueue: "HOOK" }
+      sluice.v1.Queues/UpdateQueue | name: "$" config { on_enqueue: "HOOK" } update_mask { paths: "on_enqueue" }
+      """;
+
+  /**
+   * Whether messages of queue V get throttle key t by a hook that a key of these permissions set.
+   */
+  private static final String HOOKS =
+      """
+      admin:V | no
+      admin:V produce:V consume:V read:* governor:* | no
+      admin:* produce:* | no
+      admin:V limit:V limit:T limit:tt limit:t.* limit:t:* | no
+      admin:V limit:t | yes
+      admin:V limit:* | yes
+      """;
+
+  private static final String HOOK =
+      "function on_enqueue(m) return { throttle_keys = { 't' } } end";
+
   private AccessScenarios() {}
+
+  /** The scenarios of hooks: whether the hook may name its throttle key is {@code allowed}. */
+  static List<Scenario> hooks() {
+    List<Scenario> all = new ArrayList<>();
+    for (List<String> permissions : HOOKS.lines().map(AccessScenarios::parts).toList()) {
+      for (List<String> call : HOOK_CALLS.lines().map(AccessScenarios::parts).toList()) {
+        String queue = "h" + all.size();
+        boolean creates = call.get(0).contains("Create") || call.get(0).startsWith("POST");
+        all.add(
+            new Scenario(
+                creates ? List.of() : List.of(queue),
+                List.of(permissions.get(0).replace("V", queue).split(" ")),
+                call.get(0).replace("$", queue),
+                call.get(1).replace("$", queue).replace("HOOK", HOOK),
+                permissions.get(1).equals("yes")));
+      }
+    }
+    return all;
+  }
 
   /**
    * A scenario on one wire.

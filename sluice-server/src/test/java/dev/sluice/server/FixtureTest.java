@@ -51,6 +51,9 @@ final class FixtureTest {
       FixtureClient client = FixtureServer.client(server);
       assertThat(client.contents()).isEqualTo(Files.readAllLines(fixture.resolve("data.txt")));
       assertKeysHold(client);
+      assertThat(client.get("/v1/queues/orders").get("hook_throttle_keys").toString())
+          .as("hooks of earlier versions may name every throttle key")
+          .isEqualTo("[\"*\"]");
       assertMessagesGoOn(client);
       assertReservationIsSettled(client, "reservation", 100);
     }

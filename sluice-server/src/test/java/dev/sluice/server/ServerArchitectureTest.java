@@ -7,6 +7,8 @@ import com.tngtech.archunit.core.domain.JavaAccess;
 import com.tngtech.archunit.core.domain.JavaClasses;
 import com.tngtech.archunit.core.importer.ClassFileImporter;
 import dev.sluice.broker.Broker;
+import dev.sluice.server.auth.QueueAuthorization;
+import dev.sluice.server.operations.QueueOperations;
 import java.net.URL;
 import java.util.List;
 import java.util.Map;
@@ -61,6 +63,38 @@ final class ServerArchitectureTest {
         .dependOnClassesThat()
         .resideInAPackage("dev.sluice.server.http..")
         .check(CLASSES);
+  }
+
+  /** Elsewhere a hook would keep the default of the broker: it may name every throttle key. */
+  @Test
+  void queues_areConfiguredWhereTheThrottleKeysOfHooksAreSet() {
+    noClasses()
+        .that()
+        .resideInAPackage("dev.sluice.server..")
+        .and()
+        .doNotBelongToAnyOf(QueueOperations.class, QueueAuthorization.class)
+        .should()
+        .accessTargetWhere(configuresQueues())
+        .check(CLASSES);
+    noClasses()
+        .that()
+        .doNotBelongToAnyOf(QueueOperations.class)
+        .should()
+        .callMethodWhere(
+            DescribedPredicate.describe(
+                "creates a queue as it is given",
+                call ->
+                    call.getTargetOwner().isEquivalentTo(QueueAuthorization.class)
+                        && call.getTarget().getName().equals("create")))
+        .check(CLASSES);
+  }
+
+  private static DescribedPredicate<JavaAccess<?>> configuresQueues() {
+    return DescribedPredicate.describe(
+        "creates or updates a queue",
+        access ->
+            access.getTargetOwner().isAssignableTo(Broker.class)
+                && List.of("createQueue", "updateQueue").contains(access.getTarget().getName()));
   }
 
   private static DescribedPredicate<JavaAccess<?>> isBlocking() {

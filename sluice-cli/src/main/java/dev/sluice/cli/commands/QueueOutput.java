@@ -43,6 +43,7 @@ final class QueueOutput {
         .put("name", status.name())
         .put("revision", status.revision())
         .put("config", config(status.config()))
+        .putTexts("hook_throttle_keys", status.hookThrottleKeys())
         .put("stats", stats(status));
   }
 
@@ -114,6 +115,10 @@ final class QueueOutput {
     line(out, "ttl", orNone(config.timeToLive()));
     line(out, "dedupe-window", orNone(config.dedupeWindow()));
     hook(out, "on-enqueue", config.onEnqueue());
+    if (!config.onEnqueue().isEmpty()) {
+      String patterns = TerminalText.lines(String.join(", ", status.hookThrottleKeys()));
+      line(out, "hook-throttle-keys", patterns.isEmpty() ? "none" : patterns);
+    }
     hook(out, "on-failure", config.onFailure());
     line(out, "revision", status.revision());
   }

@@ -1,5 +1,6 @@
 package dev.sluice.server.auth;
 
+import dev.sluice.broker.NamePatterns;
 import dev.sluice.server.auth.Permission.Kind;
 import dev.sluice.server.support.ApiException;
 import dev.sluice.server.support.ErrorKind;
@@ -60,6 +61,17 @@ public record Caller(
     return superadmin || permissions.stream().anyMatch(each -> each.kind().includes(kind));
   }
 
+  /** The patterns of all names for which {@code kind} is allowed. */
+  public List<String> patterns(Kind kind) {
+    return mayAll(kind)
+        ? List.of(NamePatterns.ALL)
+        : permissions.stream()
+            .filter(each -> each.kind().includes(kind))
+            .map(Permission::pattern)
+            .distinct()
+            .toList();
+  }
+
   public void requireSome(Kind kind) {
     if (!maySome(kind)) {
       throw denied(kind.word() + " on any name");
@@ -68,7 +80,7 @@ public record Caller(
 
   /** Whether {@code kind} is allowed for every name. */
   public boolean mayAll(Kind kind) {
-    Permission all = new Permission(kind, Permission.ALL);
+    Permission all = new Permission(kind, NamePatterns.ALL);
     return superadmin || permissions.stream().anyMatch(each -> each.covers(all));
   }
 

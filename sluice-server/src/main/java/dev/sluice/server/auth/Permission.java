@@ -1,8 +1,8 @@
 package dev.sluice.server.auth;
 
+import dev.sluice.broker.NamePatterns;
 import dev.sluice.server.support.ApiException;
 import java.util.Arrays;
-import java.util.List;
 import java.util.Locale;
 import java.util.stream.Collectors;
 
@@ -10,14 +10,9 @@ import java.util.stream.Collectors;
  * Something that a key allows: a kind of request for names that match a pattern.
  *
  * @param kind what may be done
- * @param pattern a name; a prefix and {@code .*} or {@code :*}, for names that begin with all that
- *     stands before the asterisk; or {@code *} for all
+ * @param pattern of names, by the rules of {@link NamePatterns}
  */
 public record Permission(Kind kind, String pattern) {
-  static final String ALL = "*";
-  private static final List<String> PREFIX_ENDS = List.of(".*", ":*");
-  private static final int MAX_PATTERN = 256;
-
   /** The kind of calls that a permission allows. */
   public enum Kind {
     /** Enqueue to queues. */
@@ -64,34 +59,16 @@ public record Permission(Kind kind, String pattern) {
   }
 
   public Permission {
-    if (pattern.isEmpty() || pattern.length() > MAX_PATTERN) {
-      throw ApiException.invalid(
-          "pattern must have 1 to %d characters: %s".formatted(MAX_PATTERN, pattern));
+    try {
+      NamePatterns.requireValid(pattern);
+    } catch (IllegalArgumentException invalid) {
+      throw ApiException.of(invalid);
     }
-    String fixed = pattern.equals(ALL) ? "" : isPrefix(pattern) ? prefixOf(pattern) : pattern;
-    if (fixed.contains("*") || PREFIX_ENDS.contains(pattern)) {
-      throw ApiException.invalid("pattern must be a name, a prefix and .* or :*, or *: " + pattern);
-    }
-  }
-
-  private static boolean isPrefix(String pattern) {
-    return PREFIX_ENDS.stream().anyMatch(pattern::endsWith);
-  }
-
-  private static String prefixOf(String pattern) {
-    return pattern.substring(0, pattern.length() - 1);
   }
 
   /** Whether it allows {@code wanted} for {@code name}. */
   boolean allows(Kind wanted, String name) {
-    return kind.includes(wanted) && matches(name);
-  }
-
-  private boolean matches(String name) {
-    if (pattern.equals(ALL)) {
-      return true;
-    }
-    return isPrefix(pattern) ? name.startsWith(prefixOf(pattern)) : name.equals(pattern);
+    return kind.includes(wanted) && NamePatterns.matches(pattern, name);
   }
 
   /** Whether it allows everything that {@code other} does. */
@@ -108,13 +85,6 @@ public record Permission(Kind kind, String pattern) {
   }
 
   private boolean coversNamesOf(Permission other) {
-    if (pattern.equals(ALL)) {
-      return true;
-    }
-    return other.pattern.equals(ALL)
-        ? false
-        : isPrefix(other.pattern)
-            ? isPrefix(pattern) && prefixOf(other.pattern).startsWith(prefixOf(pattern))
-            : matches(other.pattern);
+    return NamePatterns.covers(pattern, other.pattern);
   }
 }

@@ -184,16 +184,42 @@ public final class QueueOperations {
     return bytes <= RequestSizeLimits.FREE_BYTES ? () -> {} : memory.apply(bytes);
   }
 
+  /** The hook of {@code config} may name the throttle keys for which the caller has limit. */
   public void create(Caller caller, String queue, QueueConfig config) {
     access.create(
-        caller, queue, config, () -> quotas.queue(caller, queue, () -> broker.queues().keySet()));
+        caller,
+        queue,
+        withHookThrottleKeys(caller, QueueConfig.defaults(), config),
+        () -> quotas.queue(caller, queue, () -> broker.queues().keySet()));
   }
 
-  /** Returns the new revision; refused if {@code revision} is neither null nor the present one. */
+  /**
+   * Returns the new revision; refused if {@code revision} is neither null nor the present one. A
+   * new hook may name the throttle keys for which the caller has limit.
+   */
   public String update(
       Caller caller, String queue, UnaryOperator<QueueConfig> change, @Nullable String revision) {
     return access.call(
-        caller, Kind.ADMIN, queue, () -> broker.updateQueue(queue, change, revision));
+        caller,
+        Kind.ADMIN,
+        queue,
+        () ->
+            broker.updateQueue(
+                queue,
+                before -> withHookThrottleKeys(caller, before, change.apply(before)),
+                revision));
+  }
+
+  /*
+   * The patterns belong to the text of the hook, and to the caller who set it. A caller who sends
+   * the same text again, perhaps with another setting, neither lends its own permissions to that
+   * text nor takes away those of the caller before.
+   */
+  private static QueueConfig withHookThrottleKeys(
+      Caller caller, QueueConfig before, QueueConfig after) {
+    boolean isNew = after.onEnqueue() != null && !after.onEnqueue().equals(before.onEnqueue());
+    List<String> patterns = isNew ? caller.patterns(Kind.LIMIT) : before.hookThrottleKeys();
+    return after.toBuilder().hookThrottleKeys(patterns).build();
   }
 
   /** Deletes {@code queue} and its dead-letter queue if it has that revision; null for any. */

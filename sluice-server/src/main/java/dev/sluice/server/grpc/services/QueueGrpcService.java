@@ -34,6 +34,7 @@ import dev.sluice.server.grpc.OpenStreams;
 import dev.sluice.server.grpc.RequestAdmission;
 import dev.sluice.server.grpc.ResponseMemoryInterceptor;
 import dev.sluice.server.grpc.UnaryCalls;
+import dev.sluice.server.http.routes.QueueJson;
 import dev.sluice.server.operations.QueueOperations;
 import dev.sluice.server.operations.WaitingReceive;
 import dev.sluice.server.support.ApiException;
@@ -194,6 +195,7 @@ public final class QueueGrpcService extends QueuesGrpc.QueuesImplBase {
           return GetQueueResponse.newBuilder()
               .setConfig(QueueProtoMapper.config(queue.config()))
               .setRevision(queue.revision())
+              .addAllHookThrottleKeys(QueueJson.hookThrottleKeys(queue.config()))
               .setStats(QueueProtoMapper.stats(queues.stats(caller, request.getName()).stats()))
               .build();
         });

@@ -140,8 +140,16 @@ public final class QueueJson {
     return value == null ? 0 : value;
   }
 
+  /**
+   * Returns the patterns of the throttle keys that {@code on_enqueue} may name, if there is one.
+   */
+  public static List<String> hookThrottleKeys(QueueConfig config) {
+    return config.onEnqueue() == null ? List.of() : config.hookThrottleKeys();
+  }
+
   /** A queue with all that is known of it. */
-  public record QueueDetailsJson(String name, String revision, Config config, Stats stats) {}
+  public record QueueDetailsJson(
+      String name, String revision, Config config, List<String> hookThrottleKeys, Stats stats) {}
 
   /** How a queue stands. */
   public record Stats(

@@ -100,6 +100,7 @@ public final class QueueRoutes implements HttpRoute.RouteGroup {
             name,
             queue.revision(),
             Config.of(queue.config()),
+            QueueJson.hookThrottleKeys(queue.config()),
             QueueJson.Stats.of(queues.stats(caller, name).stats()));
     return HttpResponse.json(status, described)
         .with(Map.of("ETag", QUOTE + queue.revision() + QUOTE));
