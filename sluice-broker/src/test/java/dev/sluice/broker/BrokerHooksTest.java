@@ -136,6 +136,22 @@ class BrokerHooksTest {
     assertThat(broker.stats("slow").depth()).isEqualTo(8_000);
   }
 
+  /** A caller that may enqueue to a dead-letter queue by its source may not use another queue. */
+  @Test
+  void callWhoseQueueIsDeleted_reachesNoQueueThatIsMadeUnderItsName() throws Exception {
+    open(1);
+    gate.queue = "q.dlq";
+    broker.createQueue("q");
+    broker.updateQueue("q.dlq", before -> os().onEnqueue(SCRIPT).build(), null);
+    CompletableFuture<UUID> call = broker.enqueue("q.dlq", Message.of("x"));
+    broker.deleteQueue("q");
+    broker.createQueue("q.dlq");
+    gate.open.countDown();
+    assertRefused(call, Code.QUEUE_DELETED, "the queue was deleted: queue=q.dlq");
+    assertThat(broker.stats("q.dlq").depth()).isZero();
+    Awaitility.await().until(() -> gate.refused.contains("q.dlq QUEUE_DELETED"));
+  }
+
   @Test
   void callWhoseScriptsUseTooMuchTogether_storesNothing() throws Exception {
     open(1);

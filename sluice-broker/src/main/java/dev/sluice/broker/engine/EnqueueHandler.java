@@ -36,6 +36,22 @@ public final class EnqueueHandler {
     this.state = state;
   }
 
+  /**
+   * As below, for the queue of that id. A queue that was made under its name meanwhile is another
+   * one, and the caller may not be allowed to use it.
+   */
+  public void enqueue(
+      String queue, int id, List<PreparedMessage> messages, CompletableFuture<List<UUID>> future) {
+    BrokerQueue present = state.queues.get(queue);
+    if (present == null || present.id == id) {
+      enqueue(queue, messages, future);
+      return;
+    }
+    state.metrics.rejected(queue, Code.QUEUE_DELETED);
+    state.callbacks.reject(
+        future, new BrokerException(Code.QUEUE_DELETED, "the queue was deleted: queue=" + queue));
+  }
+
   /** Takes all of {@code messages} or, with an exception, none. */
   public void enqueue(
       String queue, List<PreparedMessage> messages, CompletableFuture<List<UUID>> future) {

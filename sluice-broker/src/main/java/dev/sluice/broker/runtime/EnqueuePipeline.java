@@ -26,7 +26,8 @@ import java.util.concurrent.CompletableFuture;
  * thread; {@code on_enqueue}, if the queue has one, runs on a thread of the {@link HookExecutor}.
  *
  * <p>Thread-safe and does not block. Calls of one queue that come one after the other reach the
- * state machine in that order, even while a script is added or removed.
+ * state machine in that order, even while a script is added or removed. A call never reaches a
+ * queue that is made under the name of its queue meanwhile.
  */
 public final class EnqueuePipeline {
   /** The heap of a header besides its characters: a map entry and two strings. */
@@ -73,7 +74,7 @@ public final class EnqueuePipeline {
       } else if (view.onEnqueue() != null || hooks.isBusy(queue)) {
         submitToHooks(view, messages, preparedMessages, bytes, call);
       } else {
-        put(queue, preparedMessages, bytes, call);
+        put(view, preparedMessages, bytes, call);
       }
     } catch (BrokerException refused) {
       count(queue, refused);
@@ -113,13 +114,15 @@ public final class EnqueuePipeline {
   }
 
   private void put(
-      String queue,
+      QueueRegistry.QueueHandle view,
       List<PreparedMessage> preparedMessages,
       long bytes,
       CompletableFuture<List<UUID>> call) {
     boolean taken =
         inbox.putMessages(
-            machine -> machine.enqueueHandler.enqueue(queue, preparedMessages, call), bytes);
+            machine ->
+                machine.enqueueHandler.enqueue(view.name(), view.id(), preparedMessages, call),
+            bytes);
     if (taken) {
       return;
     }
@@ -197,7 +200,7 @@ public final class EnqueuePipeline {
                 : prepared.withPlacement(placement(assigned, prepared.placement().priority())));
       }
       if (!call.isDone()) {
-        put(view.name(), routed, requireFit(routed), call);
+        put(view, routed, requireFit(routed), call);
       }
     } catch (BrokerException refused) {
       count(view.name(), refused);
