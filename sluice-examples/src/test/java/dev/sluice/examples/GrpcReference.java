@@ -1,60 +1,113 @@
 package dev.sluice.examples;
 
 import java.util.ArrayList;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
-import java.util.Set;
-import java.util.TreeSet;
+import java.util.Map;
+import java.util.Objects;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
-/** The tables of docs/grpc.md, out of the proto files and their comments. */
+/** The reference in docs/grpc.md, made of the proto files and their comments. */
 final class GrpcReference {
   private static final Pattern OPENS =
       Pattern.compile("(service|message|enum|oneof) (\\w+) \\{(})?");
   private static final Pattern CALL =
       Pattern.compile("rpc (\\w+)\\((stream )?(\\w+)\\) returns \\((stream )?(\\w+)\\);");
   private static final Pattern FIELD =
-      Pattern.compile("((?:repeated |optional )?[\\w.]+|map<[\\w, ]+>) (\\w+) = (\\d+);");
-  private static final Pattern VALUE = Pattern.compile("(\\w+) = (\\d+);");
+      Pattern.compile("((?:repeated |optional )?[\\w.]+|map<[\\w, ]+>) (\\w+) = \\d+;");
+  private static final Pattern VALUE = Pattern.compile("(\\w+) = \\d+;");
 
-  /** Something with a heading: its title, its comment, and the rows of its table. */
-  private record Section(
-      String level, String name, String head, String comment, List<String> rows) {
+  /** A field with its type, or a value of an enum. */
+  private record Row(String words, String comment) {
     @Override
     public String toString() {
-      String table =
-          rows.isEmpty() ? "\n\nHas no fields." : "\n\n" + head + "\n" + String.join("\n", rows);
-      return level + " " + name + (comment.isEmpty() ? "" : "\n\n" + comment) + table + "\n";
+      return comment.isEmpty() ? words : words + ". " + comment;
     }
   }
 
-  /** Names of messages and enums, those inside of others after these. */
-  private final Set<String> known;
+  private record Call(String name, String comment, boolean requests, boolean responses) {}
+
+  /** A service with calls, a message with fields, or an enum with values. */
+  private record Section(
+      String kind, String name, String comment, List<Call> calls, List<Row> rows) {}
+
+  /** Messages and enums by name, which may come after their use. */
+  private final Map<String, Section> known;
 
   private final List<Section> services = new ArrayList<>();
-  private final List<Section> types = new ArrayList<>();
+  private final Map<String, Section> types = new LinkedHashMap<>();
 
-  /** Where we are: a section for each brace, the outermost first. */
+  /** A section for each open brace, the outermost first. */
   private final List<Section> open = new ArrayList<>();
 
   private final StringBuilder comment = new StringBuilder();
+  private final StringBuilder text = new StringBuilder();
 
-  private GrpcReference(Set<String> known) {
+  private GrpcReference(Map<String, Section> known) {
     this.known = known;
   }
 
   static String of(List<String> files) {
-    Set<String> known = new TreeSet<>();
-    // The first time for the names, which may come after their use.
-    new GrpcReference(known).read(files);
-    GrpcReference reference = new GrpcReference(known);
+    GrpcReference first = new GrpcReference(Map.of());
+    first.read(files);
+    GrpcReference reference = new GrpcReference(first.types);
     reference.read(files);
-    List<String> all = new ArrayList<>();
-    reference.services.forEach(each -> all.add(each.toString()));
-    all.add("## Messages\n\nA field that is not set is 0, empty or false.\n");
-    reference.types.forEach(each -> all.add(each.toString()));
-    return "\n" + String.join("\n", all);
+    reference.write();
+    return reference.text.toString();
+  }
+
+  private void write() {
+    services.forEach(this::writeService);
+    paragraph("## Messages");
+    paragraph("A field that is not set is 0, empty or false.");
+    for (Section type : types.values()) {
+      if (!type.rows().isEmpty()) {
+        paragraph("### " + type.name());
+        paragraph(type.comment());
+        rows("", type.rows());
+      }
+    }
+  }
+
+  /** Writes each call with the fields of its messages, which are then no types of their own. */
+  private void writeService(Section service) {
+    paragraph("## " + service.name());
+    paragraph(service.comment());
+    for (Call call : service.calls()) {
+      paragraph("### " + call.name());
+      paragraph(call.comment());
+      rows(call.requests() ? "Requests" : "Request", remove(call.name() + "Request"));
+      rows(call.responses() ? "Responses" : "Response", remove(call.name() + "Response"));
+    }
+  }
+
+  private List<Row> remove(String type) {
+    return Objects.requireNonNull(types.remove(type), type).rows();
+  }
+
+  /** In one line if that is enough, else as a list. */
+  private void rows(String title, List<Row> rows) {
+    String start = title.isEmpty() ? "" : title + ": ";
+    if (rows.size() == 1) {
+      paragraph(start + rows.get(0));
+    } else if (rows.stream().allMatch(row -> row.comment().isEmpty())) {
+      paragraph(rows.isEmpty() ? "" : start + String.join(", ", words(rows)));
+    } else {
+      paragraph(start.strip());
+      paragraph(String.join("\n", rows.stream().map(row -> "- " + row).toList()));
+    }
+  }
+
+  private static List<String> words(List<Row> rows) {
+    return rows.stream().map(Row::words).toList();
+  }
+
+  private void paragraph(String words) {
+    if (!words.isEmpty()) {
+      text.append('\n').append(words).append('\n');
+    }
   }
 
   private void read(List<String> files) {
@@ -78,16 +131,11 @@ final class GrpcReference {
     } else if (line.equals("}")) {
       close();
     } else if (call.matches()) {
-      row(
-          "`%s` | %s | %s"
-              .formatted(
-                  call.group(1),
-                  stream(call.group(2)) + link(call.group(3)),
-                  stream(call.group(4)) + link(call.group(5))));
+      call(call);
     } else if (field.matches()) {
-      row("`%s` | %s | %s".formatted(field.group(2), type(field.group(1)), field.group(3)));
+      row("`%s` %s".formatted(field.group(2), type(field.group(1))));
     } else if (value.matches()) {
-      row("`%s` | %s".formatted(value.group(1), value.group(2)));
+      row("`%s`".formatted(value.group(1)));
     } else if (!line.isEmpty() && !line.matches("(syntax|package|import|option|reserved) .*")) {
       throw new IllegalArgumentException("unknown kind of line in a .proto file: " + line);
     }
@@ -100,25 +148,17 @@ final class GrpcReference {
       return;
     }
     String whole = open.isEmpty() ? name : innermost().name() + "." + name;
-    boolean service = kind.equals("service");
-    String head =
-        switch (kind) {
-          case "service" -> "| call | takes | gives | what |\n|---|---|---|---|";
-          case "enum" -> "| value | number | what |\n|---|---|---|";
-          default -> "| field | type | number | what |\n|---|---|---|---|";
-        };
-    Section section =
-        new Section(
-            service ? "##" : "###",
-            whole,
-            head,
-            HttpReference.cell(comment.toString().strip()),
-            new ArrayList<>());
-    (service ? services : types).add(section);
-    if (!service) {
-      known.add(whole);
+    Section section = new Section(kind, whole, comment(), new ArrayList<>(), new ArrayList<>());
+    if (kind.equals("service")) {
+      services.add(section);
+    } else {
+      types.put(whole, section);
     }
     open.add(section);
+  }
+
+  private String comment() {
+    return HttpReference.cell(comment.toString().strip());
   }
 
   private Section innermost() {
@@ -129,14 +169,19 @@ final class GrpcReference {
     open.remove(open.size() - 1);
   }
 
-  private void row(String cells) {
-    innermost()
-        .rows()
-        .add("| %s | %s |".formatted(cells, HttpReference.cell(comment.toString().strip())));
+  /** Adds a call; its messages are named for it. */
+  private void call(Matcher call) {
+    String name = call.group(1);
+    if (!call.group(3).equals(name + "Request") || !call.group(5).equals(name + "Response")) {
+      throw new IllegalArgumentException("messages not named for their call: " + call.group());
+    }
+    boolean requests = call.group(2) != null;
+    boolean responses = call.group(4) != null;
+    innermost().calls().add(new Call(name, comment(), requests, responses));
   }
 
-  private static String stream(String word) {
-    return word == null ? "" : "stream of ";
+  private void row(String words) {
+    innermost().rows().add(new Row(words, comment()));
   }
 
   private String type(String type) {
@@ -152,10 +197,13 @@ final class GrpcReference {
   /** To the heading of that name: one inside of this message or of those around it comes first. */
   private String link(String name) {
     String scope = innermost().name();
-    while (!scope.isEmpty() && !known.contains(scope + "." + name)) {
+    while (!scope.isEmpty() && !known.containsKey(scope + "." + name)) {
       scope = scope.contains(".") ? scope.substring(0, scope.lastIndexOf('.')) : "";
     }
     String heading = scope.isEmpty() ? name : scope + "." + name;
-    return "[%s](#%s)".formatted(name, heading.replace(".", "").toLowerCase(Locale.ROOT));
+    Section target = known.get(heading);
+    return target != null && target.rows().isEmpty()
+        ? "(empty)"
+        : "[%s](#%s)".formatted(name, heading.replace(".", "").toLowerCase(Locale.ROOT));
   }
 }

@@ -7,7 +7,7 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.StringJoiner;
 
-/** The tables of docs/http.md, out of the OpenAPI document. */
+/** The reference in docs/http.md, made of the OpenAPI document. */
 final class HttpReference {
   private static final Map<String, String> TITLES =
       Map.of(
@@ -108,19 +108,27 @@ final class HttpReference {
       if (schema.getValue().has("description")) {
         line(schema.getValue().get("description").asText() + "\n");
       }
-      List<String> required = new ArrayList<>();
-      schema.getValue().path("required").forEach(each -> required.add(each.asText()));
-      line("| field | type | what |");
-      line("|---|---|---|");
-      for (Map.Entry<String, JsonNode> field : schema.getValue().path("properties").properties()) {
-        line(
-            "| `%s`%s | %s | %s |"
-                .formatted(
-                    field.getKey(),
-                    required.contains(field.getKey()) ? " *" : "",
-                    cell(type(field.getValue())),
-                    cell(field.getValue().path("description").asText())));
-      }
+      fields(schema.getValue());
+    }
+  }
+
+  /** In one line if that is enough, else as a list. */
+  private void fields(JsonNode schema) {
+    List<String> required = new ArrayList<>();
+    schema.path("required").forEach(each -> required.add(each.asText()));
+    List<String> fields = new ArrayList<>();
+    boolean described = false;
+    for (Map.Entry<String, JsonNode> field : schema.path("properties").properties()) {
+      String mark = required.contains(field.getKey()) ? "*" : "";
+      String words = "`%s`%s %s".formatted(field.getKey(), mark, type(field.getValue()));
+      String description = field.getValue().path("description").asText();
+      described |= !description.isEmpty();
+      fields.add(description.isEmpty() ? words : words + ". " + cell(description));
+    }
+    if (described && fields.size() > 1) {
+      fields.forEach(field -> line("- " + field));
+    } else {
+      line(String.join(", ", fields));
     }
   }
 
@@ -141,18 +149,18 @@ final class HttpReference {
     }
     return switch (schema.path("type").asText()) {
       case "array" -> "list of " + type(schema.get("items"));
-      case "object" -> "map to " + type(schema.path("additionalProperties"));
+      case "object" -> "map of " + type(schema.path("additionalProperties"));
       case "string" -> string(schema);
       case "boolean" ->
-          schema.has("const") ? "`" + schema.get("const").asText() + "`" : "true or false";
-      case "integer" -> "whole number" + bounds(schema);
+          schema.has("const") ? "`" + schema.get("const").asText() + "`" : "boolean";
+      case "integer" -> "integer" + bounds(schema);
       default -> "number" + bounds(schema);
     };
   }
 
   private static String string(JsonNode schema) {
     String format = schema.path("format").asText(schema.path("contentEncoding").asText());
-    return (format.isEmpty() ? "text" : format) + bounds(schema);
+    return (format.isEmpty() ? "string" : format) + bounds(schema);
   }
 
   private static String bounds(JsonNode schema) {
@@ -164,7 +172,7 @@ final class HttpReference {
       words.append(", at most ").append(schema.get("maximum").asText());
     }
     if (!schema.path("default").asText().isEmpty()) {
-      words.append(", `").append(schema.get("default").asText()).append("` without");
+      words.append(", `").append(schema.get("default").asText()).append("` by default");
     }
     return words.toString();
   }
