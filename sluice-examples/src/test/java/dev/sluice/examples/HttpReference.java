@@ -63,12 +63,12 @@ final class HttpReference {
   private static String call(String name, JsonNode call) {
     StringBuilder what = new StringBuilder(call.get("summary").asText());
     for (JsonNode parameter : call.path("parameters")) {
-      what.append(
-          " `%s` in the %s: %s."
-              .formatted(
-                  parameter.get("name").asText(),
-                  parameter.get("in").asText(),
-                  type(parameter.get("schema"))));
+      boolean isQuery = parameter.get("in").asText().equals("query");
+      what.append(isQuery ? " `?" : " Header `")
+          .append(parameter.get("name").asText())
+          .append("` ")
+          .append(type(parameter.get("schema")))
+          .append('.');
       if (parameter.has("description")) {
         what.append(' ').append(parameter.get("description").asText());
       }
@@ -151,8 +151,7 @@ final class HttpReference {
       case "array" -> "list of " + type(schema.get("items"));
       case "object" -> "map of " + type(schema.path("additionalProperties"));
       case "string" -> string(schema);
-      case "boolean" ->
-          schema.has("const") ? "`" + schema.get("const").asText() + "`" : "boolean";
+      case "boolean" -> schema.has("const") ? "`" + schema.get("const").asText() + "`" : "boolean";
       case "integer" -> "integer" + bounds(schema);
       default -> "number" + bounds(schema);
     };
@@ -165,10 +164,11 @@ final class HttpReference {
 
   private static String bounds(JsonNode schema) {
     StringBuilder words = new StringBuilder();
-    if (schema.has("minimum")) {
+    if (schema.has("minimum") && schema.has("maximum")) {
+      words.append(", %s to %s".formatted(schema.get("minimum"), schema.get("maximum")));
+    } else if (schema.has("minimum")) {
       words.append(", at least ").append(schema.get("minimum").asText());
-    }
-    if (schema.has("maximum")) {
+    } else if (schema.has("maximum")) {
       words.append(", at most ").append(schema.get("maximum").asText());
     }
     if (!schema.path("default").asText().isEmpty()) {
