@@ -33,7 +33,7 @@ final class GrpcReference {
   private record Section(
       String kind, String name, String comment, List<Call> calls, List<Row> rows) {}
 
-  /** Messages and enums by name, which may come after their use. */
+  /** Messages and enums by name, which may come after their use, without those of calls. */
   private final Map<String, Section> known;
 
   private final List<Section> services = new ArrayList<>();
@@ -52,6 +52,7 @@ final class GrpcReference {
   static String of(List<String> files) {
     GrpcReference first = new GrpcReference(Map.of());
     first.read(files);
+    first.write();
     GrpcReference reference = new GrpcReference(first.types);
     reference.read(files);
     reference.write();
@@ -202,6 +203,9 @@ final class GrpcReference {
     }
     String heading = scope.isEmpty() ? name : scope + "." + name;
     Section target = known.get(heading);
+    if (target == null) {
+      heading = name.replaceAll("(Request|Response)$", ""); // the call has the fields
+    }
     return target != null && target.rows().isEmpty()
         ? "(empty)"
         : "[%s](#%s)".formatted(name, heading.replace(".", "").toLowerCase(Locale.ROOT));
