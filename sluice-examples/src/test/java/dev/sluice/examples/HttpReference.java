@@ -2,9 +2,11 @@ package dev.sluice.examples;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import java.util.ArrayList;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.Set;
 import java.util.StringJoiner;
 
 /** The reference in docs/http.md, made of the OpenAPI document. */
@@ -21,6 +23,7 @@ final class HttpReference {
 
   private final JsonNode document;
   private final StringBuilder text = new StringBuilder();
+  private final Set<JsonNode> described = new HashSet<>();
 
   private HttpReference(JsonNode document) {
     this.document = document;
@@ -60,19 +63,9 @@ final class HttpReference {
     return segments.length < 3 ? "Server" : TITLES.getOrDefault(segments[2], "Server");
   }
 
-  private static String call(String name, JsonNode call) {
+  private String call(String name, JsonNode call) {
     StringBuilder what = new StringBuilder(call.get("summary").asText());
-    for (JsonNode parameter : call.path("parameters")) {
-      boolean isQuery = parameter.get("in").asText().equals("query");
-      what.append(isQuery ? " `?" : " Header `")
-          .append(parameter.get("name").asText())
-          .append("` ")
-          .append(type(parameter.get("schema")))
-          .append('.');
-      if (parameter.has("description")) {
-        what.append(' ').append(parameter.get("description").asText());
-      }
-    }
+    call.path("parameters").forEach(parameter -> what.append(parameter(parameter)));
     if (call.has("security")) {
       what.append(" Needs no key.");
     }
@@ -84,6 +77,18 @@ final class HttpReference {
     }
     return "| `%s` | %s | %s | %s |"
         .formatted(name, cell(what.toString()), content(call.path("requestBody")), answers);
+  }
+
+  /** A parameter of the query, or a header with its type and description the first time. */
+  private String parameter(JsonNode parameter) {
+    boolean isQuery = parameter.get("in").asText().equals("query");
+    String name = (isQuery ? " `?" : " Header `") + parameter.get("name").asText() + "`";
+    if (!isQuery && !described.add(parameter)) {
+      return name + " as above.";
+    }
+    String description = parameter.path("description").asText();
+    String type = type(parameter.get("schema"));
+    return (name + " " + type + ". " + description).stripTrailing();
   }
 
   /** The schemas of what is sent, whatever its type is. */

@@ -11,7 +11,7 @@ import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 
 /**
- * The tables of docs/http.md and docs/grpc.md are those of the code. With {@code
+ * The references in docs/http.md and docs/grpc.md are those of the code. With {@code
  * -Dsluice.docs.write=true} they are written anew.
  */
 final class ReferenceTest {
@@ -32,9 +32,9 @@ final class ReferenceTest {
     }
   }
 
-  private static void check(String page, String tables) throws IOException {
+  private static void check(String page, String reference) throws IOException {
     String text = Pages.read(page);
-    String whole = text.substring(0, text.indexOf(BEGIN) + BEGIN.length()) + tables;
+    String whole = text.substring(0, text.indexOf(BEGIN) + BEGIN.length()) + reference;
     if (Boolean.getBoolean("sluice.docs.write")) {
       Files.writeString(Pages.ROOT.resolve(page), whole);
       return;
