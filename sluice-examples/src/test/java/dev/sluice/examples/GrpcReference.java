@@ -30,8 +30,7 @@ final class GrpcReference {
   private record Call(String name, String comment, boolean requests, boolean responses) {}
 
   /** A service with calls, a message with fields, or an enum with values. */
-  private record Section(
-      String kind, String name, String comment, List<Call> calls, List<Row> rows) {}
+  private record Section(String name, String comment, List<Call> calls, List<Row> rows) {}
 
   /** Messages and enums by name, which may come after their use, without those of calls. */
   private final Map<String, Section> known;
@@ -64,7 +63,9 @@ final class GrpcReference {
     paragraph("## Messages");
     paragraph("A field that is not set is 0, empty or false.");
     for (Section type : types.values()) {
-      if (!type.rows().isEmpty()) {
+      if (type.rows().isEmpty()) {
+        requireNoComment(type); // the field of this type has it
+      } else {
         paragraph("### " + type.name());
         paragraph(type.comment());
         rows("", type.rows());
@@ -84,8 +85,17 @@ final class GrpcReference {
     }
   }
 
+  /** Removes a message of a call, whose comment describes both. */
   private List<Row> remove(String type) {
-    return Objects.requireNonNull(types.remove(type), type).rows();
+    Section message = Objects.requireNonNull(types.remove(type), type);
+    requireNoComment(message);
+    return message.rows();
+  }
+
+  private static void requireNoComment(Section message) {
+    if (!message.comment().isEmpty()) {
+      throw new IllegalArgumentException("the page would not show this comment: " + message);
+    }
   }
 
   /** In one line if that is enough, else as a list. */
@@ -149,7 +159,7 @@ final class GrpcReference {
       return;
     }
     String whole = open.isEmpty() ? name : innermost().name() + "." + name;
-    Section section = new Section(kind, whole, comment(), new ArrayList<>(), new ArrayList<>());
+    Section section = new Section(whole, comment(), new ArrayList<>(), new ArrayList<>());
     if (kind.equals("service")) {
       services.add(section);
     } else {
