@@ -47,8 +47,6 @@ final class HttpReference {
       if (!next.equals(title)) {
         title = next;
         line("\n## " + title + "\n");
-        line("| call | what | body | answer |");
-        line("|---|---|---|---|");
       }
       for (Map.Entry<String, JsonNode> call : path.getValue().properties()) {
         if (!call.getKey().equals("parameters")) {
@@ -75,8 +73,9 @@ final class HttpReference {
         answers.add((answer.getKey() + " " + content(answer.getValue())).strip());
       }
     }
-    return "| `%s` | %s | %s | %s |"
-        .formatted(name, cell(what.toString()), content(call.path("requestBody")), answers);
+    String body = content(call.path("requestBody"));
+    return "- `%s`%s, %s. %s"
+        .formatted(name, body.isEmpty() ? "" : ", body " + body, answers, cell(what.toString()));
   }
 
   /** A parameter of the query, or a header with its type and description the first time. */
@@ -154,7 +153,10 @@ final class HttpReference {
     }
     return switch (schema.path("type").asText()) {
       case "array" -> "list of " + type(schema.get("items"));
-      case "object" -> "map of " + type(schema.path("additionalProperties"));
+      case "object" ->
+          schema.has("additionalProperties")
+              ? "map of " + type(schema.get("additionalProperties"))
+              : "object";
       case "string" -> string(schema);
       case "boolean" -> schema.has("const") ? "`" + schema.get("const").asText() + "`" : "boolean";
       case "integer" -> "integer" + bounds(schema);
