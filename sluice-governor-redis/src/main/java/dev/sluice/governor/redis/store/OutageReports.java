@@ -7,9 +7,11 @@ import java.util.Collection;
 import java.util.List;
 import java.util.Map;
 import java.util.Queue;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -25,10 +27,11 @@ final class OutageReports {
   private final Callers callers;
 
   /** Changed under the lock of this. Every call to Redis asks whether it is empty. */
-  private final Queue<Report> unconfirmed = new ConcurrentLinkedQueue<>();
+  private final Queue<Report> pending = new ConcurrentLinkedQueue<>();
 
   // Guarded by this.
   private long number;
+  private StoreSnapshot left = StoreSnapshot.NONE;
 
   /**
    * The state that this node keeps for its callers, by the short ids of reservations and tickets.
@@ -65,13 +68,14 @@ final class OutageReports {
    * @param keys those for which Redis may have granted something of which no caller was told
    */
   synchronized void add(LocalShareStore.OutageResult ended, List<UnansweredKeys.Key> keys) {
+    left = ended.left();
     List<StoreSnapshot.OpenReservation> granted = ended.granted();
     List<StoreSnapshot.OpenTicket> waiting = ended.waiting();
     int most =
         Math.max(
             Math.max(ended.over().size(), keys.size()), Math.max(granted.size(), waiting.size()));
     for (int from = 0; from == 0 || from < most; from += PORTION) {
-      unconfirmed.add(
+      pending.add(
           new Report(
               ++number,
               portion(ended.over(), from),
@@ -150,13 +154,45 @@ final class OutageReports {
   }
 
   boolean isEmpty() {
-    return unconfirmed.isEmpty();
+    return pending.isEmpty();
+  }
+
+  /** Returns what the last outage left, unless Redis has confirmed it and decides about it. */
+  private synchronized StoreSnapshot unconfirmed() {
+    return isEmpty() ? StoreSnapshot.NONE : left;
+  }
+
+  /** Returns grants that no caller has claimed, and of which Redis may not know. */
+  List<StoreSnapshot.OpenReservation> unclaimed() {
+    return unconfirmed().reservations().stream().filter(each -> !each.claimed()).toList();
+  }
+
+  /** Returns awaited tickets with those of which Redis may not know, by when they were asked for. */
+  List<StoreSnapshot.OpenTicket> inLineWith(List<StoreSnapshot.OpenTicket> awaited) {
+    List<StoreSnapshot.OpenTicket> all = new ArrayList<>(awaited);
+    Set<String> ids =
+        awaited.stream().map(StoreSnapshot.OpenTicket::id).collect(Collectors.toSet());
+    int at = 0;
+    for (StoreSnapshot.OpenTicket each :
+        unconfirmed().tickets().stream().sorted(OutageReports::inOrder).toList()) {
+      while (at < all.size() && inOrder(all.get(at), each) <= 0) {
+        at++;
+      }
+      if (ids.add(each.id())) {
+        all.add(at++, each);
+      }
+    }
+    return all;
+  }
+
+  private static int inOrder(StoreSnapshot.OpenTicket one, StoreSnapshot.OpenTicket other) {
+    return Long.signum(one.since() - other.since());
   }
 
   /** Redis does not know a reservation: it was settled elsewhere, unless it is to be reported. */
   void unknown(String id) {
     boolean reported =
-        unconfirmed.stream()
+        pending.stream()
             .flatMap(each -> each.granted().stream())
             .anyMatch(held -> ReplyMapper.idIn(held.answer().reservation()).equals(id));
     if (!reported) {
@@ -165,13 +201,13 @@ final class OutageReports {
   }
 
   private synchronized @Nullable Report first() {
-    return unconfirmed.peek();
+    return pending.peek();
   }
 
   private synchronized void confirm(Report report) {
     Report first = first();
     if (first != null && first.number() == report.number()) {
-      unconfirmed.remove();
+      pending.remove();
     }
   }
 

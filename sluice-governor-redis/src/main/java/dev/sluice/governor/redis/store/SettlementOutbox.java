@@ -119,6 +119,12 @@ final class SettlementOutbox {
     }
   }
 
+  /** Returns whether Redis is to be told that a grant or a ticket is over. */
+  synchronized boolean ends(String id) {
+    PendingSettlement word = words.get(id);
+    return word != null && !isOfSlot(word);
+  }
+
   /** Whether it says nothing that a settlement does not. */
   private static boolean isOfSlot(PendingSettlement word) {
     return switch (word.kind()) {
