@@ -211,6 +211,16 @@ final class OutageReports {
     }
   }
 
+  /** A later report tells of a grant that was claimed after this one. */
+  private void over(Report report, String id) {
+    if (report.granted().stream()
+        .anyMatch(
+            held ->
+                held.claimed() && ReplyMapper.idIn(held.answer().reservation()).equals(id))) {
+      callers.over(id);
+    }
+  }
+
   /** Sends them one after the other; fails with the first that is not answered. */
   CompletableFuture<Void> send() {
     Report next = first();
@@ -224,7 +234,7 @@ final class OutageReports {
               if (failure != null) {
                 PermanentErrors.dropOrRethrow("a report of an outage", failure);
               } else {
-                answer.result().parts().stream().skip(1).forEach(id -> callers.over((String) id));
+                answer.result().parts().stream().skip(1).forEach(id -> over(next, (String) id));
               }
               confirm(next);
               return true;
