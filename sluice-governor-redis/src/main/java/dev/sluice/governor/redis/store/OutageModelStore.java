@@ -195,11 +195,10 @@ final class OutageModelStore {
       Optional<Optional<TokenDecision>> here =
           local.decide(
               store ->
-                  now ? store.tryAcquire(request) : store.request(request).thenApply(Optional::of));
+                  (now ? store.tryAcquire(request) : store.request(request).thenApply(Optional::of))
+                      // Before the return begins, whose report has the key.
+                      .thenApply(outcome -> unansweredKeys.decidedHere(request, outcome)));
       if (here.isPresent() && !here.get().filter(OutageModelStore::exceedsTheShare).isPresent()) {
-        here.get()
-            .filter(outcome -> outcome.isGranted() || outcome instanceof TokenDecision.Queued)
-            .ifPresent(decided -> unansweredKeys.decidedHere(request));
         return here.get();
       }
     }
