@@ -166,7 +166,17 @@ final class LocalShareStore {
   }
 
   private OutageGrantCounter newCount() {
-    return new OutageGrantCounter(listener, fleet.serverNanos() - timer.now());
+    return new OutageGrantCounter(listener, aheadNanos());
+  }
+
+  /** Returns how far the clock of Redis is ahead, as far as it is known. */
+  private long aheadNanos() {
+    return fleet.serverNanos() - timer.now();
+  }
+
+  private Map<Long, Long> bySecond(LocalShareStore.OutageRun now) {
+    boolean wasMember = fleet.connection().view() != null;
+    return wasMember ? now.count.bySecond() : now.count.bySecond(aheadNanos());
   }
 
   /** Returns this node's part of the budget; null if it has none. */
@@ -351,7 +361,7 @@ final class LocalShareStore {
     return now == null || store == null ? Optional.empty() : Optional.of(handOver(now, store));
   }
 
-  private static LocalShareStore.OutageResult handOver(
+  private LocalShareStore.OutageResult handOver(
       LocalShareStore.OutageRun now, OutageBudgetStore store) {
     now.store = null;
     StoreSnapshot left = store.handOver();
@@ -365,7 +375,7 @@ final class LocalShareStore {
             .toList(),
         left.tickets().stream().filter(each -> !now.tickets.contains(each.id())).toList(),
         left,
-        now.count.bySecond(),
+        bySecond(now),
         now.count.granted());
   }
 

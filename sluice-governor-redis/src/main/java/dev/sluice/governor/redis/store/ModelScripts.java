@@ -3,6 +3,7 @@ package dev.sluice.governor.redis.store;
 import dev.sluice.governor.redis.RedisBudgets;
 import dev.sluice.governor.spi.StoreTimer;
 import dev.sluice.redis.RedisUnavailableException;
+import dev.sluice.redis.connection.ConnectionState;
 import dev.sluice.redis.connection.FleetConnection;
 import java.util.List;
 import java.util.Objects;
@@ -119,8 +120,20 @@ public final class ModelScripts {
     return underWay.get() == 0;
   }
 
-  /** Asks; fails with {@link RedisUnavailableException} if there is no answer in time. */
+  /**
+   * Asks; fails with {@link RedisUnavailableException} if there is no answer in time.
+   *
+   * <p>In a cluster, this node may be a member again before the part with this model has its
+   * report. Until then Redis does not know what it has to decide by, and is not asked.
+   */
   CompletableFuture<ScriptResult> call(GovernorScript script, String... words) {
+    if (connection.state() == ConnectionState.CONNECTED && owner.isUnreported()) {
+      return CompletableFuture.failedFuture(
+          new RedisUnavailableException(
+              "Redis does not know yet what was decided without it about model " + model,
+              null,
+              false));
+    }
     return ask(false, timeoutNanos, script, words);
   }
 
