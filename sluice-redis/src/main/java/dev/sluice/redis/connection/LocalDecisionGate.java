@@ -27,7 +27,9 @@ final class LocalDecisionGate {
     return fromNanos;
   }
 
-  /** Returns since when a node that never was a member may have decided here; empty if it has not. */
+  /**
+   * Returns since when a node that never was a member may have decided here; empty if it has not.
+   */
   OptionalLong usedSinceNanos() {
     return used ? OptionalLong.of(createdNanos) : OptionalLong.empty();
   }

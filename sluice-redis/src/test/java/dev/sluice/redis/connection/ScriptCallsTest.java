@@ -88,8 +88,7 @@ final class ScriptCallsTest {
     assertThat(wire.arguments.get(0)).isEqualTo("5000");
     assertThat(timers.delays).containsExactly(5_000_000L);
     timers.nanos = 5_000_000;
-    assertThatThrownBy(
-            calls.callBy(5_000_000, false, NOTHING, new String[0], new String[0])::join)
+    assertThatThrownBy(calls.callBy(5_000_000, false, NOTHING, new String[0], new String[0])::join)
         .satisfies(failure -> assertThat(RedisFailure.isUnsent(failure)).isTrue());
     assertThat(wire.sent).isEqualTo(1);
   }

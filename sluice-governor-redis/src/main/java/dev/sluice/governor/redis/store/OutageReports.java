@@ -31,6 +31,8 @@ final class OutageReports {
 
   // Guarded by this.
   private long number;
+
+  /** What the last outage left, until Redis has confirmed it and decides about it. */
   private StoreSnapshot left = StoreSnapshot.NONE;
 
   /**
@@ -157,24 +159,25 @@ final class OutageReports {
     return pending.isEmpty();
   }
 
-  /** Returns what the last outage left, unless Redis has confirmed it and decides about it. */
-  private synchronized StoreSnapshot unconfirmed() {
-    return isEmpty() ? StoreSnapshot.NONE : left;
+  private synchronized StoreSnapshot left() {
+    return left;
   }
 
   /** Returns grants that no caller has claimed, and of which Redis may not know. */
   List<StoreSnapshot.OpenReservation> unclaimed() {
-    return unconfirmed().reservations().stream().filter(each -> !each.claimed()).toList();
+    return left().reservations().stream().filter(each -> !each.claimed()).toList();
   }
 
-  /** Returns awaited tickets with those of which Redis may not know, by when they were asked for. */
+  /**
+   * Returns awaited tickets with those of which Redis may not know, by when they were asked for.
+   */
   List<StoreSnapshot.OpenTicket> inLineWith(List<StoreSnapshot.OpenTicket> awaited) {
     List<StoreSnapshot.OpenTicket> all = new ArrayList<>(awaited);
     Set<String> ids =
         awaited.stream().map(StoreSnapshot.OpenTicket::id).collect(Collectors.toSet());
     int at = 0;
     for (StoreSnapshot.OpenTicket each :
-        unconfirmed().tickets().stream().sorted(OutageReports::inOrder).toList()) {
+        left().tickets().stream().sorted(OutageReports::inOrder).toList()) {
       while (at < all.size() && inOrder(all.get(at), each) <= 0) {
         at++;
       }
@@ -208,6 +211,7 @@ final class OutageReports {
     Report first = first();
     if (first != null && first.number() == report.number()) {
       pending.remove();
+      left = isEmpty() ? StoreSnapshot.NONE : left;
     }
   }
 
@@ -215,8 +219,7 @@ final class OutageReports {
   private void over(Report report, String id) {
     if (report.granted().stream()
         .anyMatch(
-            held ->
-                held.claimed() && ReplyMapper.idIn(held.answer().reservation()).equals(id))) {
+            held -> held.claimed() && ReplyMapper.idIn(held.answer().reservation()).equals(id))) {
       callers.over(id);
     }
   }

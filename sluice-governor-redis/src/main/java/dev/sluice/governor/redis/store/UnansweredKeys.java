@@ -49,7 +49,9 @@ public final class UnansweredKeys {
   /** Notes that this node has granted or queued a request by itself; returns the outcome. */
   synchronized Optional<TokenDecision> decidedHere(
       TokenRequest request, Optional<TokenDecision> outcome) {
-    if (outcome.filter(each -> each.isGranted() || each instanceof TokenDecision.Queued).isPresent()) {
+    if (outcome
+        .filter(each -> each.isGranted() || each instanceof TokenDecision.Queued)
+        .isPresent()) {
       decidedHere(request);
     }
     return outcome;
