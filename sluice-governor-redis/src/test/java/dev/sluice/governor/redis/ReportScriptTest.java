@@ -59,7 +59,7 @@ final class ReportScriptTest {
   private void grantUnheard() {
     scripts.run(ONE, "request", 2, ask("g"));
     scripts.run(ONE, "request", 3, ask("t"));
-    scripts.run(ONE, "ticket", 4, List.of("await", "t"));
+    scripts.run(ONE, "ticket", 4, List.of("await", "t", "1"));
     scripts.run(ONE, "settle", 5, List.of("settle", "g", "5"));
     assertThat(running(6)).isEqualTo(1);
   }

@@ -3,6 +3,7 @@ package dev.sluice.redis.connection;
 import dev.sluice.redis.connection.ConnectionState.Event;
 import java.time.Duration;
 import java.util.Optional;
+import java.util.OptionalLong;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
@@ -205,16 +206,18 @@ final class ConnectionLifecycle implements ScriptSender.Owner, Transport.Owner {
       return;
     }
     long now = time.nanoTime();
-    judge(now);
-    transport.tendSubscriptions();
-    if (transport.isConnected()) {
-      beatOnce();
-    } else {
-      keeper.connect(this::beatOnce, this::notConnected);
+    try {
+      judge(now);
+      transport.tendSubscriptions();
+      if (transport.isConnected()) {
+        beatOnce();
+      } else {
+        keeper.connect(this::beatOnce, this::notConnected);
+      }
+    } finally { // whatever the member or the transport throws
+      dueNanos = now + (state == ConnectionState.OUT ? PROBE_NANOS : heartbeatNanos);
+      time.after(dueNanos - now, this::beat);
     }
-    long pause = state == ConnectionState.OUT ? PROBE_NANOS : heartbeatNanos;
-    dueNanos = now + pause;
-    time.after(pause, this::beat);
   }
 
   /** Judges how long Redis has been silent, less the time in which this process did not run. */
@@ -326,7 +329,9 @@ final class ConnectionLifecycle implements ScriptSender.Owner, Transport.Owner {
                 done.complete(null);
               }
             },
-            time::execute);
+            time::execute)
+        // Also if the member throws: the next heartbeat waits for the end of this one.
+        .whenComplete((ended, thrown) -> done.completeExceptionally(CallFailures.notSent()));
   }
 
   /**
@@ -354,7 +359,8 @@ final class ConnectionLifecycle implements ScriptSender.Owner, Transport.Owner {
   }
 
   private CompletableFuture<Heartbeats.HeartbeatReply> heartbeat(String what, long sentNanos) {
-    long aloneSince = local.wasUsed() ? server.microsAt(local.fromNanos()) : 0;
+    OptionalLong used = local.usedSinceNanos();
+    long aloneSince = used.isPresent() ? server.microsAt(used.getAsLong()) : 0;
     return heartbeats.send(what, sentNanos, patienceNanos(), record.self(aloneSince));
   }
 

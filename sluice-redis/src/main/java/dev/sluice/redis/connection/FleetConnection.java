@@ -197,6 +197,17 @@ public final class FleetConnection implements AutoCloseable, Executor {
     return lifecycle.calls.tell(script, keys, arguments);
   }
 
+  /**
+   * Asks Redis once more for what an earlier call asked for, which runs by {@code deadlineNanos} or
+   * never.
+   *
+   * @param told whether the earlier one was by {@link #tell}
+   */
+  public CompletableFuture<List<Object>> callBy(
+      long deadlineNanos, boolean told, LuaScript script, String[] keys, String[] arguments) {
+    return lifecycle.calls.callBy(deadlineNanos, told, script, keys, arguments);
+  }
+
   /** Asks Redis for something that grants nothing, whatever the state. */
   public CompletableFuture<List<Object>> probe(
       LuaScript script, String[] keys, String[] arguments) {

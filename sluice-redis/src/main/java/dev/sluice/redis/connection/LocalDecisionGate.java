@@ -1,6 +1,7 @@
 package dev.sluice.redis.connection;
 
 import java.util.Optional;
+import java.util.OptionalLong;
 import java.util.concurrent.locks.ReadWriteLock;
 import java.util.concurrent.locks.ReentrantReadWriteLock;
 import java.util.function.Supplier;
@@ -9,6 +10,7 @@ import java.util.function.Supplier;
 final class LocalDecisionGate {
   private final FleetScheduler time;
   private final ReadWriteLock lock = new ReentrantReadWriteLock();
+  private final long createdNanos;
   private volatile boolean open = true;
   private volatile long fromNanos;
   private volatile boolean used;
@@ -16,7 +18,8 @@ final class LocalDecisionGate {
   /** Creates a gate that is open. */
   LocalDecisionGate(FleetScheduler time) {
     this.time = time;
-    this.fromNanos = time.nanoTime();
+    this.createdNanos = time.nanoTime();
+    this.fromNanos = createdNanos;
   }
 
   /** Returns from when decisions are made here. */
@@ -24,9 +27,11 @@ final class LocalDecisionGate {
     return fromNanos;
   }
 
-  /** Returns whether a decision was ever made here. */
-  boolean wasUsed() {
-    return used;
+  /**
+   * Returns since when a node that never was a member may have decided here; empty if it has not.
+   */
+  OptionalLong usedSinceNanos() {
+    return used ? OptionalLong.of(createdNanos) : OptionalLong.empty();
   }
 
   /** Opens from {@code nanos} on. */

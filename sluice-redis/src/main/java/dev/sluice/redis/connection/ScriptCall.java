@@ -40,6 +40,11 @@ public final class ScriptCall extends CompletableFuture<List<Object>> {
     return STATE.compareAndSet(this, UNSENT, SENT) || state == SENT;
   }
 
+  /** Redis has answered that it has done nothing: the call is as if it had not been sent. */
+  void notDone() {
+    STATE.compareAndSet(this, SENT, UNSENT);
+  }
+
   /** Returns whether the call was never sent; it never is from then on. */
   boolean giveUpUnsent() {
     return STATE.compareAndSet(this, UNSENT, GIVEN_UP);

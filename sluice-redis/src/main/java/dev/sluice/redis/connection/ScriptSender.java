@@ -134,6 +134,25 @@ public final class ScriptSender {
     return call;
   }
 
+  /**
+   * Asks Redis once more for what an earlier call asked for, which runs by {@code deadlineNanos} or
+   * never.
+   *
+   * @param ofReport whether the earlier one was by {@link #tell}
+   */
+  CompletableFuture<List<Object>> callBy(
+      long deadlineNanos, boolean ofReport, LuaScript script, String[] keys, String[] arguments) {
+    long now = time.nanoTime();
+    if (owner.state() == ConnectionState.OUT
+        || !transport.isConnected()
+        || deadlineNanos - now <= 0) {
+      return CompletableFuture.failedFuture(CallFailures.notSent());
+    }
+    ScriptCall call = expect(now, deadlineNanos - now);
+    send(new Request(call, script, keys, arguments, ofReport));
+    return call;
+  }
+
   /** Asks Redis for something that grants nothing, whatever the state. */
   CompletableFuture<List<Object>> probe(LuaScript script, String[] keys, String[] arguments) {
     ScriptCall call = expect();
@@ -204,6 +223,7 @@ public final class ScriptSender {
   }
 
   private void expired(Request request) {
+    request.call.notDone();
     if (request.attempt == ATTEMPTS) {
       // In a cluster, the clock of the part that has the key may be ahead of the members' part.
       owner.refused(TOO_LATE);
@@ -216,8 +236,14 @@ public final class ScriptSender {
     if (request.attempt < ATTEMPTS) {
       sendAfter(owner.renew(), request.again());
     } else {
-      request.call.completeExceptionally(CallFailures.unanswered(failure, null));
+      giveUp(request.call, failure);
     }
+  }
+
+  /** Fails a call: Redis has not done what it was never sent. */
+  private static boolean giveUp(ScriptCall call, String failure) {
+    return call.completeExceptionally(
+        call.giveUpUnsent() ? CallFailures.notSent() : CallFailures.unanswered(failure, null));
   }
 
   @SuppressWarnings("FutureReturnValueIgnored") // it ends the call
@@ -274,13 +300,9 @@ public final class ScriptSender {
         CallFailures.unanswered("Redis: " + RedisFailure.messageOf(failure), failure));
   }
 
-  /** The deadline of a call has passed. Redis has not done what it was never sent. */
+  /** The deadline of a call has passed. */
   void late(ScriptCall call) {
-    RuntimeException failure =
-        call.giveUpUnsent()
-            ? CallFailures.notSent()
-            : CallFailures.unanswered("Redis did not answer in time", null);
-    if (call.completeExceptionally(failure)) {
+    if (giveUp(call, "Redis did not answer in time")) {
       timeouts.increment();
     }
   }

@@ -3,6 +3,7 @@ package dev.sluice.redis.connection;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.lettuce.core.RedisCommandExecutionException;
 import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
@@ -52,8 +53,44 @@ final class ScriptCallsTest {
     while (!owner.renewals.isEmpty()) {
       owner.renewals.remove().completeExceptionally(new IllegalStateException("no answer"));
     }
-    assertThat(call).isCompletedExceptionally();
+    assertThatThrownBy(call::join)
+        .satisfies(failure -> assertThat(RedisFailure.isUnsent(failure)).isTrue());
     assertThat(wire.sent).isZero();
+  }
+
+  @Test
+  void callThatCameTooLateEachTime_wasNotDone() {
+    CompletableFuture<List<Object>> call = call();
+    for (int sent = 1; !call.isDone(); sent++) {
+      assertThat(wire.sent).isEqualTo(sent);
+      wire.replies.remove().end(null, new RedisCommandExecutionException("EXPIRED 5 microseconds"));
+      owner.renewals.forEach(renewal -> renewal.complete(null));
+    }
+    assertThat(wire.sent).isEqualTo(3);
+    assertThatThrownBy(call::join)
+        .satisfies(failure -> assertThat(RedisFailure.isUnsent(failure)).isTrue());
+  }
+
+  @Test
+  void callThatCameTooLate_andThenWasNotAnswered_mayHaveBeenDone() {
+    CompletableFuture<List<Object>> call = call();
+    wire.replies.remove().end(null, new RedisCommandExecutionException("EXPIRED 5 microseconds"));
+    owner.renewals.remove().complete(null);
+    assertThat(wire.sent).isEqualTo(2);
+    calls.late(timers.watched.get(0));
+    assertThatThrownBy(call::join)
+        .satisfies(failure -> assertThat(RedisFailure.isUnsent(failure)).isFalse());
+  }
+
+  @Test
+  void callThatIsAskedAgain_hasTheDeadlineOfTheFirst_andIsNotSentAfterIt() {
+    var unused = calls.callBy(5_000_000, false, NOTHING, new String[0], new String[0]);
+    assertThat(wire.arguments.get(0)).isEqualTo("5000");
+    assertThat(timers.delays).containsExactly(5_000_000L);
+    timers.nanos = 5_000_000;
+    assertThatThrownBy(calls.callBy(5_000_000, false, NOTHING, new String[0], new String[0])::join)
+        .satisfies(failure -> assertThat(RedisFailure.isUnsent(failure)).isTrue());
+    assertThat(wire.sent).isEqualTo(1);
   }
 
   @Test
@@ -152,6 +189,8 @@ final class ScriptCallsTest {
 
   /** Counts scripts and answers none. */
   private static final class Wire implements Transport {
+    final Queue<Reply> replies = new ArrayDeque<>();
+    List<String> arguments = List.of();
     int sent;
 
     @Override
@@ -170,6 +209,8 @@ final class ScriptCallsTest {
     @Override
     public void run(LuaScript script, String[] keys, String[] arguments, Reply reply) {
       sent++;
+      replies.add(reply);
+      this.arguments = List.of(arguments);
     }
 
     @Override
@@ -187,15 +228,17 @@ final class ScriptCallsTest {
     public void close() {}
   }
 
-  /** Time that stands still. */
+  /** Time that a test sets. */
   private static final class Timers implements FleetScheduler {
     final List<ScriptCall> watched = new ArrayList<>();
     final List<Long> delays = new ArrayList<>();
     final List<Runnable> due = new ArrayList<>();
 
+    long nanos;
+
     @Override
     public long nanoTime() {
-      return 0;
+      return nanos;
     }
 
     @Override

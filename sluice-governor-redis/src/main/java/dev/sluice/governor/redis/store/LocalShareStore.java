@@ -23,7 +23,8 @@ import org.jspecify.annotations.Nullable;
 /**
  * Decides for one model while Redis is away: the store of a single process with this node's share
  * of the budget, from empty, which begins with the reservations and the awaited tickets of this
- * node. Thread-safe.
+ * node, and with what it left in an earlier outage of which Redis has not confirmed the report.
+ * Thread-safe.
  */
 final class LocalShareStore {
   /*
@@ -42,11 +43,14 @@ final class LocalShareStore {
 
   /** The state that this node keeps for its callers. */
   interface OutageCallbacks {
-    /** Returns what Redis granted to them and is not settled. */
+    /** Returns what was granted to them and is not settled, and what they have not claimed yet. */
     List<StoreSnapshot.OpenReservation> open();
 
-    /** Returns the tickets that they wait for, in order. */
-    List<StoreSnapshot.OpenTicket> awaited();
+    /** Returns the tickets in line, in order. */
+    List<StoreSnapshot.OpenTicket> inLine();
+
+    /** Returns whether a caller of this node waits for a ticket. */
+    boolean isAwaited(String id);
 
     /** Returns what the provider said and holds; null for nothing. */
     @Nullable ProviderAdjustment adjustment();
@@ -81,6 +85,7 @@ final class LocalShareStore {
    * @param over tickets of Redis that were granted and settled here, or have left the line
    * @param granted reservations that this node made and that are not settled
    * @param waiting tickets that this node made and that are in line
+   * @param left everything that was open at the end
    * @param bySecond tokens granted here by second of the time of Redis
    * @param tokens tokens granted here
    */
@@ -88,6 +93,7 @@ final class LocalShareStore {
       List<String> over,
       List<StoreSnapshot.OpenReservation> granted,
       List<StoreSnapshot.OpenTicket> waiting,
+      StoreSnapshot left,
       Map<Long, Long> bySecond,
       long tokens) {}
 
@@ -160,7 +166,17 @@ final class LocalShareStore {
   }
 
   private OutageGrantCounter newCount() {
-    return new OutageGrantCounter(listener, fleet.serverNanos() - timer.now());
+    return new OutageGrantCounter(listener, aheadNanos());
+  }
+
+  /** Returns how far the clock of Redis is ahead, as far as it is known. */
+  private long aheadNanos() {
+    return fleet.serverNanos() - timer.now();
+  }
+
+  private Map<Long, Long> bySecond(LocalShareStore.OutageRun now) {
+    boolean wasMember = fleet.connection().view() != null;
+    return wasMember ? now.count.bySecond() : now.count.bySecond(aheadNanos());
   }
 
   /** Returns this node's part of the budget; null if it has none. */
@@ -170,8 +186,15 @@ final class LocalShareStore {
   }
 
   private void openStore(LocalShareStore.OutageRun next, ModelBudget part) {
-    StoreSnapshot open = new StoreSnapshot(callers.open(), callers.awaited());
-    open.reservations().forEach(each -> next.before.add(each.answer().reservation()));
+    StoreSnapshot open = new StoreSnapshot(callers.open(), callers.inLine());
+    for (StoreSnapshot.OpenReservation each : open.reservations()) {
+      if (each.claimed()) {
+        next.before.add(each.answer().reservation());
+      } else {
+        // Of an earlier outage, and not confirmed: what becomes of it is reported again.
+        next.tickets.add(ticketOf(each));
+      }
+    }
     List<StoreSnapshot.OpenTicket> served =
         open.tickets().stream()
             .filter(each -> next.share.hasTenant(books.terms().budget(), each.request().tenant()))
@@ -190,7 +213,9 @@ final class LocalShareStore {
     for (StoreSnapshot.OpenTicket each : served) {
       if (GovernorFleetMember.now(store.owner(each.id())).isPresent()) {
         next.tickets.add(each.id());
-        await(next, store, each.id());
+        if (callers.isAwaited(ReplyMapper.idIn(each.id()))) {
+          await(next, store, each.id());
+        }
       }
     }
   }
@@ -336,7 +361,7 @@ final class LocalShareStore {
     return now == null || store == null ? Optional.empty() : Optional.of(handOver(now, store));
   }
 
-  private static LocalShareStore.OutageResult handOver(
+  private LocalShareStore.OutageResult handOver(
       LocalShareStore.OutageRun now, OutageBudgetStore store) {
     now.store = null;
     StoreSnapshot left = store.handOver();
@@ -349,7 +374,8 @@ final class LocalShareStore {
             .filter(each -> !now.before.contains(each.answer().reservation()))
             .toList(),
         left.tickets().stream().filter(each -> !now.tickets.contains(each.id())).toList(),
-        now.count.bySecond(),
+        left,
+        bySecond(now),
         now.count.granted());
   }
 

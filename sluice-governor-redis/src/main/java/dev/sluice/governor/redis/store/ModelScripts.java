@@ -3,6 +3,7 @@ package dev.sluice.governor.redis.store;
 import dev.sluice.governor.redis.RedisBudgets;
 import dev.sluice.governor.spi.StoreTimer;
 import dev.sluice.redis.RedisUnavailableException;
+import dev.sluice.redis.connection.ConnectionState;
 import dev.sluice.redis.connection.FleetConnection;
 import java.util.List;
 import java.util.Objects;
@@ -119,14 +120,26 @@ public final class ModelScripts {
     return underWay.get() == 0;
   }
 
-  /** Asks; fails with {@link RedisUnavailableException} if there is no answer in time. */
+  /**
+   * Asks; fails with {@link RedisUnavailableException} if there is no answer in time.
+   *
+   * <p>In a cluster, this node may be a member again before the part with this model has its
+   * report. Until then Redis does not know what it has to decide by, and is not asked.
+   */
   CompletableFuture<ScriptResult> call(GovernorScript script, String... words) {
-    return ask(connection::call, timeoutNanos, script, words);
+    if (connection.state() == ConnectionState.CONNECTED && owner.isUnreported()) {
+      return CompletableFuture.failedFuture(
+          new RedisUnavailableException(
+              "Redis does not know yet what was decided without it about model " + model,
+              null,
+              false));
+    }
+    return ask(false, timeoutNanos, script, words);
   }
 
   /** {@link #call} with more time, also while this node returns: for what Redis has to know. */
   CompletableFuture<ScriptResult> tell(GovernorScript script, String... words) {
-    return ask(connection::tell, TIMEOUTS_TO_JOIN * timeoutNanos, script, words);
+    return ask(true, TIMEOUTS_TO_JOIN * timeoutNanos, script, words);
   }
 
   /** Whether Redis still has the books that are known here: if not, it is told what is held. */
@@ -138,25 +151,22 @@ public final class ModelScripts {
             said -> ScriptResult.isUnknown(said) ? join(known) : CompletableFuture.allOf());
   }
 
-  /** A way to ask Redis. */
-  private interface SendMode {
-    CompletableFuture<List<Object>> ask(GovernorScript script, String[] keys, String[] arguments);
-  }
-
   @SuppressWarnings("FutureReturnValueIgnored") // what they lead to is tracked
   private CompletableFuture<ScriptResult> ask(
-      ModelScripts.SendMode way, long patienceNanos, GovernorScript script, String[] words) {
+      boolean told, long patienceNanos, GovernorScript script, String[] words) {
     Tracked tracked = new Tracked();
-    long began = connection.nanoTime();
+    // Callers that got no answer by then go by it that Redis does nothing later.
+    long deadline = connection.nanoTime() + patienceNanos;
     long known = generation;
-    way.ask(script, keys, arguments(known, words))
+    String[] arguments = arguments(known, words);
+    (told ? connection.tell(script, keys, arguments) : connection.call(script, keys, arguments))
         .whenComplete(
             (said, failure) -> {
               if (said != null && ScriptResult.isUnknown(said)) {
                 inTime(
-                        began + patienceNanos - connection.nanoTime(),
+                        deadline - connection.nanoTime(),
                         join(known)
-                            .thenCompose(joined -> askAgain(tracked, way, script, words))
+                            .thenCompose(joined -> askAgain(deadline, told, script, words))
                             .thenApply(late -> known(late, words)))
                     .whenComplete((answer, late) -> tracked.end(answer, unlessTooLate(late)));
               } else {
@@ -166,12 +176,9 @@ public final class ModelScripts {
     return tracked;
   }
 
-  /** Not if nobody waits any more: whoever did goes by it that Redis is not asked from then on. */
   private CompletableFuture<List<Object>> askAgain(
-      Tracked tracked, ModelScripts.SendMode way, GovernorScript script, String[] words) {
-    return tracked.isDone()
-        ? new CompletableFuture<>()
-        : way.ask(script, keys, arguments(generation, words));
+      long deadline, boolean told, GovernorScript script, String[] words) {
+    return connection.callBy(deadline, told, script, keys, arguments(generation, words));
   }
 
   private <T> CompletableFuture<T> inTime(long nanos, CompletableFuture<T> answer) {

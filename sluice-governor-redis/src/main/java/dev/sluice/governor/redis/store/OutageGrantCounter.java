@@ -37,8 +37,21 @@ public final class OutageGrantCounter implements BudgetListener {
   }
 
   /** Returns the tokens granted in the last seconds, less those of them that were given back. */
-  public synchronized Map<Long, Long> bySecond() {
-    return new TreeMap<>(bySecond);
+  public Map<Long, Long> bySecond() {
+    return bySecond(aheadNanos);
+  }
+
+  /**
+   * {@link #bySecond()}, if the clock of Redis was not known when the outage began. By less than a
+   * second too early, so that no second has more than was granted in it.
+   *
+   * @param ahead how far the clock of Redis is ahead of the timer of the store
+   */
+  synchronized Map<Long, Long> bySecond(long ahead) {
+    long later = Math.floorDiv(ahead - aheadNanos, TimeUnit.SECONDS.toNanos(1));
+    TreeMap<Long, Long> all = new TreeMap<>();
+    bySecond.forEach((second, tokens) -> all.put(second + later, tokens));
+    return all;
   }
 
   /** Returns the tokens granted since the outage began. */

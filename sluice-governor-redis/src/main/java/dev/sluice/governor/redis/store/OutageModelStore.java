@@ -19,6 +19,7 @@ import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Supplier;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -86,15 +87,23 @@ final class OutageModelStore {
   private final class Callers implements LocalShareStore.OutageCallbacks, OutageReports.Callers {
     @Override
     public List<StoreSnapshot.OpenReservation> open() {
-      return held().stream().map(each -> each.held(replies)).toList();
+      return Stream.concat(
+              held().stream().map(each -> each.held(replies)),
+              reports.unclaimed().stream()
+                  .filter(each -> !isKnown(ReplyMapper.idIn(each.answer().reservation()))))
+          .toList();
     }
 
     @Override
-    public List<StoreSnapshot.OpenTicket> awaited() {
-      // A poll may have told of a grant that those who wait have not heard of.
-      return waitingList.places().stream()
-          .filter(each -> !isOpen(ReplyMapper.idIn(each.id())))
+    public List<StoreSnapshot.OpenTicket> inLine() {
+      return reports.inLineWith(waitingList.places()).stream()
+          .filter(each -> !isKnown(ReplyMapper.idIn(each.id())))
           .toList();
+    }
+
+    /** A poll may have told of a grant of which waiters have not heard, or a caller has left. */
+    private boolean isKnown(String id) {
+      return isOpen(id) || outbox.ends(id);
     }
 
     @Override
@@ -186,11 +195,10 @@ final class OutageModelStore {
       Optional<Optional<TokenDecision>> here =
           local.decide(
               store ->
-                  now ? store.tryAcquire(request) : store.request(request).thenApply(Optional::of));
+                  (now ? store.tryAcquire(request) : store.request(request).thenApply(Optional::of))
+                      // Before the return begins, whose report has the key.
+                      .thenApply(outcome -> unansweredKeys.decidedHere(request, outcome)));
       if (here.isPresent() && !here.get().filter(OutageModelStore::exceedsTheShare).isPresent()) {
-        here.get()
-            .filter(outcome -> outcome.isGranted() || outcome instanceof TokenDecision.Queued)
-            .ifPresent(decided -> unansweredKeys.decidedHere(request));
         return here.get();
       }
     }

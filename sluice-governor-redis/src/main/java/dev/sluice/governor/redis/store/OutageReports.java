@@ -7,9 +7,11 @@ import java.util.Collection;
 import java.util.List;
 import java.util.Map;
 import java.util.Queue;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -25,10 +27,13 @@ final class OutageReports {
   private final Callers callers;
 
   /** Changed under the lock of this. Every call to Redis asks whether it is empty. */
-  private final Queue<Report> unconfirmed = new ConcurrentLinkedQueue<>();
+  private final Queue<Report> pending = new ConcurrentLinkedQueue<>();
 
   // Guarded by this.
   private long number;
+
+  /** What the last outage left, until Redis has confirmed it and decides about it. */
+  private StoreSnapshot left = StoreSnapshot.NONE;
 
   /**
    * The state that this node keeps for its callers, by the short ids of reservations and tickets.
@@ -65,13 +70,14 @@ final class OutageReports {
    * @param keys those for which Redis may have granted something of which no caller was told
    */
   synchronized void add(LocalShareStore.OutageResult ended, List<UnansweredKeys.Key> keys) {
+    left = ended.left();
     List<StoreSnapshot.OpenReservation> granted = ended.granted();
     List<StoreSnapshot.OpenTicket> waiting = ended.waiting();
     int most =
         Math.max(
             Math.max(ended.over().size(), keys.size()), Math.max(granted.size(), waiting.size()));
     for (int from = 0; from == 0 || from < most; from += PORTION) {
-      unconfirmed.add(
+      pending.add(
           new Report(
               ++number,
               portion(ended.over(), from),
@@ -150,13 +156,46 @@ final class OutageReports {
   }
 
   boolean isEmpty() {
-    return unconfirmed.isEmpty();
+    return pending.isEmpty();
+  }
+
+  private synchronized StoreSnapshot left() {
+    return left;
+  }
+
+  /** Returns grants that no caller has claimed, and of which Redis may not know. */
+  List<StoreSnapshot.OpenReservation> unclaimed() {
+    return left().reservations().stream().filter(each -> !each.claimed()).toList();
+  }
+
+  /**
+   * Returns awaited tickets with those of which Redis may not know, by when they were asked for.
+   */
+  List<StoreSnapshot.OpenTicket> inLineWith(List<StoreSnapshot.OpenTicket> awaited) {
+    List<StoreSnapshot.OpenTicket> all = new ArrayList<>(awaited);
+    Set<String> ids =
+        awaited.stream().map(StoreSnapshot.OpenTicket::id).collect(Collectors.toSet());
+    int at = 0;
+    for (StoreSnapshot.OpenTicket each :
+        left().tickets().stream().sorted(OutageReports::inOrder).toList()) {
+      while (at < all.size() && inOrder(all.get(at), each) <= 0) {
+        at++;
+      }
+      if (ids.add(each.id())) {
+        all.add(at++, each);
+      }
+    }
+    return all;
+  }
+
+  private static int inOrder(StoreSnapshot.OpenTicket one, StoreSnapshot.OpenTicket other) {
+    return Long.signum(one.since() - other.since());
   }
 
   /** Redis does not know a reservation: it was settled elsewhere, unless it is to be reported. */
   void unknown(String id) {
     boolean reported =
-        unconfirmed.stream()
+        pending.stream()
             .flatMap(each -> each.granted().stream())
             .anyMatch(held -> ReplyMapper.idIn(held.answer().reservation()).equals(id));
     if (!reported) {
@@ -165,13 +204,23 @@ final class OutageReports {
   }
 
   private synchronized @Nullable Report first() {
-    return unconfirmed.peek();
+    return pending.peek();
   }
 
   private synchronized void confirm(Report report) {
     Report first = first();
     if (first != null && first.number() == report.number()) {
-      unconfirmed.remove();
+      pending.remove();
+      left = isEmpty() ? StoreSnapshot.NONE : left;
+    }
+  }
+
+  /** A later report tells of a grant that was claimed after this one. */
+  private void over(Report report, String id) {
+    if (report.granted().stream()
+        .anyMatch(
+            held -> held.claimed() && ReplyMapper.idIn(held.answer().reservation()).equals(id))) {
+      callers.over(id);
     }
   }
 
@@ -188,7 +237,7 @@ final class OutageReports {
               if (failure != null) {
                 PermanentErrors.dropOrRethrow("a report of an outage", failure);
               } else {
-                answer.result().parts().stream().skip(1).forEach(id -> callers.over((String) id));
+                answer.result().parts().stream().skip(1).forEach(id -> over(next, (String) id));
               }
               confirm(next);
               return true;

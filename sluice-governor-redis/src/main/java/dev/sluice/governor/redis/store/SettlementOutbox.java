@@ -64,7 +64,8 @@ final class SettlementOutbox {
   /**
    * One of them.
    *
-   * @param actual the tokens used; of an extension, when Redis ends the grant without it
+   * @param actual the tokens used; of an extension, when Redis ends the grant without it; of a
+   *     leave, its turn
    */
   private record PendingSettlement(String id, Kind kind, long actual, List<String> grant) {
     PendingSettlement(String id, Kind kind, long actual) {
@@ -119,6 +120,12 @@ final class SettlementOutbox {
     }
   }
 
+  /** Returns whether Redis is to be told that a grant or a ticket is over. */
+  synchronized boolean ends(String id) {
+    PendingSettlement word = words.get(id);
+    return word != null && !isOfSlot(word);
+  }
+
   /** Whether it says nothing that a settlement does not. */
   private static boolean isOfSlot(PendingSettlement word) {
     return switch (word.kind()) {
@@ -141,22 +148,25 @@ final class SettlementOutbox {
   /**
    * Tells Redis at once that nobody waits for a ticket any longer, and again if that is not
    * answered: a grant may be claimed for those who have gone.
+   *
+   * @param turn Redis ignores this after a later turn, and earlier ones after this
    */
-  void leave(String id, String untold) {
+  void leave(String id, String turn, String untold) {
     var unused =
         scripts
-            .call(GovernorScript.TICKET, "leave", id, untold)
+            .call(GovernorScript.TICKET, "leave", id, turn, untold)
             .whenComplete(
                 (answer, failure) -> {
                   if (failure != null) {
-                    keepLeft(id);
+                    keepLeft(id, Long.parseLong(turn));
                   }
                 });
   }
 
-  private synchronized void keepLeft(String id) {
-    if (!words.containsKey(id)) {
-      keep(new PendingSettlement(id, Kind.LEAVE, 0));
+  private synchronized void keepLeft(String id, long turn) {
+    PendingSettlement before = words.get(id);
+    if (before == null || before.kind() == Kind.LEAVE) {
+      keep(new PendingSettlement(id, Kind.LEAVE, turn));
     }
   }
 
@@ -253,7 +263,9 @@ final class SettlementOutbox {
       case SETTLE, SETTLE_ELSEWHERE -> settle(word);
       case EXTEND -> extend(word, unknown);
       case CANCEL -> scripts.tell(GovernorScript.TICKET, "cancel", word.id());
-      case LEAVE -> scripts.tell(GovernorScript.TICKET, "leave", word.id(), "untold");
+      case LEAVE ->
+          scripts.tell(
+              GovernorScript.TICKET, "leave", word.id(), Long.toString(word.actual()), "untold");
       case RELEASE ->
           scripts.tell(GovernorScript.SETTLE, settlement(word.id(), word.actual(), false));
       case UNDO ->

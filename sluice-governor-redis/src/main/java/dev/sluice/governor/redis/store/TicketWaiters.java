@@ -24,6 +24,9 @@ public final class TicketWaiters {
                   ? one.id().compareTo(other.id())
                   : Long.compare(one.at() - other.at(), 0));
 
+  // Guarded by this.
+  private long turns;
+
   private record Due(long at, String id) {}
 
   /** Those who wait for one ticket, and its place, as far as that is known. */
@@ -55,6 +58,11 @@ public final class TicketWaiters {
       order = number;
       place = known;
     }
+  }
+
+  /** Returns the number of the next statement to Redis about waiters: a later one replaces it. */
+  synchronized String nextTurn() {
+    return Long.toString(++turns);
   }
 
   public synchronized TicketWaiters.WaitingTicket add(

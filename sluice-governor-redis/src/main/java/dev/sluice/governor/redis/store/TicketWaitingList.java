@@ -26,14 +26,12 @@ final class TicketWaitingList {
    * the last answer or message has named, whoever else does so; a thorough one also asks for every
    * ticket that is awaited here, which finds what a lost message would have told, and keeps the
    * tickets from being missed.
-   *
    * While Redis is away, LocalShareStore decides about those tickets whose place is known, and tells it here. The others
    * wait until Redis is back.
-   *
    * Only the node that has claimed a grant may tell of it: by the news that say so, or by a poll.
    *
-   * Concurrency. A waiter is entered and a call about it is sent under the lock of this, so that
-   * Redis hears of both in the same order. Futures are completed on a thread of the timer.
+   * A waiter is entered, and a call about it gets its turn, under the lock of this: Redis goes by the last turn. Futures
+   * are completed on a thread of the timer.
    */
 
   /** While Redis does not answer. */
@@ -44,8 +42,7 @@ final class TicketWaitingList {
   // A node asks for no more than a thousand tickets a second, however often it looks.
   private static final long PER_TICKET_NANOS = TimeUnit.MILLISECONDS.toNanos(1);
 
-  // Places in the reply of a grant: its tenant and its idempotency key.
-  private static final int TENANT_AT = 6;
+  private static final int TENANT_AT = 6; // in the reply of a grant
   private static final int KEY_AT = 7;
 
   // For a later deadline it is set again: those who wait for that may leave much earlier.
@@ -114,7 +111,7 @@ final class TicketWaitingList {
       if (!outage.local().await(replies.ticket(id))) {
         waiting.arrival =
             scripts
-                .call(GovernorScript.TICKET, "await", id)
+                .call(GovernorScript.TICKET, "await", id, waiters.nextTurn())
                 .handle(
                     (answer, failure) -> {
                       arrived(id, waiter, answer, failure);
@@ -155,12 +152,15 @@ final class TicketWaitingList {
     if (left != null && !closed) {
       outage.local().leave(replies.ticket(id));
       // If it was in line when this came, nobody here was told that it is granted.
-      outage.outbox().leave(id, left.place == null ? "" : "untold");
+      outage.outbox().leave(id, waiters.nextTurn(), left.place == null ? "" : "untold");
     }
   }
 
   /** Handles the reply about an awaited ticket, at a time of Redis. */
   private void stands(String id, ScriptReply said, long micros) {
+    if (said.kind() == 'o') {
+      return; // a later call of this node came first
+    }
     Optional<TokenDecision> outcome =
         said.kind() == 'n' ? Optional.empty() : Optional.of(replies.outcome(said, scripts.terms()));
     if (outcome.orElse(null) instanceof TokenDecision.Queued) {
@@ -237,7 +237,7 @@ final class TicketWaitingList {
   private void unheard(String id) {
     outage.unheard(id);
     if (!closed) {
-      outage.outbox().leave(id, "untold");
+      outage.outbox().leave(id, waiters.nextTurn(), "untold");
     }
   }
 
@@ -386,7 +386,7 @@ final class TicketWaitingList {
   private synchronized CompletableFuture<ScriptResult> askForWaiters(String id) {
     return waiters.find(id) == null
         ? new CompletableFuture<>()
-        : scripts.call(GovernorScript.TICKET, "claim", id);
+        : scripts.call(GovernorScript.TICKET, "claim", id, waiters.nextTurn());
   }
 
   private void lookIn(long micros) {
@@ -445,7 +445,7 @@ final class TicketWaitingList {
   }
 
   private CompletableFuture<Void> tick(List<String> ids) {
-    List<String> words = new ArrayList<>(List.of("tick"));
+    List<String> words = new ArrayList<>(List.of("tick", waiters.nextTurn()));
     words.addAll(ids);
     return scripts
         .call(GovernorScript.TICKET, words.toArray(String[]::new))
@@ -484,7 +484,7 @@ final class TicketWaitingList {
         .completeOnTimeout(false, patience.toNanos(), TimeUnit.NANOSECONDS)
         .join();
     for (String id : waiters.ids()) {
-      var unused = scripts.call(GovernorScript.TICKET, "leave", id);
+      var unused = scripts.call(GovernorScript.TICKET, "leave", id, waiters.nextTurn());
       end(id);
     }
   }

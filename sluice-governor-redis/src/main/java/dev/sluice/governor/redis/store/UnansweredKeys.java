@@ -1,9 +1,11 @@
 package dev.sluice.governor.redis.store;
 
+import dev.sluice.governor.TokenDecision;
 import dev.sluice.governor.TokenRequest;
 import java.util.ArrayList;
 import java.util.LinkedHashSet;
 import java.util.List;
+import java.util.Optional;
 import java.util.Set;
 
 /**
@@ -42,6 +44,17 @@ public final class UnansweredKeys {
     if (!unanswered.isEmpty()) {
       of(request).forEach(unanswered::remove);
     }
+  }
+
+  /** Notes that this node has granted or queued a request by itself; returns the outcome. */
+  synchronized Optional<TokenDecision> decidedHere(
+      TokenRequest request, Optional<TokenDecision> outcome) {
+    if (outcome
+        .filter(each -> each.isGranted() || each instanceof TokenDecision.Queued)
+        .isPresent()) {
+      decidedHere(request);
+    }
+    return outcome;
   }
 
   /** This node has granted or queued it by itself. */

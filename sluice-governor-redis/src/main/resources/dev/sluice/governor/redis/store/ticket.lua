@@ -1,13 +1,15 @@
 -- What is done with tickets. ARGV: node, what, ids ….
 --   poll    how one stands: {'q' …}, {'g' …}, {'r' …} or {'n'}
---   await   the same, and this node waits for it
---   claim   the same as poll, for those who wait for it at this node
---   leave   this node does not wait for it any longer; with 'untold', and was not told of a grant: what was
---           claimed for it meanwhile is unclaimed
+--   await   the same, and this node waits for it; then the turn: or {'o'} if that is over
+--   claim   the same as await, for those who wait for it at this node
+--   leave   this node does not wait for it any longer; then the turn; with 'untold', and was not told of a grant: what
+--           was claimed for it meanwhile is unclaimed
 --   cancel  it leaves the line, or what was granted is given back: {1} or {0}
---   tick    those of this node's that are decided or gone: {{'g' …}, …, {'n', id}}; the others are
+--   tick    after the turn, those of this node's that are decided or gone: {{'g' …}, …, {'n', id}}; the others are
 --           waited for, and need not be asked for meanwhile
 --   refuse  the first of those in line, for the reason in ARGV[3]: {how many are left}
+-- A node numbers by turns what it says of its waiters. What comes after a later turn of the same node is out of date: it
+-- was on its way over a connection that broke.
 local what = ARGV[2]
 local fields = {}
 if what ~= 'tick' and what ~= 'refuse' then
@@ -17,21 +19,33 @@ if not open(server, fields) then
   return { 0 }
 end
 
-local function waitFor(ticket)
+local function isOvertaken(ticket, turn)
+  return ticket.turnOf == NODE and ticket.turn > turn
+end
+
+local function setTurn(ticket, turn)
+  if ticket.turnOf ~= NODE or ticket.turn ~= turn then
+    ticket.turnOf, ticket.turn, ticket.changed = NODE, turn, true
+  end
+end
+
+local function waitFor(ticket, turn)
   local node = (ticket.node == '' or ticket.node == NODE) and NODE or SEVERAL
   if ticket.node ~= node then
     ticket.node, ticket.changed = node, true
+    setTurn(ticket, turn)
   end
   watch(ticket)
 end
 
 -- The same as `seen`, for those who wait for it here: they may have gone. If those of another node
 -- were told as well, nobody can say that all have.
-local function seenByWaiters(ticket)
+local function seenByWaiters(ticket, turn)
   local onlyHere = ticket.claimed == 0 or ticket.unheard == NODE
   local result = seen(ticket)
   if ticket.state == 'g' and onlyHere then
     ticket.unheard = NODE
+    setTurn(ticket, turn)
   end
   return result
 end
@@ -39,14 +53,17 @@ end
 local result = { 'n' }
 if what == 'tick' then
   result = {}
-  for i = 3, #ARGV do
+  local turn = tonumber(ARGV[3])
+  for i = 4, #ARGV do
     local ticket = ticketOf(ARGV[i])
     if not ticket then
       result[#result + 1] = { 'n', ARGV[i] }
-    elseif ticket.state == 'w' then
-      waitFor(ticket)
-    else
-      result[#result + 1] = seenByWaiters(ticket)
+    elseif not isOvertaken(ticket, turn) then
+      if ticket.state == 'w' then
+        waitFor(ticket, turn)
+      else
+        result[#result + 1] = seenByWaiters(ticket, turn)
+      end
     end
   end
 elseif what == 'refuse' then
@@ -59,7 +76,7 @@ elseif what == 'refuse' then
   end
   result = { S.waiting }
 else
-  local ticket = ticketOf(ARGV[3])
+  local ticket, turn = ticketOf(ARGV[3]), tonumber(ARGV[4])
   if not ticket and what == 'cancel' then
     noteOver(ARGV[3])
     result = { 0 }
@@ -74,24 +91,28 @@ else
     giveBack(ticket)
     drain(granted)
     result = { 1 }
-  elseif what == 'leave' and ticket.state == 'w' then
-    if ticket.node == NODE or ticket.node == SEVERAL then
+  elseif what == 'poll' then
+    result = seen(ticket)
+  elseif isOvertaken(ticket, turn) then
+    result = { 'o' }
+  elseif what == 'claim' then
+    result = seenByWaiters(ticket, turn)
+  elseif what == 'await' then
+    setTurn(ticket, turn)
+    if ticket.state == 'w' then
+      waitFor(ticket, turn)
+    end
+    result = seen(ticket)
+  else
+    setTurn(ticket, turn)
+    if ticket.state == 'w' and (ticket.node == NODE or ticket.node == SEVERAL) then
       -- Of several the others may wait for it still.
       ticket.node = ticket.node == NODE and '' or SEVERAL
-      ticket.changed = true
       watch(ticket)
-    end
-  elseif what == 'leave' then
-    if ARGV[4] == 'untold' and ticket.state == 'g' and ticket.claimed == 1 and ticket.unheard == NODE then
+    elseif ARGV[5] == 'untold' and ticket.state == 'g' and ticket.claimed == 1 and ticket.unheard == NODE then
       ticket.claimed, ticket.unheard = 0, ''
-      ticket.changed = true
       watch(ticket)
     end
-  else
-    if what == 'await' and ticket.state == 'w' then
-      waitFor(ticket)
-    end
-    result = what == 'claim' and seenByWaiters(ticket) or seen(ticket)
   end
 end
 return answer(result)

@@ -1,0 +1,157 @@
+package dev.sluice.governor.redis;
+
+import static dev.sluice.governor.redis.RedisBudgetStoreTest.config;
+import static dev.sluice.governor.redis.RedisBudgetStoreTest.get;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.sluice.governor.Allocation;
+import dev.sluice.governor.ModelBudget;
+import dev.sluice.governor.TokenDecision;
+import dev.sluice.governor.WaitingListConfig;
+import dev.sluice.testkit.RedisServer;
+import java.time.Duration;
+import java.util.List;
+import java.util.Objects;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+
+/** Calls of a node about its waiters that come to Redis in another order than they were sent. */
+@Tag("any-jdk")
+final class TicketTurnsTest {
+  private static final ModelBudget BUDGET =
+      ModelBudget.of(60_000, 1_000, Allocation.OFF).withConcurrency(1);
+  private static final String ONE = "1".repeat(16);
+  private static final String OTHER = "2".repeat(16);
+  private static final Duration PATIENCE = Duration.ofSeconds(30);
+  private static final WaitingListConfig RULES =
+      WaitingListConfig.builder()
+          .maxWaiting(10)
+          .ticketIdleTimeout(PATIENCE)
+          .reservationTimeout(Duration.ofMinutes(10))
+          .drainBatch(10)
+          .refillInterval(Duration.ofSeconds(60))
+          .build();
+
+  /** By then a grant that nobody has claimed is given back. */
+  private static final long LATER = PATIENCE.multipliedBy(3).toNanos() / 1_000;
+
+  private final RedisServer redis = RedisServer.start();
+  private final TimedScripts scripts = new TimedScripts(redis);
+
+  @BeforeEach
+  void queueOne() {
+    scripts.run("configure", 1, TimedScripts.configuration("sonnet", BUDGET, RULES));
+    scripts.run(ONE, "request", 2, ask("g"));
+    scripts.run(ONE, "request", 3, ask("t"));
+  }
+
+  @AfterEach
+  void close() {
+    redis.close();
+  }
+
+  private static List<String> ask(String id) {
+    return List.of(id, "queue", "", OutageRig.P1, "5", "5", "0", "", "");
+  }
+
+  /** Redis grants T at a call of that node. */
+  private void grant(String node) {
+    scripts.run(node, "settle", 10, List.of("settle", "g", "5"));
+    assertThat(running(11)).isEqualTo(1);
+  }
+
+  private long running(long micros) {
+    return (Long) scripts.run(OTHER, "poll", micros, List.of("status")).get(1);
+  }
+
+  @Test
+  void claim_thatComesAfterTheWaiterHasLeft_claimsNothing() {
+    scripts.run(ONE, "ticket", 4, List.of("await", "t", "1"));
+    scripts.run(ONE, "ticket", 5, List.of("leave", "t", "3", "untold"));
+    grant(OTHER);
+    assertThat(scripts.run(ONE, "ticket", 12, List.of("claim", "t", "2"))).isEqualTo(List.of("o"));
+    assertThat(running(LATER)).isZero();
+  }
+
+  @Test
+  void tick_thatComesAfterTheWaiterHasLeft_claimsNothing() {
+    scripts.run(ONE, "ticket", 4, List.of("await", "t", "1"));
+    scripts.run(ONE, "ticket", 5, List.of("leave", "t", "3", "untold"));
+    scripts.run(ONE, "ticket", 6, List.of("tick", "2", "t"));
+    grant(ONE);
+    assertThat(scripts.run(ONE, "ticket", 12, List.of("tick", "2", "t"))).isEmpty();
+    assertThat(running(LATER)).isZero();
+  }
+
+  @Test
+  void await_thatComesAfterTheWaiterHasLeft_claimsNothing() {
+    scripts.run(ONE, "ticket", 5, List.of("leave", "t", "2", ""));
+    scripts.run(ONE, "ticket", 6, List.of("await", "t", "1"));
+    grant(ONE);
+    assertThat(running(LATER)).isZero();
+  }
+
+  @Test
+  void leave_thatComesAfterTheNextWaiter_endsNothing() {
+    scripts.run(ONE, "ticket", 4, List.of("await", "t", "1"));
+    scripts.run(ONE, "ticket", 5, List.of("await", "t", "3"));
+    scripts.run(ONE, "ticket", 6, List.of("leave", "t", "2", "untold"));
+    grant(ONE);
+    // The answer tells the waiter of it.
+    scripts.run(ONE, "ticket", 12, List.of("leave", "t", "2", "untold"));
+    assertThat(running(LATER)).isEqualTo(1);
+  }
+
+  @Test
+  void leave_thatComesInTurn_givesBackWhatNobodyWasToldOf() {
+    scripts.run(ONE, "ticket", 4, List.of("await", "t", "1"));
+    grant(ONE);
+    scripts.run(ONE, "ticket", 12, List.of("leave", "t", "2", "untold"));
+    assertThat(running(LATER)).isZero();
+  }
+
+  @Test
+  void node_numbersItsCallsInOrder() {
+    redis.command("CONFIG", "SET", "slowlog-max-len", "1000");
+    redis.command("CONFIG", "SET", "slowlog-log-slower-than", "0");
+    try (OutageRig rig = OutageRig.patient(redis.uri(), 1, config(BUDGET))) {
+      rig.granted(10);
+      TokenDecision.Queued queued = (TokenDecision.Queued) rig.ask(10);
+      for (int i = 0; i < 3; i++) {
+        var waiter = rig.store.await(queued.ticket());
+        assertThat(get(rig.store.poll(queued.ticket()))).isPresent();
+        waiter.cancel(false);
+      }
+      OutageRig.until("the last leaves", () -> turns("leave").size() == 3);
+      List<Long> left = turns("leave");
+      List<Long> awaited = turns("await");
+      assertThat(awaited).hasSize(3);
+      for (int i = 0; i < 3; i++) {
+        assertThat(left.get(i)).isGreaterThan(awaited.get(i));
+        assertThat(i == 0 ? 0 : left.get(i - 1)).isLessThan(awaited.get(i));
+      }
+    }
+  }
+
+  /** Returns the turns of such calls, in ascending order. */
+  private List<Long> turns(String what) {
+    return ((List<?>) Objects.requireNonNull(redis.command("SLOWLOG", "GET", "1000")))
+        .stream()
+            .map(each -> (List<?>) ((List<?>) each).get(3))
+            .filter(words -> words.contains(what))
+            .map(words -> Long.parseLong(words.get(words.indexOf(what) + 2).toString()))
+            .sorted()
+            .toList();
+  }
+
+  @Test
+  void turnsOfOneNode_doNotConcernAnother() {
+    scripts.run(ONE, "ticket", 4, List.of("await", "t", "7"));
+    scripts.run(ONE, "ticket", 5, List.of("leave", "t", "8", "untold"));
+    grant(ONE);
+    assertThat(scripts.run(OTHER, "ticket", 12, List.of("claim", "t", "1")).get(0)).isEqualTo("g");
+    assertThat(running(LATER)).isEqualTo(1);
+  }
+}

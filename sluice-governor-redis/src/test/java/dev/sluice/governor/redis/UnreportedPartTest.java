@@ -1,0 +1,78 @@
+package dev.sluice.governor.redis;
+
+import static dev.sluice.governor.redis.RedisBudgetStoreTest.get;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.sluice.governor.Allocation;
+import dev.sluice.governor.BudgetConfig;
+import dev.sluice.governor.ModelBudget;
+import dev.sluice.governor.TokenDecision;
+import dev.sluice.governor.TokenRequest;
+import dev.sluice.governor.redis.store.ModelKeys;
+import dev.sluice.testkit.RedisCluster;
+import dev.sluice.testkit.RedisServer;
+import java.time.Duration;
+import java.util.Map;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** A part of a cluster that does not take the report with which the node returns. */
+@Tag("any-jdk")
+@Timeout(value = 120, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+final class UnreportedPartTest {
+  private static final String PREFIX = "token-governor:";
+
+  private static String url(RedisCluster cluster) {
+    return cluster.uris().stream()
+        .map(uri -> uri.substring("redis://".length()))
+        .collect(Collectors.joining(",", "redis-cluster://", ""));
+  }
+
+  private static RedisServer partOf(RedisCluster cluster, String model) {
+    return cluster.nodeOf(ModelKeys.of(PREFIX, model).all()[0]);
+  }
+
+  @Test
+  void keyThatTheShareGranted_isNotGrantedAgain_beforeTheReport() {
+    try (RedisCluster cluster = RedisCluster.start()) {
+      RedisServer members = cluster.nodeOf(PREFIX + "2:{fleet}:members");
+      String model =
+          IntStream.range(0, 1_000)
+              .mapToObj(i -> "model-" + i)
+              .filter(each -> partOf(cluster, each).port() != members.port())
+              .findFirst()
+              .orElseThrow();
+      RedisServer part = partOf(cluster, model);
+      BudgetConfig config =
+          RedisBudgetStoreTest.config(
+              Map.of(model, ModelBudget.of(60_000, 1_000, Allocation.OFF)), Duration.ofMinutes(1));
+      TokenRequest keyed =
+          TokenRequest.of(model, 10).withPriorityClass(OutageRig.P1).withIdempotencyKey("k");
+      try (OutageRig rig = OutageRig.local(url(cluster), 1, config)) {
+        // Of all that happens here, only a report needs it.
+        part.command("ACL", "SETUSER", "default", "-zrank");
+        part.pause();
+        members.pause();
+        TokenDecision.Granted granted;
+        try {
+          rig.awaitLost();
+          granted = rig.grantedSoon(keyed);
+        } finally {
+          members.resume();
+          part.resume();
+        }
+        rig.awaitReturned();
+        assertThat(rig.ask(keyed)).isInstanceOf(TokenDecision.Denied.class);
+        part.command("ACL", "SETUSER", "default", "+zrank");
+        TokenDecision.Granted again = rig.grantedSoon(keyed);
+        assertThat(again.reservation()).isEqualTo(granted.reservation());
+        assertThat(get(rig.store.settle(again.reservation(), 10))).isPresent();
+        OutageRig.during(Duration.ofMillis(500));
+        assertThat(get(rig.store.status()).models().get(model).running()).isZero();
+      }
+    }
+  }
+}
