@@ -46,6 +46,9 @@ final class CallerLedger {
     /** The most calls that its node may have open, by its share. */
     int slotsOfNode;
 
+    /** Whether its caller asks for it again under its key, and settles it afterwards. */
+    boolean askedAgain;
+
     Grant(
         String reservation,
         GovernorNode node,
@@ -65,6 +68,10 @@ final class CallerLedger {
 
     boolean isOpenAt(long nanos) {
       return decidedNanos <= nanos && closedNanos > nanos;
+    }
+
+    boolean isAskedFor() {
+      return askedAgain && node.isAlive();
     }
 
     @Override
