@@ -444,7 +444,9 @@ final class Callers {
               ? 20 * MILLI
               : (20 + (long) (random.nextDouble() * plan.longestCallMillis())) * MILLI;
       long used = saturates ? grant.tokens : plan.used(random, grant.tokens);
-      later(lasts, () -> restless.end(call, grant, () -> settle(grant, null, used)));
+      later(
+          lasts + (rests ? 0 : restless.longerNanos(call)),
+          () -> restless.end(call, grant, () -> settle(grant, null, used)));
     }
   }
 
@@ -481,6 +483,8 @@ final class Callers {
                           + (failure == null ? settlement : failure));
               if (failure == null && settlement.isPresent()) {
                 grant.toldRefund = settlement.get().refundedTokens();
+              } else if (failure == null) {
+                simulation.unknownGrant(grant);
               }
             });
   }

@@ -179,6 +179,16 @@ final class GovernorSimulation extends SimulatedFleet<GovernorNode> {
         && (node.isOut() || (known.local && tap.grantedNanos(known.id) >= known.decidedNanos));
   }
 
+  /** The node at which a caller settles does not know the grant, though its life has not ended. */
+  void unknownGrant(CallerLedger.Grant grant) {
+    boolean mayBeForgotten =
+        lostNanos.stream().anyMatch(lost -> lost >= grant.decidedNanos)
+            || (grant.local && grant.closedAt != grant.node);
+    if (!mayBeForgotten) {
+      fail("GONE at its settlement nobody knows " + grant);
+    }
+  }
+
   private int slotsOf(GovernorNode node, long nanos) {
     return (int)
         ((long) node.concurrencyAt(nanos) * node.connection().share() / MembershipConfig.PARTS);

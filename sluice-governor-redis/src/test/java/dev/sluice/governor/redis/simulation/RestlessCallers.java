@@ -123,6 +123,12 @@ final class RestlessCallers {
 
   // ---- grants
 
+  /** Returns how much longer a call lasts: some last longer than the patience with a ticket. */
+  long longerNanos(Call call) {
+    boolean isLonger = call.patience == Callers.Patience.RESTLESS && random.nextInt(4) == 0;
+    return isLonger ? GovernorPlan.PATIENCE.toNanos() + random.nextInt(3_000) * MILLI : 0;
+  }
+
   /** Ends a grant, now or after its caller has asked for it again. */
   void end(Call call, CallerLedger.Grant grant, Runnable settle) {
     String ticket = call.ticket;
