@@ -159,6 +159,7 @@ final class GovernorSimulation extends SimulatedFleet<GovernorNode> {
             scheduler().nanos());
     // One of which Redis was told by a report may be of another node's share.
     grant.slotsOfNode = teller.isOut() ? slotsOf(node, grant.decidedNanos) : Integer.MAX_VALUE;
+    grant.share = (double) node.connection().share() / MembershipConfig.PARTS;
     note(() -> node + " grants " + granted.tokens() + " by " + origin);
     return grant;
   }
@@ -238,6 +239,7 @@ final class GovernorSimulation extends SimulatedFleet<GovernorNode> {
   private void check() {
     ledger.all().forEach(grant -> grant.refunded = refunded(grant));
     checkTokens();
+    checkUnreserved();
     checkSlots();
     checkKeys();
     if (!reloaded) {
@@ -280,6 +282,17 @@ final class GovernorSimulation extends SimulatedFleet<GovernorNode> {
                   plan.burst(),
                   plan.perSecond(),
                   ledger.between(worst)));
+    }
+  }
+
+  /** A node that is cut off for longer than its membership grants no more than its share. */
+  private void checkUnreserved() {
+    for (GovernorNode node : nodes()) {
+      CallerLedger.Worst worst =
+          ledger.worstUnreserved(node, (double) plan.burst(), plan.perSecond() / 1e9);
+      if (worst.excess() > NEGLIGIBLE_TOKENS) {
+        fail("SHARE %s grants %.1f more than its share".formatted(node, worst.excess()));
+      }
     }
   }
 
