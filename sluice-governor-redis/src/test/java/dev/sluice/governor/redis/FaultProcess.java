@@ -55,8 +55,7 @@ final class FaultProcess {
     private Timed() {}
 
     public static void main(String[] args) throws IOException {
-      BudgetNode.run(
-          (url, log) -> SlowCalls.logged(openLogged(url, log), log), List.of(args));
+      BudgetNode.run((url, log) -> SlowCalls.logged(openLogged(url, log), log), List.of(args));
     }
   }
 

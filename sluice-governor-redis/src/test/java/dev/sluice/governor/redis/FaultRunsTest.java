@@ -37,9 +37,9 @@ import org.junit.jupiter.params.provider.MethodSource;
 
 /**
  * Three processes under load, while Redis, the network and the processes fail as a seed says. Every
- * fault here has a documented excess of 0, and no call outlasts the time-out. Even seeds ask for six times what the budgets allow, so
- * the queue is never empty; odd ones for less, in bursts, so that shares save up and grants are
- * repaid before they are settled.
+ * fault here has a documented excess of 0, and no call outlasts the time-out. Even seeds ask for
+ * six times what the budgets allow, so the queue is never empty; odd ones for less, in bursts, so
+ * that shares save up and grants are repaid before they are settled.
  *
  * <p>{@code -Dsluice.fault.runs=20} runs 20 seeds with stops of up to 20 seconds; {@code
  * -Dsluice.seed=S} runs that one.

@@ -72,8 +72,7 @@ final class GovernorFailoverTest {
       assertThat(get(rig.store.settle(forgotten.reservation(), missed))).isEmpty();
       drain(rig);
       long excess = ledger.excess(BURST, 1);
-      System.out.printf(
-          "failover to a replica that missed %d tokens: excess %d%n", missed, excess);
+      System.out.printf("failover to a replica that missed %d tokens: excess %d%n", missed, excess);
       assertThat(excess).isBetween(1L, missed);
       assertThat(get(rig.store.settle(known.reservation(), 300))).isPresent();
     }

@@ -211,8 +211,8 @@ public final class Faults {
   }
 
   /**
-   * Returns a time in which a node is cut off, and another one that begins after the node has missed
-   * the first answers to a script that it sends on its return.
+   * Returns a time in which a node is cut off, and another one that begins after the node has
+   * missed the first answers to a script that it sends on its return.
    *
    * @param count how many answers are lost
    * @param pauseNanos how long after the last of them the node is cut off again

@@ -253,8 +253,7 @@ final class Callers {
     }
   }
 
-  void react(
-      CompletableFuture<Optional<TokenDecision>> answer, Call call, GovernorNode node) {
+  void react(CompletableFuture<Optional<TokenDecision>> answer, Call call, GovernorNode node) {
     var unused =
         answer.whenComplete(
             (outcome, failure) -> {

@@ -114,7 +114,9 @@ record GovernorPlan(
     return faults;
   }
 
-  /** An outage of a node, whose report Redis takes without the node's hearing so, and another one. */
+  /**
+   * An outage of a node, whose report Redis takes without the node's hearing so, and another one.
+   */
   private static Fault lostReport(Random random) {
     return Faults.lostAnswers(
         WARM_UP + random.nextInt(3) * SECOND,

@@ -53,7 +53,8 @@ final class GovernorSimulation extends SimulatedFleet<GovernorNode> {
     super(scripts, new Random(seed * 7 + 2), plan.faults(), verbose);
     this.plan = plan;
     this.random = new Random(seed * 7 + 1);
-    this.callers = new Callers(this, plan, ledger, new Random(seed * 7 + 3), new Random(seed * 7 + 6));
+    this.callers =
+        new Callers(this, plan, ledger, new Random(seed * 7 + 3), new Random(seed * 7 + 6));
   }
 
   @Override
@@ -168,10 +169,7 @@ final class GovernorSimulation extends SimulatedFleet<GovernorNode> {
   private GovernorNode deciderOf(GovernorNode teller, Callers.Call call) {
     return call.patience != Callers.Patience.RESTLESS || teller.hasDecided(call.request)
         ? teller
-        : nodes().stream()
-            .filter(node -> node.hasDecided(call.request))
-            .findFirst()
-            .orElse(teller);
+        : nodes().stream().filter(node -> node.hasDecided(call.request)).findFirst().orElse(teller);
   }
 
   /** Returns whether a ticket that is awaited at two nodes was granted by a share and once more. */
