@@ -50,8 +50,10 @@ final class WireTap {
         } else {
           news(answer, nanos, request.node());
           List<?> result = list(answer.get(RESULT));
-          if (result.get(0).equals("g") && !grants.containsKey(text(result.get(1)))) {
-            granted(text(result.get(1)), nanos, request.node());
+          boolean isNew = result.size() > 1 && text(result.get(1)).equals(words[1]);
+          // Under another id it is what the key has found.
+          if (isNew && result.get(0).equals("g") && !grants.containsKey(words[1])) {
+            granted(words[1], nanos, request.node());
           }
         }
       }
@@ -71,10 +73,11 @@ final class WireTap {
           concerned.computeIfAbsent(words[i], id -> new HashSet<>()).add(request.node());
         }
         news(answer, nanos, request.node());
-        if (words[1].equals("cancel")
-            && grants.containsKey(words[2])
-            && list(answer.get(RESULT)).get(0).equals(1L)) {
-          givenBack.add(words[2]);
+        if (words[1].equals("cancel") && list(answer.get(RESULT)).get(0).equals(1L)) {
+          settledNanos.putIfAbsent(words[2], nanos);
+          if (grants.containsKey(words[2])) {
+            givenBack.add(words[2]);
+          }
         }
       }
       case "CONFIGURE", "REPORT", "POLL", "KEEP_GRANTS" -> news(answer, nanos, request.node());
