@@ -83,9 +83,7 @@ final class HttpSharesTest {
 
   @BeforeEach
   void start() throws Exception {
-    RevocationWatcher keys =
-        new RevocationWatcher(
-            this::caller, InstantSource.system());
+    RevocationWatcher keys = new RevocationWatcher(this::caller, InstantSource.system());
     List<HttpRoute> routes =
         List.of(
             HttpRoute.of("GET", "/list", request -> block(request, listing)).listing(),
@@ -130,8 +128,7 @@ final class HttpSharesTest {
 
   @ParameterizedTest
   @ValueSource(strings = {"GET", "DELETE", "POST"})
-  void requestThatWaitsForAThread_isNotExecutedOnceItsKeyIsRevoked(String method)
-      throws Exception {
+  void requestThatWaitsForAThread_isNotExecutedOnceItsKeyIsRevoked(String method) throws Exception {
     for (int i = 0; i < SHARE; i++) {
       assertThat(get(EVIL, "/one")).isNotDone();
     }

@@ -20,8 +20,8 @@ import java.util.stream.Collectors;
  * All API keys, in memory and in a {@link JsonListFile}: a change is on disk before it counts.
  *
  * <p>Thread-safe. Changes check the key of their caller under the lock: calls that wait there while
- * it is revoked would otherwise leave new keys behind. Keys are apart from the broker's configuration, so neither its readers nor
- * scripts ever see them.
+ * it is revoked would otherwise leave new keys behind. Keys are apart from the broker's
+ * configuration, so neither its readers nor scripts ever see them.
  */
 public final class ApiKeyStore {
   public static final String FILE = "keys.json";

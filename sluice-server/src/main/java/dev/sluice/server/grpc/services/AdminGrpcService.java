@@ -29,8 +29,8 @@ import dev.sluice.proto.v1.WhoAmIRequest;
 import dev.sluice.proto.v1.WhoAmIResponse;
 import dev.sluice.server.auth.ApiKey;
 import dev.sluice.server.auth.ApiKeyOperations;
-import dev.sluice.server.grpc.AuthenticationInterceptor;
 import dev.sluice.server.auth.Permission;
+import dev.sluice.server.grpc.AuthenticationInterceptor;
 import dev.sluice.server.grpc.UnaryCalls;
 import dev.sluice.server.operations.AdminOperations;
 import dev.sluice.server.operations.LimitOperations;
@@ -183,7 +183,9 @@ public final class AdminGrpcService extends AdminGrpc.AdminImplBase {
         call,
         caller -> {
           keys.setPermissions(
-              AuthenticationInterceptor.key(), request.getId(), permissions(request.getPermissionsList()));
+              AuthenticationInterceptor.key(),
+              request.getId(),
+              permissions(request.getPermissionsList()));
           return SetPermissionsResponse.getDefaultInstance();
         });
   }
