@@ -12,6 +12,8 @@ import dev.sluice.server.http.HttpListener;
 import dev.sluice.server.http.HttpRequest;
 import dev.sluice.server.http.HttpRoute;
 import dev.sluice.server.http.HttpServer;
+import dev.sluice.server.support.ApiException;
+import dev.sluice.server.support.ErrorKind;
 import dev.sluice.server.telemetry.ServerMetrics;
 import dev.sluice.server.telemetry.Tracing;
 import dev.sluice.server.transport.ProtocolListenerConfig;
@@ -26,15 +28,20 @@ import java.time.InstantSource;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** Requests of one account that keep threads busy leave some to the requests of others. */
 @Tag("any-jdk")
@@ -44,6 +51,8 @@ final class HttpSharesTest {
   private static final int SHARE = HttpListener.threads() / 2;
 
   private final CountDownLatch end = new CountDownLatch(1);
+  private final Set<String> authenticated = ConcurrentHashMap.newKeySet();
+  private volatile boolean revoked;
   private final AtomicInteger listing = new AtomicInteger();
   private final AtomicInteger handling = new AtomicInteger();
   private final HttpClient client = HttpClient.newHttpClient();
@@ -62,16 +71,25 @@ final class HttpSharesTest {
     return HandlerResult.now(dev.sluice.server.http.HttpResponse.ok(Map.of()));
   }
 
+  /** The account is the first word of the header. */
+  private Caller caller(@Nullable String authorization) {
+    if (revoked) {
+      throw new ApiException(ErrorKind.UNAUTHENTICATED, "the key was revoked");
+    }
+    String given = String.valueOf(authorization);
+    authenticated.add(given);
+    return new Caller(given.split(" ")[0], true, List.of(), ApiKey.NEVER);
+  }
+
   @BeforeEach
   void start() throws Exception {
-    RevocationWatcher keys =
-        new RevocationWatcher(
-            account -> new Caller(String.valueOf(account), true, List.of(), ApiKey.NEVER),
-            InstantSource.system());
+    RevocationWatcher keys = new RevocationWatcher(this::caller, InstantSource.system());
     List<HttpRoute> routes =
         List.of(
             HttpRoute.of("GET", "/list", request -> block(request, listing)).listing(),
-            HttpRoute.of("GET", "/one", request -> block(request, handling)));
+            HttpRoute.of("GET", "/one", request -> block(request, handling)),
+            HttpRoute.of("DELETE", "/one", request -> block(request, handling)),
+            HttpRoute.of("POST", "/one", request -> block(request, handling)));
     server =
         new HttpServer(
             new ProtocolListenerConfig(
@@ -93,14 +111,35 @@ final class HttpSharesTest {
   }
 
   private CompletableFuture<Integer> get(String account, String path) {
+    return send(account, "GET", path);
+  }
+
+  private CompletableFuture<Integer> send(String account, String method, String path) {
     return client
         .sendAsync(
             java.net.http.HttpRequest.newBuilder(
                     URI.create("http://localhost:%d%s".formatted(server.port(), path)))
                 .header("Authorization", account)
+                .method(method, java.net.http.HttpRequest.BodyPublishers.noBody())
                 .build(),
             HttpResponse.BodyHandlers.discarding())
         .thenApply(HttpResponse::statusCode);
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"GET", "DELETE", "POST"})
+  void requestThatWaitsForAThread_isNotExecutedOnceItsKeyIsRevoked(String method) throws Exception {
+    for (int i = 0; i < SHARE; i++) {
+      assertThat(get(EVIL, "/one")).isNotDone();
+    }
+    await().until(() -> handling.get() == SHARE);
+    String last = EVIL + " last";
+    CompletableFuture<Integer> waiting = send(last, method, "/one");
+    await().until(() -> authenticated.contains(last));
+    revoked = true;
+    end.countDown();
+    assertThat(waiting.get(20, TimeUnit.SECONDS)).isEqualTo(401);
+    assertThat(handling).hasValue(SHARE);
   }
 
   @Test

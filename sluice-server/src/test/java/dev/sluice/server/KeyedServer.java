@@ -10,6 +10,7 @@ import dev.sluice.proto.v1.Permission;
 import dev.sluice.proto.v1.QueuesGrpc;
 import dev.sluice.proto.v1.RevokeApiKeyRequest;
 import dev.sluice.server.auth.Caller;
+import dev.sluice.server.auth.Credential;
 import dev.sluice.server.auth.RevocationWatcher;
 import dev.sluice.server.http.HttpRoute;
 import dev.sluice.server.transport.ProtocolListenerConfig;
@@ -63,6 +64,12 @@ final class KeyedServer implements AutoCloseable {
   /** Asks for no key. */
   static RevocationWatcher open() {
     return new RevocationWatcher(authorization -> Caller.ANYBODY, InstantSource.system());
+  }
+
+  /** A key that stays valid. */
+  static Credential by(Caller caller) {
+    return new Credential(
+        new RevocationWatcher(authorization -> caller, InstantSource.system()), null, caller);
   }
 
   int grpcPort() {

@@ -1,5 +1,6 @@
 package dev.sluice.server;
 
+import static dev.sluice.server.KeyedServer.by;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
@@ -95,23 +96,23 @@ final class QuotasTest {
   void keysOfATenant_areFew_howeverLongTheChainIs() throws IOException {
     ApiKeyStore keys = ApiKeyStore.open(dir);
     ApiKeyOperations api = api(keys);
-    Caller root = caller(keys, api.create(Caller.ANYBODY, wanted("a.*")));
-    Caller other = caller(keys, api.create(Caller.ANYBODY, wanted("b.*")));
-    ApiKeyOperations.Created last = api.create(root, wanted("a.*"));
+    Caller root = caller(keys, api.create(by(Caller.ANYBODY), wanted("a.*")));
+    Caller other = caller(keys, api.create(by(Caller.ANYBODY), wanted("b.*")));
+    ApiKeyOperations.Created last = api.create(by(root), wanted("a.*"));
     Caller child = caller(keys, last);
     for (int i = 1; i < AccountQuotas.MAX_KEYS; i++) {
-      last = api.create(i % 2 == 0 ? root : child, wanted("a.b"));
+      last = api.create(by(i % 2 == 0 ? root : child), wanted("a.b"));
     }
     String rule = "keys of one account must be at most 100, but are 100";
-    assertExhausted(() -> api.create(root, wanted("a.b")), rule);
-    assertExhausted(() -> api.create(child, wanted("a.b")), rule);
-    api.create(other, wanted("b.x"));
-    Caller first = caller(keys, api.create(Caller.ANYBODY, wanted("a.*")));
-    api.create(first, wanted("a.x"));
-    api.revoke(root, last.id());
-    api.create(child, wanted("a.b"));
+    assertExhausted(() -> api.create(by(root), wanted("a.b")), rule);
+    assertExhausted(() -> api.create(by(child), wanted("a.b")), rule);
+    api.create(by(other), wanted("b.x"));
+    Caller first = caller(keys, api.create(by(Caller.ANYBODY), wanted("a.*")));
+    api.create(by(first), wanted("a.x"));
+    api.revoke(by(root), last.id());
+    api.create(by(child), wanted("a.b"));
     ApiKeyStore again = ApiKeyStore.open(dir);
-    assertExhausted(() -> api(again).create(child, wanted("a.b")), rule);
+    assertExhausted(() -> api(again).create(by(child), wanted("a.b")), rule);
   }
 
   private static ApiKey key(int number) {
@@ -129,9 +130,9 @@ final class QuotasTest {
     new JsonListFile<>(dir, "keys", ApiKey.class).write(many);
     ApiKeyStore keys = ApiKeyStore.open(dir);
     ApiKeyOperations api = api(keys);
-    Caller tenant = caller(keys, api.create(Caller.ANYBODY, wanted("a.*")));
-    assertExhausted(() -> api.create(tenant, wanted("a.b")), "at most 9000 keys");
-    api.create(Caller.ANYBODY, wanted("a.b"));
+    Caller tenant = caller(keys, api.create(by(Caller.ANYBODY), wanted("a.*")));
+    assertExhausted(() -> api.create(by(tenant), wanted("a.b")), "at most 9000 keys");
+    api.create(by(Caller.ANYBODY), wanted("a.b"));
   }
 
   /** Written by the version before keys had owners. */
@@ -141,7 +142,7 @@ final class QuotasTest {
     ApiKeyStore keys = ApiKeyStore.open(dir);
     assertThat(keys.list()).extracting(ApiKey::owner).containsExactly("one", "two");
     assertThat(keys.get("two").permissions()).containsExactly(new Permission(Kind.ADMIN, "a.*"));
-    api(keys).create(Caller.ANYBODY, wanted("x"));
+    api(keys).create(by(Caller.ANYBODY), wanted("x"));
     assertThat(ApiKeyStore.open(dir).list()).extracting(ApiKey::owner).startsWith("one", "two");
   }
 
@@ -159,9 +160,9 @@ final class QuotasTest {
   void queuesUnderTheNamesOfATenant_areFew() throws IOException {
     ApiKeyStore keys = ApiKeyStore.open(dir);
     ApiKeyOperations api = api(keys);
-    ApiKeyOperations.Created made = api.create(Caller.ANYBODY, wanted("a.*"));
+    ApiKeyOperations.Created made = api.create(by(Caller.ANYBODY), wanted("a.*"));
     Caller root = caller(keys, made);
-    Caller child = caller(keys, api.create(root, wanted("a.b.*")));
+    Caller child = caller(keys, api.create(by(root), wanted("a.b.*")));
     AccountQuotas quotas = new AccountQuotas(keys, new AccountQuotas.QuotaConfig(4, 2, 1));
     try (Broker broker = Broker.open(dir.resolve("broker"))) {
       QueueOperations queues =
@@ -177,7 +178,7 @@ final class QuotasTest {
       queues.delete(root, "a.1", null);
       queues.delete(root, "a.3", null);
       queues.create(child, "a.b.2", config);
-      api.revoke(Caller.ANYBODY, made.id());
+      api.revoke(by(Caller.ANYBODY), made.id());
       assertExhausted(() -> queues.create(child, "a.b.3", config), "at most 4");
     }
   }
@@ -186,7 +187,7 @@ final class QuotasTest {
   @Test
   void namesThatAreBeingCreated_count() throws IOException {
     ApiKeyStore keys = ApiKeyStore.open(dir);
-    Caller root = caller(keys, api(keys).create(Caller.ANYBODY, wanted("a.*")));
+    Caller root = caller(keys, api(keys).create(by(Caller.ANYBODY), wanted("a.*")));
     AccountQuotas quotas = new AccountQuotas(keys, new AccountQuotas.QuotaConfig(4, 2, 1));
     ConcurrencyQuota.Hold first = quotas.queue(root, "a.1", () -> Set.of("b.1"));
     ConcurrencyQuota.Hold again = quotas.queue(root, "a.1", () -> Set.of("b.1"));
@@ -209,9 +210,9 @@ final class QuotasTest {
   void namesOfAnAccount_count_afterItsFirstKeyWasNarrowedOrRevoked() throws IOException {
     ApiKeyStore keys = ApiKeyStore.open(dir);
     ApiKeyOperations api = api(keys);
-    ApiKeyOperations.Created first = api.create(Caller.ANYBODY, wanted("a:*"));
-    ApiKeyOperations.Created second = api.create(caller(keys, first), wanted("a:*"));
-    ApiKeyOperations.Created narrow = api.create(caller(keys, second), wanted("a:b:*"));
+    ApiKeyOperations.Created first = api.create(by(Caller.ANYBODY), wanted("a:*"));
+    ApiKeyOperations.Created second = api.create(by(caller(keys, first)), wanted("a:*"));
+    ApiKeyOperations.Created narrow = api.create(by(caller(keys, second)), wanted("a:b:*"));
     LimitOperations limits =
         LimitOperations.open(dir, new AccountQuotas(keys, new AccountQuotas.QuotaConfig(4, 2, 1)));
     LimitOperations.Rate rate = new LimitOperations.Rate(1, 1);
@@ -219,10 +220,10 @@ final class QuotasTest {
     limits.set(caller(keys, second), "a:2", rate).join();
     String rule = "limits of one account must be at most 2, but are 2";
     api.setPermissions(
-        caller(keys, second), first.id(), List.of(new Permission(Kind.ADMIN, "a:z")));
+        by(caller(keys, second)), first.id(), List.of(new Permission(Kind.ADMIN, "a:z")));
     assertExhausted(() -> limits.set(caller(keys, second), "a:3", rate), rule);
     assertExhausted(() -> limits.set(caller(keys, narrow), "a:b:1", rate), rule);
-    api.revoke(caller(keys, second), first.id());
+    api.revoke(by(caller(keys, second)), first.id());
     assertExhausted(() -> limits.set(caller(keys, second), "a:3", rate), rule);
     assertExhausted(() -> limits.set(caller(keys, narrow), "a:b:1", rate), rule);
     ApiKeyStore again = ApiKeyStore.open(dir);
@@ -232,7 +233,7 @@ final class QuotasTest {
   @Test
   void limitsUnderTheNamesOfATenant_areFew() throws IOException {
     ApiKeyStore keys = ApiKeyStore.open(dir);
-    Caller root = caller(keys, api(keys).create(Caller.ANYBODY, wanted("a:*")));
+    Caller root = caller(keys, api(keys).create(by(Caller.ANYBODY), wanted("a:*")));
     AccountQuotas quotas = new AccountQuotas(keys, new AccountQuotas.QuotaConfig(4, 2, 1));
     LimitOperations limits = LimitOperations.open(dir, quotas);
     LimitOperations.Rate rate = new LimitOperations.Rate(1, 1);

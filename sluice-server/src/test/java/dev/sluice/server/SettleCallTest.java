@@ -39,6 +39,9 @@ import org.junit.jupiter.params.provider.ValueSource;
 final class SettleCallTest {
   private static final int MANY = 2 * SettleCall.AT_ONCE + 1;
 
+  /** Calls with at most so many settlements do not wait. */
+  private static final int SMALL = 50;
+
   @TempDir private Path dir;
   private final AtomicBoolean memoryGiven = new AtomicBoolean();
   private final CountDownLatch answersMayGoOn = new CountDownLatch(1);
@@ -126,6 +129,30 @@ final class SettleCallTest {
     answersMayGoOn.countDown();
     await().untilTrue(memoryGiven);
     assertThat(inFlight()).isEqualTo(MANY - SettleCall.AT_ONCE);
+  }
+
+  /** Another task of the account has the only turn. */
+  @ParameterizedTest
+  @ValueSource(ints = {50, 51, SettleCall.AT_ONCE})
+  void settlementsOfALargeCall_waitForATurnOfTheirAccount(int count) {
+    AccountTurns turns = new AccountTurns(1);
+    CompletableFuture<String> other = new CompletableFuture<>();
+    CompletableFuture<String> first = turns.run(Caller.ANYBODY, () -> other);
+    List<Settlement> few =
+        leased.subList(0, count).stream()
+            .map(each -> new Settlement(each.id(), each.leaseToken(), new Action.Ack()))
+            .toList();
+    CompletableFuture<List<Optional<ApiException>>> answer =
+        new SettleCall(broker, "q", few, () -> memoryGiven.set(true), Caller.ANYBODY, turns)
+            .start();
+    if (count > SMALL) {
+      assertThat(inFlight()).isEqualTo(MANY);
+      assertThat(answer).isNotDone();
+      other.complete("done");
+    }
+    assertThat(answer.join()).hasSize(count).allMatch(Optional::isEmpty);
+    assertThat(first.isDone()).isEqualTo(count > SMALL);
+    assertThat(inFlight()).isEqualTo(MANY - count);
   }
 
   @Test

@@ -117,6 +117,18 @@ public abstract class SettlementContract extends BudgetSuite {
     assertThat(rig.settle(rig.granted(1, P1), 9).orElseThrow().chargedTokens()).isEqualTo(2);
   }
 
+  /** After 200 of 225 seconds, twice the rate needs half of the other 25. */
+  @Test
+  void allowance_accruesAtTheOldRateUntilAReload() {
+    BudgetHarness rig = open(Allocation.OFF);
+    rig.settle(rig.granted(1, P1), TokenRequest.MAX_TOKENS);
+    advance(Duration.ofSeconds(200));
+    rig.reload(config(ModelBudget.of(480_000, 300_000, Allocation.OFF)));
+    assertThat(rig.settle(rig.granted(1, P1), 9).orElseThrow().chargedTokens()).isEqualTo(2);
+    advance(Duration.ofSeconds(14));
+    assertThat(rig.settle(rig.granted(1, P1), 9).orElseThrow().chargedTokens()).isEqualTo(9);
+  }
+
   @Test
   void settlementAgain_andOfWhatHasEnded_chargesNothing() {
     BudgetHarness rig = open(Allocation.OFF);

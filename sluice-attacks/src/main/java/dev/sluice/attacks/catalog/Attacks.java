@@ -117,6 +117,7 @@ public final class Attacks {
         new RapidReset("rapid-reset", false),
         new RapidReset("made-you-reset", true),
         new ResetBurst(),
+        new ByteFrames(),
         new KeylessCalls("calls-no-key", Grpc.ENQUEUE),
         new KeylessCalls("health-calls", Grpc.HEALTH_CHECK));
   }

@@ -11,7 +11,7 @@ import java.util.UUID;
  * Creates, lists, changes and revokes API keys. Every operation needs some admin permission. A
  * caller grants what {@link Permission#grants} allows, for at most the lifetime of its own key. It
  * cannot see or change a key that allows more than it could grant, nor a key of another account
- * without permissions.
+ * without permissions. A call whose own key is revoked meanwhile changes nothing.
  */
 public final class ApiKeyOperations {
   private static final int MAX_NAME = 256;
@@ -43,7 +43,8 @@ public final class ApiKeyOperations {
     this.clock = clock;
   }
 
-  public Created create(Caller caller, NewKey wanted) {
+  public Created create(Credential by, NewKey wanted) {
+    Caller caller = by.caller();
     caller.requireSome(Kind.ADMIN);
     requireName(wanted.name());
     long nowMs = clock.millis();
@@ -52,7 +53,7 @@ public final class ApiKeyOperations {
     requireNoLonger(caller, wanted.expiresAtMs());
     Created created = new Created(UUID.randomUUID().toString(), ApiKeyTokens.random());
     keys.add(
-        caller,
+        by,
         new ApiKey(
             created.id(),
             wanted.name(),
@@ -66,9 +67,10 @@ public final class ApiKeyOperations {
     return created;
   }
 
-  public void revoke(Caller caller, String id) {
+  public void revoke(Credential by, String id) {
+    Caller caller = by.caller();
     caller.requireSome(Kind.ADMIN);
-    keys.remove(id, key -> requireMayManage(caller, key));
+    keys.remove(by, id, key -> requireMayManage(caller, key));
   }
 
   /** Those that the caller may change. */
@@ -84,10 +86,12 @@ public final class ApiKeyOperations {
     return key;
   }
 
-  public void setPermissions(Caller caller, String id, List<Permission> permissions) {
+  public void setPermissions(Credential by, String id, List<Permission> permissions) {
+    Caller caller = by.caller();
     caller.requireSome(Kind.ADMIN);
     requireMayGrant(caller, false, permissions);
     keys.replace(
+        by,
         id,
         key -> {
           requireMayManage(caller, key);

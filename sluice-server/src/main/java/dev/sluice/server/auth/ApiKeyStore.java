@@ -19,8 +19,9 @@ import java.util.stream.Collectors;
 /**
  * All API keys, in memory and in a {@link JsonListFile}: a change is on disk before it counts.
  *
- * <p>Thread-safe. Keys are apart from the broker's configuration, so neither its readers nor
- * scripts ever see them.
+ * <p>Thread-safe. Changes check the key of their caller under the lock: calls that wait there while
+ * it is revoked would otherwise leave new keys behind. Keys are apart from the broker's
+ * configuration, so neither its readers nor scripts ever see them.
  */
 public final class ApiKeyStore {
   public static final String FILE = "keys.json";
@@ -117,7 +118,9 @@ public final class ApiKeyStore {
    * Adds a key within the quotas: some of all keys are left to superadmins, and each account has a
    * limit.
    */
-  synchronized void add(Caller caller, ApiKey key) {
+  synchronized void add(Credential by, ApiKey key) {
+    by.requireSame();
+    Caller caller = by.caller();
     int most = caller.superadmin() ? MAX_KEYS : MAX_KEYS - AccountQuotas.RESERVED_KEYS;
     if (index.byId().size() >= most) {
       throw new ApiException(
@@ -142,8 +145,9 @@ public final class ApiKeyStore {
   }
 
   /** Replaces a key; if {@code change} throws, the key is unchanged. */
-  void replace(String id, UnaryOperator<ApiKey> change) {
+  void replace(Credential by, String id, UnaryOperator<ApiKey> change) {
     synchronized (this) {
+      by.requireSame();
       ApiKey replaced = change.apply(get(id));
       save(list().stream().map(key -> key.id().equals(id) ? replaced : key).toList());
     }
@@ -151,8 +155,9 @@ public final class ApiKeyStore {
   }
 
   /** Removes a key; if {@code check} throws, the key remains. */
-  void remove(String id, Consumer<ApiKey> check) {
+  void remove(Credential by, String id, Consumer<ApiKey> check) {
     synchronized (this) {
+      by.requireSame();
       check.accept(get(id));
       save(list().stream().filter(key -> !key.id().equals(id)).toList());
     }

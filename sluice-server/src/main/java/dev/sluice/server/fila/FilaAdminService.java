@@ -155,7 +155,7 @@ public final class FilaAdminService extends FilaAdminGrpc.FilaAdminImplBase {
         caller -> {
           ApiKeyOperations.Created created =
               keys.create(
-                  caller,
+                  AuthenticationInterceptor.key(),
                   new ApiKeyOperations.NewKey(
                       request.getName(),
                       request.getExpiresAtMs(),
@@ -175,7 +175,7 @@ public final class FilaAdminService extends FilaAdminGrpc.FilaAdminImplBase {
         call,
         caller -> {
           caller.requireAdminOfAll();
-          keys.revoke(caller, request.getKeyId());
+          keys.revoke(AuthenticationInterceptor.key(), request.getKeyId());
           return RevokeApiKeyResponse.getDefaultInstance();
         });
   }
@@ -198,7 +198,7 @@ public final class FilaAdminService extends FilaAdminGrpc.FilaAdminImplBase {
         call,
         caller -> {
           keys.setPermissions(
-              caller,
+              AuthenticationInterceptor.key(),
               request.getKeyId(),
               FilaProtoMapper.permissions(request.getPermissionsList()));
           return SetAclResponse.getDefaultInstance();

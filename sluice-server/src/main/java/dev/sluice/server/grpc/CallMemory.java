@@ -33,8 +33,11 @@ public interface CallMemory {
   /** Sets whether nothing of the request is arriving now. */
   void idle(boolean now);
 
-  /** All of the request has arrived. */
-  void complete();
+  /**
+   * All of the request has arrived. Returns false if it had to make room for others before: then it
+   * must be refused, because nothing counts its bytes.
+   */
+  boolean complete();
 
   void close();
 
@@ -66,8 +69,8 @@ public interface CallMemory {
     }
 
     @Override
-    public void complete() {
-      part.complete();
+    public boolean complete() {
+      return part.complete();
     }
 
     @Override
@@ -122,7 +125,9 @@ public interface CallMemory {
     public void idle(boolean now) {}
 
     @Override
-    public void complete() {}
+    public boolean complete() {
+      return true;
+    }
 
     @Override
     public void close() {}

@@ -347,8 +347,9 @@ public final class RequestAdmission extends ServerStreamTracer.Factory {
         stopClock();
         mine = room;
       }
-      if (mine != null) {
-        mine.complete();
+      if (mine != null && !mine.complete()) {
+        // The thread that evicted the call has not reached it yet.
+        refuse(CallMemory.NO_ROOM);
       }
     }
 

@@ -186,8 +186,8 @@ final class HttpExchangeHandler {
       Credential key, byte[] body, ResponseMemoryBudget.Reservation answer, Memory memory) {
     HandlerResult reply;
     try {
-      if (route.takesBody()) {
-        // A body may come long after its headers: its key must still be what it was then.
+      if (!route.open()) {
+        // The body, or the turn of the account, may come long after the headers.
         key.requireSame();
       }
       reply =

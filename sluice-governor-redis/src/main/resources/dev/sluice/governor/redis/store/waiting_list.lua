@@ -158,7 +158,7 @@ local function countPlaces(tenant, more)
 end
 
 -- Whether a tenant gets no further place: the line is full, or the tenant has nine times as many places as are
--- free. TicketBook.isFullFor is the same rule.
+-- free. Tickets.isFullFor is the same rule.
 local function isFullFor(tenant)
   local free = C.maxLine - S.waiting
   return free <= 0 or placesOf(tenant) >= 9 * free

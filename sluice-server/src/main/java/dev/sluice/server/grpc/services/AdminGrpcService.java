@@ -30,6 +30,7 @@ import dev.sluice.proto.v1.WhoAmIResponse;
 import dev.sluice.server.auth.ApiKey;
 import dev.sluice.server.auth.ApiKeyOperations;
 import dev.sluice.server.auth.Permission;
+import dev.sluice.server.grpc.AuthenticationInterceptor;
 import dev.sluice.server.grpc.UnaryCalls;
 import dev.sluice.server.operations.AdminOperations;
 import dev.sluice.server.operations.LimitOperations;
@@ -142,7 +143,7 @@ public final class AdminGrpcService extends AdminGrpc.AdminImplBase {
         caller -> {
           ApiKeyOperations.Created created =
               keys.create(
-                  caller,
+                  AuthenticationInterceptor.key(),
                   new ApiKeyOperations.NewKey(
                       request.getName(),
                       request.getExpiresAtMs(),
@@ -160,7 +161,7 @@ public final class AdminGrpcService extends AdminGrpc.AdminImplBase {
     UnaryCalls.answer(
         call,
         caller -> {
-          keys.revoke(caller, request.getId());
+          keys.revoke(AuthenticationInterceptor.key(), request.getId());
           return RevokeApiKeyResponse.getDefaultInstance();
         });
   }
@@ -181,7 +182,10 @@ public final class AdminGrpcService extends AdminGrpc.AdminImplBase {
     UnaryCalls.answer(
         call,
         caller -> {
-          keys.setPermissions(caller, request.getId(), permissions(request.getPermissionsList()));
+          keys.setPermissions(
+              AuthenticationInterceptor.key(),
+              request.getId(),
+              permissions(request.getPermissionsList()));
           return SetPermissionsResponse.getDefaultInstance();
         });
   }

@@ -136,7 +136,7 @@ public final class ApiKeyRoutes implements HttpRoute.RouteGroup {
     List<ApiKeyRoutes.@Nullable PermissionJson> allowed = wanted.permissions();
     ApiKeyOperations.Created created =
         keys.create(
-            request.caller(),
+            request.key(),
             new ApiKeyOperations.NewKey(
                 name,
                 expiresAtMs == null ? ApiKey.NEVER : expiresAtMs,
@@ -152,7 +152,7 @@ public final class ApiKeyRoutes implements HttpRoute.RouteGroup {
   }
 
   private HandlerResult revoke(HttpRequest request) {
-    keys.revoke(request.caller(), id(request));
+    keys.revoke(request.key(), id(request));
     return HandlerResult.now(HttpResponse.nothing());
   }
 
@@ -162,7 +162,7 @@ public final class ApiKeyRoutes implements HttpRoute.RouteGroup {
     if (wanted == null) {
       throw ApiException.invalid("permissions is required");
     }
-    keys.setPermissions(request.caller(), id(request), permissions(wanted));
+    keys.setPermissions(request.key(), id(request), permissions(wanted));
     return get(request);
   }
 }
