@@ -237,11 +237,11 @@ public final class FairQueue<T> {
     if (pending == 0) {
       return Optional.empty();
     }
-    long deficit = flows.stream().mapToLong(flow -> flow.deficit).sum();
+    long deficit = flows.stream().mapToLong(KeyFlow::deficit).sum();
     List<FairnessKeyStats.Throttled> throttled = new ArrayList<>();
     for (KeyFlow flow : flows) {
       for (SubQueue sub : flow.subQueues()) {
-        LimitGate gate = sub.parkedAt;
+        LimitGate gate = sub.parkedAt();
         if (gate != null) {
           throttled.add(
               new FairnessKeyStats.Throttled(gate.name, sub.items.size(), core.nextGrantIn(gate)));
@@ -284,7 +284,7 @@ public final class FairQueue<T> {
    */
   public long waitingWeight(String throttleKey) {
     LimitGate gate = core.gates.get(throttleKey);
-    return gate == null ? 0 : gate.weightOf(state);
+    return gate == null ? 0 : gate.waiters().weightOf(state);
   }
 
   /**

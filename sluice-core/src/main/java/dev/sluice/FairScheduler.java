@@ -147,11 +147,10 @@ public final class FairScheduler<T> {
       throw new IllegalArgumentException("tokens must not be negative: tokens=" + tokens);
     }
     LimitGate gate = core.gates.get(name);
-    if (gate == null || gate.bucket == null) {
+    if (gate == null || gate.bucket() == null) {
       throw new IllegalArgumentException("there is no limit of this name: name=" + name);
     }
-    gate.bucket.setLevel(tokens, core.lastCharge(), core.now());
-    gate.limitChanged();
+    gate.setLevel(tokens);
   }
 
   /**
@@ -189,7 +188,7 @@ public final class FairScheduler<T> {
    */
   public boolean hasLimit(String name) {
     LimitGate gate = core.gates.get(name);
-    return gate != null && gate.bucket != null;
+    return gate != null && gate.bucket() != null;
   }
 
   /**
@@ -227,7 +226,7 @@ public final class FairScheduler<T> {
   public Optional<String> whyImpossible(Placement placement) {
     for (Map.Entry<String, Long> throttle : placement.throttleKeys().entrySet()) {
       LimitGate gate = core.gates.get(throttle.getKey());
-      ConfinedTokenBucket bucket = gate == null ? null : gate.bucket;
+      ConfinedTokenBucket bucket = gate == null ? null : gate.bucket();
       if (bucket != null && bucket.neverHolds(throttle.getValue())) {
         return Optional.of(
             "throttle key never holds that many tokens: throttleKey=%s, tokens=%d, limit=%s"
@@ -243,8 +242,8 @@ public final class FairScheduler<T> {
   }
 
   /** Whether tokens are held for somebody who needs others too; for tests. */
-  boolean isCollecting() {
-    return core.collector.isCollecting();
+  boolean isReserving() {
+    return core.reservation.isReserving();
   }
 
   /** {@code offer} is answered; only the open one can be. */
@@ -264,7 +263,7 @@ public final class FairScheduler<T> {
    */
   public Optional<LimitStats> limitStats(String name) {
     LimitGate gate = core.gates.get(name);
-    ConfinedTokenBucket bucket = gate == null ? null : gate.bucket;
+    ConfinedTokenBucket bucket = gate == null ? null : gate.bucket();
     if (gate == null || bucket == null) {
       return Optional.empty();
     }
@@ -273,10 +272,10 @@ public final class FairScheduler<T> {
             name,
             bucket.limit(),
             bucket.level(core.now()),
-            gate.waiters(),
+            gate.waiters().size(),
             gate.taken(),
             core.nextGrantIn(gate),
-            gate.neverAsks()));
+            gate.waiters().impossibleCost()));
   }
 
   /**
@@ -289,7 +288,7 @@ public final class FairScheduler<T> {
    */
   public List<LimitStats.Waiter> waiters(String limitName, int max) {
     LimitGate gate = core.gates.get(limitName);
-    return gate == null ? List.of() : gate.waiters(max);
+    return gate == null ? List.of() : gate.waiters().list(max);
   }
 
   /**

@@ -219,15 +219,15 @@ class FairnessPropertyTest {
     }
     queue.enqueue("both", Placement.of("both").withThrottleKeys("a", "b"));
     long now = SECOND / 2;
-    for (int i = 0; i < 500 && !scheduler.isCollecting(); i++) {
+    for (int i = 0; i < 500 && !scheduler.isReserving(); i++) {
       Next<String> next = scheduler.next(now);
       if (next instanceof Next.Offer<String> offer) {
         assertThat(offer.confirm().isQueued()).isFalse();
-      } else if (next instanceof Next.Wait<String> wait && !scheduler.isCollecting()) {
+      } else if (next instanceof Next.Wait<String> wait && !scheduler.isReserving()) {
         now = Math.min(wait.untilNanos(), now + SECOND / 2);
       }
     }
-    assertThat(scheduler.isCollecting()).isTrue();
+    assertThat(scheduler.isReserving()).isTrue();
     String parkedAt = queue.stats("both").orElseThrow().throttled().get(0).throttleKey();
     String held = parkedAt.equals("a") ? "b" : "a";
     queue.enqueue("urgent", Placement.of("urgent").withPriority(1).withThrottleKeys(held));

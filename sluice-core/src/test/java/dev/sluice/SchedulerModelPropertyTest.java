@@ -227,7 +227,7 @@ class SchedulerModelPropertyTest {
       if (next instanceof Next.Wait<Item> wait) {
         long waitNanos = wait.untilNanos() - model.nowNanos();
         assertThat(waitNanos).isPositive();
-        if (maxTokens == 1 && !scheduler.isCollecting()) {
+        if (maxTokens == 1 && !scheduler.isReserving()) {
           wakesInTime(waitNanos);
         }
         model.advance(waitNanos - 1);
@@ -263,7 +263,7 @@ class SchedulerModelPropertyTest {
     private void nothingIsHeldUp() {
       for (Item item : model.waiting()) {
         if (model.canGo(item)) {
-          assertThat(scheduler.isCollecting() || waitsBehindLarger(item))
+          assertThat(scheduler.isReserving() || waitsBehindLarger(item))
               .as("%s is held up for a reason", item)
               .isTrue();
         }

@@ -3,6 +3,7 @@ package dev.sluice.internal.scheduler;
 import dev.sluice.Limit;
 import dev.sluice.ScheduledItem;
 import dev.sluice.internal.bucket.UnitScale;
+import dev.sluice.internal.scheduler.QueueWaiters.KeyWaiters;
 import dev.sluice.internal.util.IndexedHeap;
 import dev.sluice.internal.util.IntrusiveList;
 import java.util.ArrayList;
@@ -41,13 +42,13 @@ public final class QueueState extends IndexedHeap.Node<QueueState> {
   private final Map<String, Integer> slotLimits = new HashMap<>();
   private int slotLimit = UNLIMITED_SLOTS;
 
-  /** Armed gates at which nobody of another queue waits. */
+  /** Armed gates at which no other queue has waiters. */
   final IndexedHeap<LimitGate> wakeUps = new IndexedHeap<>();
 
-  /** Lanes that left the line of their gate for want of credit. */
-  final IntrusiveList<QueueWaiters> stalled = new IntrusiveList<>();
+  /** Waiters that gates found without credit; they take turns again when there is some. */
+  final IntrusiveList<QueueWaiters> withoutCredit = new IntrusiveList<>();
 
-  /** Lanes whose gates have something for others, should this queue run out of credit. */
+  /** Waiters whose gates have something for others, should this queue run out of credit. */
   final Set<QueueWaiters> contested = new LinkedHashSet<>();
 
   public QueueState(SchedulerCore core, String name) {
@@ -72,32 +73,31 @@ public final class QueueState extends IndexedHeap.Node<QueueState> {
     }
     if (had && items == 0) {
       unlink();
-      core.collector.giveUp(this);
+      core.reservation.giveUp(this);
       touchContested();
     } else if (!had && items > 0) {
       if (priorities != 0) {
         core.queues.addLast(this);
       }
-      QueueWaiters lane;
-      while ((lane = stalled.first()) != null) {
-        lane.unlink();
-        lane.gate.resume(lane);
+      QueueWaiters waiters;
+      while ((waiters = withoutCredit.first()) != null) {
+        waiters.resume();
       }
     }
   }
 
   /** Lets other queues have the tokens that this queue was promised. */
   private void touchContested() {
-    for (QueueWaiters lane : contested) {
-      lane.gate.touch();
+    for (QueueWaiters waiters : contested) {
+      waiters.touchGate();
     }
   }
 
   /** Lets others have the tokens that lower priorities were promised. */
   private void touchPromised() {
-    for (QueueWaiters lane : contested) {
-      if (lane.hasPromises()) {
-        lane.gate.touch();
+    for (QueueWaiters waiters : contested) {
+      if (waiters.hasPromises()) {
+        waiters.touchGate();
       }
     }
   }
@@ -122,7 +122,7 @@ public final class QueueState extends IndexedHeap.Node<QueueState> {
     SubQueue sub = flow.subQueue(strictOrder ? ThrottleKeySet.EMPTY : item.set);
     boolean goesFirst = sub.items.isEmpty() || item.sequence < sub.head().sequence;
     if (goesFirst && !sub.items.isEmpty()) {
-      core.collector.giveUp(sub);
+      core.reservation.giveUp(sub);
       sub.withdraw();
       sub.unpark();
     }
@@ -147,7 +147,7 @@ public final class QueueState extends IndexedHeap.Node<QueueState> {
 
   private static void weigh(KeyFlow flow, int weight) {
     flow.weight = weight;
-    flow.deficit = Math.min(flow.deficit, flow.quantum());
+    flow.capDeficit();
   }
 
   /** Takes part in the rounds again, among those that had their turn. */
@@ -244,10 +244,10 @@ public final class QueueState extends IndexedHeap.Node<QueueState> {
     ScheduledItem<?> item = sub.head();
     KeyFlow flow = sub.flow;
     take(item, nowNanos);
-    if (sub.promised) {
+    if (sub.isPromised()) {
       sub.keepPromise();
     } else {
-      sub.leaveSeat();
+      sub.leavePlace();
     }
     if (flow.band.isShareDue(nowNanos) && flow.band.share != null) {
       flow.band.share.take(1, core.lastCharge(), nowNanos);
@@ -296,11 +296,11 @@ public final class QueueState extends IndexedHeap.Node<QueueState> {
     KeyFlow flow = sub.flow;
     boolean wasHead = sub.items.first() == item;
     if (wasHead) {
-      core.collector.giveUp(sub);
+      core.reservation.giveUp(sub);
       sub.withdraw();
     }
     detach(sub, item);
-    if (wasHead && sub.parkedAt != null) {
+    if (wasHead && sub.parkedAt() != null) {
       // Its new head may need something else.
       sub.unpark();
       flow.ready(sub);
@@ -328,8 +328,7 @@ public final class QueueState extends IndexedHeap.Node<QueueState> {
 
   /* An empty flow stays until its turn would come, unless it is alone: see Band. */
   private void rest(KeyFlow flow) {
-    flow.deficit = 0;
-    flow.inTurn = false;
+    flow.forfeit();
     if (flow.band.turns.isEmpty()) {
       leave(flow);
     } else {
@@ -355,20 +354,15 @@ public final class QueueState extends IndexedHeap.Node<QueueState> {
       leave(flow);
     }
     for (SubQueue sub : List.copyOf(flow.subQueues())) {
-      core.collector.giveUp(sub);
+      core.reservation.giveUp(sub);
       sub.withdraw();
     }
-    for (KeyWaiters seat : List.copyOf(flow.seats())) {
-      seat.leaveLine();
-      seat.lane.doNotAwait(seat);
-    }
+    List.copyOf(flow.waiters()).forEach(KeyWaiters::suspend);
   }
 
   private void resume(KeyFlow flow) {
     enter(flow);
-    for (KeyWaiters seat : List.copyOf(flow.seats())) {
-      seat.join();
-    }
+    List.copyOf(flow.waiters()).forEach(KeyWaiters::resume);
   }
 
   public void release(ConcurrencySlots held) {

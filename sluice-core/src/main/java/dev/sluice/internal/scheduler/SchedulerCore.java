@@ -38,7 +38,7 @@ public final class SchedulerCore {
   /** Gates to look at before the next decision. */
   private final IntrusiveList<LimitGate> touched = new IntrusiveList<>();
 
-  public final MultiLimitReservation collector = new MultiLimitReservation();
+  public final MultiLimitReservation reservation = new MultiLimitReservation();
 
   /** Armed gates at which several queues wait; those of one queue are in its own heap. */
   private final IndexedHeap<LimitGate> sharedWakeUps = new IndexedHeap<>();
@@ -167,7 +167,7 @@ public final class SchedulerCore {
   /** The armed gate that is due first, of those at which somebody with credit waits. */
   private @Nullable LimitGate earliest() {
     LimitGate shared;
-    while ((shared = sharedWakeUps.first()) != null && !shared.isAwaited()) {
+    while ((shared = sharedWakeUps.first()) != null && !shared.waiters.skipQueuesWithoutCredit()) {
       disarm(shared);
     }
     QueueState queue = wakingQueues.first();
@@ -180,7 +180,7 @@ public final class SchedulerCore {
    */
   public boolean mayLetThrough(QueueState queue) {
     for (LimitGate gate = touched.first(); gate != null; gate = gate.after()) {
-      if (gate.isAwaitedBy(queue)) {
+      if (gate.waiters.isAwaitedBy(queue)) {
         return true;
       }
     }
@@ -196,7 +196,7 @@ public final class SchedulerCore {
   /** Wakes {@code gate} at its rank, for {@code queue} if nobody else waits there. */
   void arm(LimitGate gate, QueueState queue) {
     disarm(gate);
-    gate.armedBy = gate.isShared() ? null : queue;
+    gate.armedBy = gate.waiters.isShared() ? null : queue;
     if (gate.armedBy == null) {
       sharedWakeUps.put(gate);
     } else {
@@ -250,13 +250,7 @@ public final class SchedulerCore {
 
   public void setLimit(String name, Limit limit) {
     UnitScale scale = UnitScale.ofNamed(limit);
-    LimitGate gate = gate(name);
-    if (gate.bucket == null) {
-      gate.bucket = newBucket(scale);
-    } else {
-      gate.bucket.configure(scale, nextCharge(), latestNanos);
-    }
-    gate.limitChanged();
+    gate(name).setLimit(scale);
   }
 
   /** Creates a full bucket at the present time. */
@@ -279,11 +273,10 @@ public final class SchedulerCore {
 
   public boolean removeLimit(String name) {
     LimitGate gate = gates.get(name);
-    if (gate == null || gate.bucket == null) {
+    if (gate == null || gate.bucket() == null) {
       return false;
     }
-    gate.bucket = null;
-    gate.limitChanged();
+    gate.removeLimit();
     dropIfUnused(gate);
     return true;
   }
@@ -324,7 +317,7 @@ public final class SchedulerCore {
       LimitGate[] members = new LimitGate[names.size()];
       for (int i = 0; i < members.length; i++) {
         members[i] = gate(names.get(i));
-        members[i].users++;
+        members[i].addUser();
       }
       set = new ThrottleKeySet(names, members);
       sets.put(key, set);
@@ -338,7 +331,7 @@ public final class SchedulerCore {
     if (set != ThrottleKeySet.EMPTY && --set.users == 0) {
       sets.remove(new SchedulerCore.ThrottleKeyNames(set.names));
       for (LimitGate gate : set.gates) {
-        gate.users--;
+        gate.removeUser();
         dropIfUnused(gate);
       }
     }
