@@ -1,7 +1,6 @@
 package dev.sluice.internal.scheduler;
 
 import dev.sluice.LimitStats;
-import dev.sluice.ScheduledItem;
 import dev.sluice.internal.scheduler.QueueWaiters.KeyWaiters;
 import dev.sluice.internal.util.IntrusiveList;
 import java.util.ArrayList;
@@ -12,7 +11,7 @@ import java.util.OptionalLong;
 import org.jspecify.annotations.Nullable;
 
 /** The waiters of one limit gate: queues take turns, and within a queue fairness keys do. */
-public final class GateWaiters {
+final class GateWaiters {
   /*
    * Invariant. A sub-queue that is parked at the gate waits here in exactly one of three ways:
    *
@@ -218,7 +217,7 @@ public final class GateWaiters {
   }
 
   /** Returns how many sub-queues wait here. */
-  public int size() {
+  int size() {
     int waiting = unservable.size() + (first == null ? 0 : 1);
     for (QueueWaiters each : queues) {
       waiting += each.size();
@@ -227,7 +226,7 @@ public final class GateWaiters {
   }
 
   /** Returns the weights of the fairness keys of {@code queue} that wait here, each once. */
-  public long weightOf(QueueState queue) {
+  long weightOf(QueueState queue) {
     Map<String, Integer> weights = new HashMap<>();
     List<KeyWaiters> keys = new ArrayList<>();
     for (QueueWaiters each : queues) {
@@ -252,13 +251,13 @@ public final class GateWaiters {
   }
 
   /** Returns the cost of the first waiter that time never lets go; empty without one. */
-  public OptionalLong impossibleCost() {
+  OptionalLong impossibleCost() {
     SubQueue never = unservable.first();
     return never == null ? OptionalLong.empty() : OptionalLong.of(never.head().tokensAt(gate));
   }
 
   /** Returns at most {@code limit} waiters, about in the order in which they go. */
-  public List<LimitStats.Waiter> list(int limit) {
+  List<LimitStats.Waiter> list(int limit) {
     List<List<SubQueue>> found = new ArrayList<>();
     if (first != null && limit > 0) {
       found.add(List.of(first));
@@ -283,7 +282,7 @@ public final class GateWaiters {
     double tokens = 0;
     for (SubQueue sub : subs) {
       items += sub.items.size();
-      ScheduledItem<?> item = sub.head();
+      QueuedItem<?> item = sub.head();
       for (; item != null && seen < most; item = item.after()) {
         tokens += item.tokensAt(gate);
         seen++;

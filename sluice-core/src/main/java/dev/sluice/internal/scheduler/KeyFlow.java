@@ -9,14 +9,14 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /** One fairness key within a priority of a queue: its sub-queues and its deficit. */
-public final class KeyFlow extends DeficitRound.Member<KeyFlow> {
+final class KeyFlow extends DeficitRound.Member<KeyFlow> {
   private static final Map<LimitGate, KeyWaiters> NO_WAITERS = Map.of();
 
-  public final QueueState queue;
-  final PriorityLevel band;
-  public final String key;
-  public int weight;
-  public int pending;
+  final QueueState queue;
+  final PriorityLevel level;
+  final String key;
+  int weight;
+  int pending;
 
   @Nullable ConcurrencySlots slots;
 
@@ -30,9 +30,9 @@ public final class KeyFlow extends DeficitRound.Member<KeyFlow> {
   private @Nullable SubQueue singleReady;
   private @Nullable IndexedHeap<SubQueue> severalReady;
 
-  KeyFlow(QueueState queue, PriorityLevel band, String key, int weight) {
+  KeyFlow(QueueState queue, PriorityLevel level, String key, int weight) {
     this.queue = queue;
-    this.band = band;
+    this.level = level;
     this.key = key;
     this.weight = weight;
   }
@@ -83,7 +83,7 @@ public final class KeyFlow extends DeficitRound.Member<KeyFlow> {
     }
   }
 
-  public Collection<SubQueue> subQueues() {
+  Collection<SubQueue> subQueues() {
     if (single != null) {
       return List.of(single);
     }
@@ -121,7 +121,7 @@ public final class KeyFlow extends DeficitRound.Member<KeyFlow> {
   }
 
   /** The ready sub-queue with the oldest head. */
-  public @Nullable SubQueue oldestReady() {
+  @Nullable SubQueue oldestReady() {
     return severalReady == null ? singleReady : severalReady.first();
   }
 

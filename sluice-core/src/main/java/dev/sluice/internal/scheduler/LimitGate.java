@@ -7,7 +7,7 @@ import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /** A throttle key of a scheduler: the bucket of its limit, if it has one, and its waiters. */
-public final class LimitGate extends IndexedHeap.Node<LimitGate> {
+final class LimitGate extends IndexedHeap.Node<LimitGate> {
   /*
    * Invariant, once the scheduler has looked at every touched gate: if a waiter could have the tokens
    * it needs next, it has been let through. So at rest the gate is armed for the instant at which the
@@ -22,7 +22,7 @@ public final class LimitGate extends IndexedHeap.Node<LimitGate> {
    * Order. While others wait, a new waiter goes behind them. Otherwise small costs could starve a
    * large one forever.
    */
-  public final String name;
+  final String name;
   private final SchedulerCore core;
   final GateWaiters waiters = new GateWaiters(this);
 
@@ -49,12 +49,8 @@ public final class LimitGate extends IndexedHeap.Node<LimitGate> {
     this.core = core;
   }
 
-  public GateWaiters waiters() {
-    return waiters;
-  }
-
   /** Returns the bucket; null while the key has no limit. */
-  public @Nullable ConfinedTokenBucket bucket() {
+  @Nullable ConfinedTokenBucket bucket() {
     return bucket;
   }
 
@@ -73,7 +69,7 @@ public final class LimitGate extends IndexedHeap.Node<LimitGate> {
   }
 
   /** Sets the tokens of the bucket, which must be there. */
-  public void setLevel(double tokens) {
+  void setLevel(double tokens) {
     Objects.requireNonNull(bucket).setLevel(tokens, core.lastCharge(), core.now());
     limitChanged();
   }
@@ -126,7 +122,7 @@ public final class LimitGate extends IndexedHeap.Node<LimitGate> {
   }
 
   /** Returns {@code tokens} of a charge, except for those that refills have made up for. */
-  public void giveBack(long tokens, long charge, long nowNanos) {
+  void giveBack(long tokens, long charge, long nowNanos) {
     ConfinedTokenBucket limiter = bucket;
     if (limiter != null && limiter.isCharged(charge)) {
       net -= tokens;
@@ -143,7 +139,7 @@ public final class LimitGate extends IndexedHeap.Node<LimitGate> {
    * Returns the tokens that items took so far, without returned ones. Never decreases: after a
    * return, as many further tokens are not counted.
    */
-  public long taken() {
+  long taken() {
     return taken;
   }
 

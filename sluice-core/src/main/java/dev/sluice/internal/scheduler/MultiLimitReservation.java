@@ -1,10 +1,9 @@
 package dev.sluice.internal.scheduler;
 
-import dev.sluice.ScheduledItem;
 import org.jspecify.annotations.Nullable;
 
 /** Holds tokens for a sub-queue that needs tokens of several gates while all of them are scarce. */
-public final class MultiLimitReservation {
+final class MultiLimitReservation {
   /*
    * Each gate lets such a sub-queue through in turn, but by the time one does, others have taken the
    * tokens of the next: without holding anything it could go to and fro forever. So, after a few
@@ -22,7 +21,7 @@ public final class MultiLimitReservation {
   private @Nullable SubQueue reserving;
 
   /** Returns whether a gate holds tokens for a sub-queue that waits at another. */
-  public boolean isReserving() {
+  boolean isReserving() {
     return reserving != null;
   }
 
@@ -47,7 +46,7 @@ public final class MultiLimitReservation {
 
   private static boolean isWorthHolding(
       SubQueue sub, LimitGate passed, LimitGate other, long nowNanos) {
-    ScheduledItem<?> head = sub.head();
+    QueuedItem<?> head = sub.head();
     long waitNanos = other.nanosUntil(head.tokensAt(other), nowNanos);
     return waitNanos <= passed.nanosToMint(head.tokensAt(passed))
         && sub.held().stream().allMatch(gate -> waitNanos <= gate.nanosToMint(head.tokensAt(gate)));

@@ -294,7 +294,7 @@ final class QueueWaiters extends IntrusiveList.Link<QueueWaiters> {
     }
 
     private int priority() {
-      return flow.band.priority;
+      return flow.level.priority;
     }
 
     @Override

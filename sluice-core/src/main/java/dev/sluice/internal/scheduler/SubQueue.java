@@ -1,6 +1,5 @@
 package dev.sluice.internal.scheduler;
 
-import dev.sluice.ScheduledItem;
 import dev.sluice.internal.scheduler.QueueWaiters.KeyWaiters;
 import dev.sluice.internal.util.IndexedHeap;
 import dev.sluice.internal.util.IntrusiveList;
@@ -17,7 +16,7 @@ import org.jspecify.annotations.Nullable;
  * <p>Either ready, and then among the ready ones of its flow, or parked at a gate. In strict order
  * a flow has one sub-queue, whose items differ in their sets.
  */
-public final class SubQueue extends IndexedHeap.Node<SubQueue> {
+final class SubQueue extends IndexedHeap.Node<SubQueue> {
   /*
    * Invariant. While it is parked at a gate it is among the GateWaiters of that gate, and only they
    * park and unpark it. A place, once taken, is kept until the head goes or another gate parks it in
@@ -25,9 +24,9 @@ public final class SubQueue extends IndexedHeap.Node<SubQueue> {
    */
   private static final List<LimitGate> NO_GATES = List.of();
 
-  public final KeyFlow flow;
+  final KeyFlow flow;
   final ThrottleKeySet set;
-  public final IntrusiveList<ScheduledItem<?>> items = new IntrusiveList<>();
+  final IntrusiveList<QueuedItem<?>> items = new IntrusiveList<>();
 
   private @Nullable LimitGate parkedAt;
 
@@ -55,8 +54,8 @@ public final class SubQueue extends IndexedHeap.Node<SubQueue> {
     this.set = set;
   }
 
-  public ScheduledItem<?> head() {
-    ScheduledItem<?> head = items.first();
+  QueuedItem<?> head() {
+    QueuedItem<?> head = items.first();
     if (head == null) {
       throw new IllegalStateException("empty sub-queue of " + flow);
     }
@@ -64,12 +63,12 @@ public final class SubQueue extends IndexedHeap.Node<SubQueue> {
   }
 
   /** Puts {@code item} where its sequence says: at the end, or where it was before it went. */
-  void add(ScheduledItem<?> item) {
-    ScheduledItem<?> last = items.last();
+  void add(QueuedItem<?> item) {
+    QueuedItem<?> last = items.last();
     if (last == null || last.sequence < item.sequence) {
       items.addLast(item);
     } else {
-      ScheduledItem<?> next = head();
+      QueuedItem<?> next = head();
       while (next != null && next.sequence < item.sequence) {
         next = next.after();
       }
@@ -145,7 +144,7 @@ public final class SubQueue extends IndexedHeap.Node<SubQueue> {
   }
 
   private void changePromise(LimitGate gate, int sign) {
-    gate.waiters.of(flow.queue).promise(flow.band.priority, sign * head().tokensAt(gate));
+    gate.waiters.of(flow.queue).promise(flow.level.priority, sign * head().tokensAt(gate));
   }
 
   /* Otherwise two gates at which it is first could send it to and fro forever. */
@@ -171,7 +170,7 @@ public final class SubQueue extends IndexedHeap.Node<SubQueue> {
   }
 
   /** Returns the gate at which it is parked; null if it is ready. */
-  public @Nullable LimitGate parkedAt() {
+  @Nullable LimitGate parkedAt() {
     return parkedAt;
   }
 
