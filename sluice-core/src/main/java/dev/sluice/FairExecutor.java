@@ -1,12 +1,14 @@
 package dev.sluice;
 
-import static dev.sluice.Placement.requireName;
 import static dev.sluice.internal.util.Preconditions.requireAtMost;
+import static dev.sluice.internal.util.Preconditions.requireNonEmpty;
 import static dev.sluice.internal.util.Preconditions.requirePositive;
 
 import dev.sluice.internal.executor.DispatchingExecutor;
+import dev.sluice.internal.executor.ExecutorSettings;
 import dev.sluice.internal.executor.WorkerThreadFactory;
 import java.time.Duration;
+import java.util.Collections;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -15,6 +17,7 @@ import java.util.Optional;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executor;
+import java.util.concurrent.ExecutorService;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.ThreadFactory;
 import java.util.concurrent.ThreadPoolExecutor;
@@ -86,11 +89,11 @@ public sealed interface FairExecutor extends Executor, AutoCloseable permits Dis
   /**
    * Queues a task that has a result.
    *
-   * <p>To cancel the future takes a queued task out of the line at once, as if it had never been
+   * <p>To cancel the future takes a queued task out of the queue at once, as if it had never been
    * there: its place is free and it takes no token. Once it was handed to a thread, {@code cancel}
    * returns false and does nothing, not even interrupt it: a cancelled task is one that did not
    * run. To complete the future by other means, {@code orTimeout} among them, takes a queued task
-   * out of the line too; one that runs goes on, and its result is dropped. Futures derived from
+   * out of the queue too; one that runs goes on, and its result is dropped. Futures derived from
    * this one have no such effect.
    *
    * @param placement whose it is, how urgent, what it costs and which limits it obeys
@@ -313,21 +316,21 @@ public sealed interface FairExecutor extends Executor, AutoCloseable permits Dis
   @Override
   void close();
 
-  /** Says what an executor is to be like. */
+  /** Settings of a new executor. Not thread-safe. */
   final class Builder {
     private static final int DEFAULT_MAX_QUEUED = 10_000;
 
-    public int parallelism = Runtime.getRuntime().availableProcessors();
-    public int maxQueued = DEFAULT_MAX_QUEUED;
-    public int maxQueuedPerKey = Integer.MAX_VALUE;
-    public long maxCost = 1;
-    public NanoClock clock = NanoClock.system();
-    public boolean strictThrottleKeys;
+    private int parallelism = Runtime.getRuntime().availableProcessors();
+    private int maxQueued = DEFAULT_MAX_QUEUED;
+    private int maxQueuedPerKey = Integer.MAX_VALUE;
+    private long maxCost = 1;
+    private NanoClock clock = NanoClock.system();
+    private boolean strictThrottleKeys;
 
     /** Null for threads of its own. */
-    public @Nullable Executor delegate;
+    private @Nullable Executor delegate;
 
-    public final Map<String, Limit> limits = new LinkedHashMap<>();
+    private final Map<String, Limit> limits = new LinkedHashMap<>();
     private @Nullable ThreadFactory factory;
 
     private Builder() {}
@@ -422,7 +425,7 @@ public sealed interface FairExecutor extends Executor, AutoCloseable permits Dis
      * @return this builder
      */
     public Builder limit(String name, Limit limit) {
-      requireName("limit", name);
+      requireNonEmpty("limit", name);
       limits.put(name, Objects.requireNonNull(limit, "limit"));
       return this;
     }
@@ -455,10 +458,21 @@ public sealed interface FairExecutor extends Executor, AutoCloseable permits Dis
      * @return a new executor, which starts no thread before it gets a task
      */
     public FairExecutor build() {
-      return new DispatchingExecutor(this, delegate == null ? ownThreads() : delegate);
+      ExecutorService own = delegate == null ? ownThreads() : null;
+      return new DispatchingExecutor(
+          new ExecutorSettings(
+              own == null ? Objects.requireNonNull(delegate) : own,
+              own,
+              parallelism,
+              maxQueued,
+              maxQueuedPerKey,
+              maxCost,
+              strictThrottleKeys,
+              clock,
+              Collections.unmodifiableMap(new LinkedHashMap<>(limits))));
     }
 
-    private Executor ownThreads() {
+    private ExecutorService ownThreads() {
       ThreadFactory threads = factory == null ? new WorkerThreadFactory() : factory;
       return new ThreadPoolExecutor(
           parallelism,

@@ -29,9 +29,8 @@ import java.util.SortedMap;
  * <p>Not promised: fairness between callers; the window bound across a {@link #remove}, which
  * forgets what was acquired; that {@link #stats()} sees all limits at the same time.
  *
- * <p>Methods without a time read the clock of the limits. Those with {@code nowNanos} take a
- * reading of that clock from the caller; a late or even backward reading is safe and at worst
- * denies.
+ * <p>Methods read the clock of these limits. A reading that is late or even steps back is safe and
+ * at worst denies.
  *
  * <pre>{@code
  * Limits limits = Limits.create();
@@ -120,312 +119,126 @@ public sealed interface Limits permits AtomicLimits {
   SortedMap<String, Limit> limits();
 
   /**
-   * Takes one token of {@code key} if it is there.
+   * Takes one token of a limit if it is available.
    *
-   * @param key not empty
-   * @return whether it was, or the key has no rate
+   * @param name not empty
+   * @return whether it was, or the name has no limit
    */
-  default boolean tryAcquire(String key) {
-    return tryAcquire(key, 1);
+  default boolean tryAcquire(String name) {
+    return tryAcquire(name, 1);
   }
 
   /**
-   * Takes {@code cost} tokens of {@code key} if all are there; else changes nothing.
+   * Takes {@code tokens} of a limit if all are available; otherwise changes nothing.
    *
-   * @param key not empty
-   * @param cost whole tokens, at least 1
-   * @return whether they were, or the key has no rate
-   * @throws IllegalArgumentException if {@code cost} is less than 1 or the key empty
+   * @param name not empty
+   * @param tokens at least 1
+   * @return whether they were, or the name has no limit
+   * @throws IllegalArgumentException if {@code tokens} is less than 1 or the name is empty
    */
-  boolean tryAcquire(String key, long cost);
+  boolean tryAcquire(String name, long tokens);
 
   /**
-   * {@link #tryAcquire(String, long)} at a given instant.
+   * Takes one token of each limit if all are available; otherwise changes nothing.
    *
-   * @param key not empty
-   * @param cost whole tokens, at least 1
-   * @param nowNanos a reading of the throttle's clock
-   * @return whether they were, or the key has no rate
-   * @throws IllegalArgumentException if {@code cost} is less than 1 or the key empty
-   */
-  boolean tryAcquire(String key, long cost, long nowNanos);
-
-  /**
-   * Takes one token of each of {@code keys} if all are there; else changes nothing.
-   *
-   * @param keys none of them empty; one named twice counts once
+   * @param names none of them empty; one named twice counts once
    * @return whether they were
-   * @throws IllegalArgumentException if a key is empty
+   * @throws IllegalArgumentException if a name is empty
    */
-  default boolean tryAcquire(Collection<String> keys) {
-    return tryAcquire(keys, 1);
-  }
+  boolean tryAcquire(Collection<String> names);
 
   /**
-   * Takes {@code cost} tokens of each of {@code keys} if all are there; else changes nothing.
+   * Takes its cost from each limit if all tokens are available; otherwise changes nothing.
    *
-   * @param keys none of them empty; one named twice counts once
-   * @param cost whole tokens, at least 1
+   * @param costs tokens by name, at least 1 each
    * @return whether they were
-   * @throws IllegalArgumentException if {@code cost} is less than 1 or a key empty
-   */
-  boolean tryAcquire(Collection<String> keys, long cost);
-
-  /**
-   * {@link #tryAcquire(Collection, long)} at a given instant.
-   *
-   * @param keys none of them empty; one named twice counts once
-   * @param cost whole tokens, at least 1
-   * @param nowNanos a reading of the throttle's clock
-   * @return whether they were
-   * @throws IllegalArgumentException if {@code cost} is less than 1 or a key empty
-   */
-  boolean tryAcquire(Collection<String> keys, long cost, long nowNanos);
-
-  /**
-   * Takes from each key its cost if all are there; else changes nothing.
-   *
-   * @param costs by key, whole tokens, at least 1 each
-   * @return whether they were
-   * @throws IllegalArgumentException if a cost is less than 1 or a key empty
+   * @throws IllegalArgumentException if a cost is less than 1 or a name is empty
    */
   boolean tryAcquire(Map<String, Long> costs);
 
   /**
-   * {@link #tryAcquire(Map)} at a given instant.
+   * Takes {@code tokens} of a limit if all are available, and returns what is left or when to retry.
    *
-   * @param costs by key, whole tokens, at least 1 each
-   * @param nowNanos a reading of the throttle's clock
-   * @return whether they were
-   * @throws IllegalArgumentException if a cost is less than 1 or a key empty
+   * @param name not empty
+   * @param tokens at least 1
+   * @return the decision
+   * @throws IllegalArgumentException if {@code tokens} is less than 1 or the name is empty
    */
-  boolean tryAcquire(Map<String, Long> costs, long nowNanos);
+  Decision decide(String name, long tokens);
 
   /**
-   * Takes one token of {@code key} if it is there; else says why not.
+   * Takes its cost from each limit if all tokens are available, and returns what is left or when to
+   * retry.
    *
-   * @param key not empty
+   * @param costs tokens by name, at least 1 each
    * @return the decision
-   */
-  default Decision decide(String key) {
-    return decide(key, 1);
-  }
-
-  /**
-   * Takes {@code cost} tokens of {@code key} if all are there; else says why not.
-   *
-   * @param key not empty
-   * @param cost whole tokens, at least 1
-   * @return the decision
-   * @throws IllegalArgumentException if {@code cost} is less than 1 or the key empty
-   */
-  Decision decide(String key, long cost);
-
-  /**
-   * {@link #decide(String, long)} at a given instant.
-   *
-   * @param key not empty
-   * @param cost whole tokens, at least 1
-   * @param nowNanos a reading of the throttle's clock
-   * @return the decision
-   * @throws IllegalArgumentException if {@code cost} is less than 1 or the key empty
-   */
-  Decision decide(String key, long cost, long nowNanos);
-
-  /**
-   * Takes one token of each of {@code keys} if all are there; else says why not.
-   *
-   * @param keys none of them empty; one named twice counts once
-   * @return the decision
-   * @throws IllegalArgumentException if a key is empty
-   */
-  default Decision decide(Collection<String> keys) {
-    return decide(keys, 1);
-  }
-
-  /**
-   * Takes {@code cost} tokens of each of {@code keys} if all are there; else says why not.
-   *
-   * @param keys none of them empty; one named twice counts once
-   * @param cost whole tokens, at least 1
-   * @return the decision
-   * @throws IllegalArgumentException if {@code cost} is less than 1 or a key empty
-   */
-  Decision decide(Collection<String> keys, long cost);
-
-  /**
-   * {@link #decide(Collection, long)} at a given instant.
-   *
-   * @param keys none of them empty; one named twice counts once
-   * @param cost whole tokens, at least 1
-   * @param nowNanos a reading of the throttle's clock
-   * @return the decision
-   * @throws IllegalArgumentException if {@code cost} is less than 1 or a key empty
-   */
-  Decision decide(Collection<String> keys, long cost, long nowNanos);
-
-  /**
-   * Takes from each key its cost if all are there; else says why not.
-   *
-   * @param costs by key, whole tokens, at least 1 each
-   * @return the decision
-   * @throws IllegalArgumentException if a cost is less than 1 or a key empty
+   * @throws IllegalArgumentException if a cost is less than 1 or a name is empty
    */
   Decision decide(Map<String, Long> costs);
 
   /**
-   * {@link #decide(Map)} at a given instant.
+   * Returns what {@link #decide(String, long)} would return now; takes nothing.
    *
-   * @param costs by key, whole tokens, at least 1 each
-   * @param nowNanos a reading of the throttle's clock
+   * @param name not empty
+   * @param tokens at least 1
    * @return the decision
-   * @throws IllegalArgumentException if a cost is less than 1 or a key empty
+   * @throws IllegalArgumentException if {@code tokens} is less than 1 or the name is empty
    */
-  Decision decide(Map<String, Long> costs, long nowNanos);
+  Decision peek(String name, long tokens);
 
   /**
-   * Returns what {@link #decide(String)} would return; changes nothing.
+   * Returns what {@link #decide(Map)} would return now; takes nothing.
    *
-   * @param key not empty
+   * @param costs tokens by name, at least 1 each
    * @return the decision
-   */
-  default Decision peek(String key) {
-    return peek(key, 1);
-  }
-
-  /**
-   * Returns what {@link #decide(String, long)} would return; changes nothing.
-   *
-   * @param key not empty
-   * @param cost whole tokens, at least 1
-   * @return the decision
-   * @throws IllegalArgumentException if {@code cost} is less than 1 or the key empty
-   */
-  Decision peek(String key, long cost);
-
-  /**
-   * {@link #peek(String, long)} at a given instant.
-   *
-   * @param key not empty
-   * @param cost whole tokens, at least 1
-   * @param nowNanos a reading of the throttle's clock
-   * @return the decision
-   * @throws IllegalArgumentException if {@code cost} is less than 1 or the key empty
-   */
-  Decision peek(String key, long cost, long nowNanos);
-
-  /**
-   * Returns what {@link #decide(Collection)} would return; changes nothing.
-   *
-   * @param keys none of them empty; one named twice counts once
-   * @return the decision
-   * @throws IllegalArgumentException if a key is empty
-   */
-  default Decision peek(Collection<String> keys) {
-    return peek(keys, 1);
-  }
-
-  /**
-   * Returns what {@link #decide(Collection, long)} would return; changes nothing.
-   *
-   * @param keys none of them empty; one named twice counts once
-   * @param cost whole tokens, at least 1
-   * @return the decision
-   * @throws IllegalArgumentException if {@code cost} is less than 1 or a key empty
-   */
-  Decision peek(Collection<String> keys, long cost);
-
-  /**
-   * {@link #peek(Collection, long)} at a given instant.
-   *
-   * @param keys none of them empty; one named twice counts once
-   * @param cost whole tokens, at least 1
-   * @param nowNanos a reading of the throttle's clock
-   * @return the decision
-   * @throws IllegalArgumentException if {@code cost} is less than 1 or a key empty
-   */
-  Decision peek(Collection<String> keys, long cost, long nowNanos);
-
-  /**
-   * Returns what {@link #decide(Map)} would return; changes nothing.
-   *
-   * @param costs by key, whole tokens, at least 1 each
-   * @return the decision
-   * @throws IllegalArgumentException if a cost is less than 1 or a key empty
+   * @throws IllegalArgumentException if a cost is less than 1 or a name is empty
    */
   Decision peek(Map<String, Long> costs);
 
   /**
-   * {@link #peek(Map)} at a given instant.
+   * Removes the buckets that templates made and that are full again.
    *
-   * @param costs by key, whole tokens, at least 1 each
-   * @param nowNanos a reading of the throttle's clock
-   * @return the decision
-   * @throws IllegalArgumentException if a cost is less than 1 or a key empty
-   */
-  Decision peek(Map<String, Long> costs, long nowNanos);
-
-  /**
-   * Forgets the buckets that templates made and that are full again.
+   * <p>Creating buckets removes such ones little by little anyway; this removes all at once.
    *
-   * <p>New buckets make room little by little anyway; this does it all at once.
-   *
-   * @return how many
+   * @return how many were removed
    */
   long evictIdle();
 
   /**
-   * {@link #evictIdle()} at a given instant.
+   * Returns the state of one limit.
    *
-   * @param nowNanos a reading of the throttle's clock
-   * @return how many
+   * @param name not empty
+   * @return empty if the name has no limit
    */
-  long evictIdle(long nowNanos);
+  Optional<LimitStats> stats(String name);
 
   /**
-   * How things stand with one key.
-   *
-   * @param key not empty
-   * @return empty if the key has no rate
-   */
-  Optional<LimitStats> stats(String key);
-
-  /**
-   * {@link #stats(String)} at a given instant.
-   *
-   * @param key not empty
-   * @param nowNanos a reading of the throttle's clock
-   * @return empty if the key has no rate
-   */
-  Optional<LimitStats> stats(String key, long nowNanos);
-
-  /**
-   * How things stand with all keys that have a bucket, each at its own instant.
+   * Returns the state of all limits that have a bucket, each at its own instant.
    *
    * @return in no particular order
    */
   List<LimitStats> stats();
 
   /**
-   * Whether a request for this key takes up no more memory than there is already.
+   * Returns whether a name has a bucket, so that a request for it takes up no more memory.
    *
-   * @param key not empty
-   * @return whether it has a bucket
+   * @param name not empty
+   * @return true if it has one
    */
-  boolean hasBucket(String key);
+  boolean hasBucket(String name);
 
   /**
-   * Returns how often calls named a key without a rate. Such a key passes, or is refused if this
-   * throttle is strict. Peeks that passed are not counted.
+   * Returns how many names without a limit requests have named. Such a name passes, or is refused
+   * with {@link Builder#strictNames}. Peeks that passed are not counted.
    *
    * @return the count at the time of the call
    */
   long unknownNames();
 
   /**
-   * How many keys have a bucket.
+   * Returns how many names have a bucket.
    *
-   * @return a count that others may be changing
+   * @return a count that other callers may be changing
    */
   int size();
 

@@ -1,6 +1,6 @@
 package dev.sluice;
 
-import dev.sluice.internal.scheduler.SubQueue;
+import dev.sluice.internal.scheduler.DrrOffer;
 
 /**
  * The answer of a {@link FairScheduler}: an offer, a time to wait for, or nothing to do.
@@ -18,72 +18,43 @@ public sealed interface Next<T> {
    *
    * @param <T> what is scheduled
    */
-  final class Offer<T> implements Next<T> {
-    private final FairScheduler<T> scheduler;
-    private final SubQueue sub;
-    private final ScheduledItem<T> item;
-    private final long nowNanos;
-
-    @SuppressWarnings("unchecked") // a scheduler's queues hold nothing but its own items
-    Offer(FairScheduler<T> scheduler, SubQueue sub, long nowNanos) {
-      this.scheduler = scheduler;
-      this.sub = sub;
-      this.item = (ScheduledItem<T>) sub.head();
-      this.nowNanos = nowNanos;
-    }
+  sealed interface Offer<T> extends Next<T> permits DrrOffer {
 
     /**
      * Returns the item that can go.
      *
      * @return the item
      */
-    public T item() {
-      return item.item();
-    }
+    T item();
 
     /**
      * Returns the handle of the item, as it was returned when it was enqueued.
      *
      * @return the scheduled item
      */
-    public ScheduledItem<T> scheduledItem() {
-      return item;
-    }
+    ScheduledItem<T> scheduledItem();
 
     /**
-     * The queue it waits in.
+     * Returns the queue it waits in.
      *
      * @return the queue's name
      */
-    public String queue() {
-      return sub.flow.queue.name;
-    }
+    String queue();
 
     /**
-     * The item goes: its tokens, its slot, its share of the turn and one credit are taken.
+     * Takes the item: its tokens, its slot, its share of the turn and one credit.
      *
      * @return the item, which is to be completed if its key has a concurrency limit
      * @throws IllegalStateException if this offer was answered before
      */
-    public ScheduledItem<T> confirm() {
-      scheduler.answer(this);
-      sub.flow.queue.confirm(sub, nowNanos);
-      return item;
-    }
+    ScheduledItem<T> confirm();
 
     /**
-     * The item does not go: it stays where it is, and nothing was taken.
+     * Leaves the item where it is; nothing is taken.
      *
      * @throws IllegalStateException if this offer was answered before
      */
-    public void decline() {
-      scheduler.answer(this);
-    }
-
-    @Override
-    public String toString() {
-      return "Offer[" + item + "]";
-    }
+    void decline();
   }
 
   /**

@@ -1,64 +1,69 @@
 package dev.sluice;
 
+import static dev.sluice.internal.util.Preconditions.requireBetween;
+import static dev.sluice.internal.util.Preconditions.requireNonEmpty;
 import static dev.sluice.internal.util.Preconditions.requirePositive;
 
-import dev.sluice.internal.scheduler.QueueState;
-import java.util.Collection;
 import java.util.Collections;
+import java.util.Map;
+import java.util.Objects;
 import java.util.SortedMap;
 import java.util.TreeMap;
+import org.jspecify.annotations.Nullable;
 
 /**
- * Where an item goes in a {@link FairScheduler}: whose it is, how urgent, what it costs and which
- * limits it obeys.
+ * The scheduling attributes of an item in a {@link FairScheduler}: fairness key, weight, priority,
+ * cost and throttle keys.
  *
  * <p>An immutable value, made once and used for any number of items: {@code
  * Placement.of("tenant-a").withWeight(3).withThrottleKeys("provider:aws")}.
  *
- * @param fairnessKey the fairness key: between keys, turns are fair; within one, first come first
- *     served
- * @param weight what the key's share is from now on, until nothing of it waits; 0 leaves it as it
- *     is, which at first is what {@link FairQueue#setWeight} gave it, or 1
- * @param priority items of a higher priority go first, from 0 to 31
- * @param cost what the item costs its key, at least 1 and at most the scheduler's unit
- * @param throttleKeys the throttle keys, each with the tokens that the item takes there
  * @since 0.1
  */
-public record Placement(
-    String fairnessKey, int weight, int priority, long cost, SortedMap<String, Long> throttleKeys) {
+public final class Placement {
   /** The largest weight. */
   public static final int MAX_WEIGHT = 1_000_000;
 
   /** The most urgent priority. */
-  public static final int MAX_PRIORITY = QueueState.MAX_PRIORITY;
+  public static final int MAX_PRIORITY = 31;
 
-  /** Checks every part. */
-  public Placement {
-    requireName("key", fairnessKey);
-    requireBetween("weight", weight, 0, MAX_WEIGHT);
-    requireBetween("priority", priority, 0, MAX_PRIORITY);
-    requirePositive("cost", cost);
-    TreeMap<String, Long> copy = new TreeMap<>(throttleKeys);
-    copy.forEach(
-        (name, tokens) -> {
-          requireName("throttle key", name);
-          requirePositive("tokens of " + name, tokens);
-        });
-    throttleKeys = Collections.unmodifiableSortedMap(copy);
+  private final String fairnessKey;
+  private final int weight;
+  private final int priority;
+  private final long cost;
+
+  /** Not modifiable. */
+  private final SortedMap<String, Long> throttleKeys;
+
+  private Placement(
+      String fairnessKey,
+      int weight,
+      int priority,
+      long cost,
+      SortedMap<String, Long> throttleKeys) {
+    this.fairnessKey = fairnessKey;
+    this.weight = weight;
+    this.priority = priority;
+    this.cost = cost;
+    this.throttleKeys = throttleKeys;
   }
 
   /**
-   * An item of {@code key}, of priority 0 and cost 1, without throttles.
+   * Returns the placement of an item of {@code fairnessKey}, of priority 0 and cost 1, without
+   * throttle keys.
    *
-   * @param key the fairness key, not empty
+   * @param fairnessKey the fairness key, not empty: between keys, turns are fair; within one, the
+   *     first item goes first
    * @return the placement
    */
-  public static Placement of(String key) {
-    return new Placement(key, 0, 0, 1, Collections.emptySortedMap());
+  public static Placement of(String fairnessKey) {
+    requireNonEmpty("fairnessKey", fairnessKey);
+    return new Placement(fairnessKey, 0, 0, 1, Collections.emptySortedMap());
   }
 
   /**
-   * The same, with a weight that the key has from this item on.
+   * Returns this placement with a weight that the fairness key has from this item on, as long as
+   * items of it wait.
    *
    * @param newWeight from 1 to {@link #MAX_WEIGHT}
    * @return the placement
@@ -69,27 +74,30 @@ public record Placement(
   }
 
   /**
-   * The same, with another priority.
+   * Returns this placement with another priority.
    *
    * @param newPriority from 0 to {@link #MAX_PRIORITY}, which goes first
    * @return the placement
    */
   public Placement withPriority(int newPriority) {
+    requireBetween("priority", newPriority, 0, MAX_PRIORITY);
     return new Placement(fairnessKey, weight, newPriority, cost, throttleKeys);
   }
 
   /**
-   * The same, with another cost.
+   * Returns this placement with another cost.
    *
-   * @param newCost at least 1
+   * @param newCost what the item costs its fairness key, at least 1 and at most what the scheduler
+   *     allows
    * @return the placement
    */
   public Placement withCost(long newCost) {
+    requirePositive("cost", newCost);
     return new Placement(fairnessKey, weight, priority, newCost, throttleKeys);
   }
 
   /**
-   * The same, obeying these throttle keys too, with one token at each.
+   * Returns this placement with more throttle keys, and one token of each.
    *
    * @param names throttle keys; duplicates count once
    * @return the placement
@@ -97,44 +105,107 @@ public record Placement(
   public Placement withThrottleKeys(String... names) {
     TreeMap<String, Long> more = new TreeMap<>(throttleKeys);
     for (String name : names) {
-      more.put(requireName("throttle key", name), 1L);
+      more.put(requireNonEmpty("throttleKey", name), 1L);
     }
-    return new Placement(fairnessKey, weight, priority, cost, more);
+    return withAll(more);
   }
 
   /**
-   * The same, obeying one more throttle key.
+   * Returns this placement with more throttle keys, and the given tokens of each.
    *
-   * @param name the throttle key
-   * @param tokens what the item takes there, at least 1
+   * @param costs tokens that the item takes, at least 1, by throttle key
    * @return the placement
    */
-  public Placement withThrottleKey(String name, long tokens) {
+  public Placement withThrottleKeys(Map<String, Long> costs) {
     TreeMap<String, Long> more = new TreeMap<>(throttleKeys);
-    more.put(requireName("throttle key", name), tokens);
-    return new Placement(fairnessKey, weight, priority, cost, more);
+    costs.forEach(
+        (name, tokens) -> {
+          requireNonEmpty("throttleKey", name);
+          more.put(name, requirePositive("tokens of " + name, tokens));
+        });
+    return withAll(more);
   }
 
-  /** Tokens by throttle key in order; null where it is one at each. */
-  long @org.jspecify.annotations.Nullable [] tokens() {
-    Collection<Long> each = throttleKeys.values();
-    return each.stream().allMatch(tokens -> tokens == 1)
-        ? null
-        : each.stream().mapToLong(Long::longValue).toArray();
+  /**
+   * Returns this placement with one more throttle key.
+   *
+   * @param throttleKey the throttle key
+   * @param tokens what the item takes of it, at least 1
+   * @return the placement
+   */
+  public Placement withThrottleKey(String throttleKey, long tokens) {
+    return withThrottleKeys(Map.of(throttleKey, tokens));
   }
 
-  static String requireName(String what, String name) {
-    if (name.isEmpty()) {
-      throw new IllegalArgumentException(what + " must not be empty");
-    }
-    return name;
+  private Placement withAll(SortedMap<String, Long> keys) {
+    SortedMap<String, Long> unmodifiable = Collections.unmodifiableSortedMap(keys);
+    return new Placement(fairnessKey, weight, priority, cost, unmodifiable);
   }
 
-  static int requireBetween(String name, int value, int least, int most) {
-    if (value < least || value > most) {
-      throw new IllegalArgumentException(
-          name + " must be from " + least + " to " + most + ": " + name + "=" + value);
-    }
-    return value;
+  /**
+   * Returns the fairness key.
+   *
+   * @return not empty
+   */
+  public String fairnessKey() {
+    return fairnessKey;
+  }
+
+  /**
+   * Returns the weight that the fairness key gets.
+   *
+   * @return 0 if its weight stays as it is, which at first is what {@link FairQueue#setWeight} gave
+   *     it, or 1
+   */
+  public int weight() {
+    return weight;
+  }
+
+  /**
+   * Returns the priority.
+   *
+   * @return from 0 to {@link #MAX_PRIORITY}
+   */
+  public int priority() {
+    return priority;
+  }
+
+  /**
+   * Returns what the item costs its fairness key.
+   *
+   * @return at least 1
+   */
+  public long cost() {
+    return cost;
+  }
+
+  /**
+   * Returns the tokens that the item takes, by throttle key.
+   *
+   * @return an unmodifiable map
+   */
+  public SortedMap<String, Long> throttleKeys() {
+    return throttleKeys;
+  }
+
+  @Override
+  public boolean equals(@Nullable Object other) {
+    return other instanceof Placement that
+        && fairnessKey.equals(that.fairnessKey)
+        && weight == that.weight
+        && priority == that.priority
+        && cost == that.cost
+        && throttleKeys.equals(that.throttleKeys);
+  }
+
+  @Override
+  public int hashCode() {
+    return Objects.hash(fairnessKey, weight, priority, cost, throttleKeys);
+  }
+
+  @Override
+  public String toString() {
+    return "Placement[fairnessKey=%s, weight=%d, priority=%d, cost=%d, throttleKeys=%s]"
+        .formatted(fairnessKey, weight, priority, cost, throttleKeys);
   }
 }

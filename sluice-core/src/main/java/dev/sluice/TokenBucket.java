@@ -24,8 +24,8 @@ import org.jspecify.annotations.Nullable;
  * tryAcquire} does not overtake them. A grant orders nothing else: it is no memory barrier between
  * the threads it serves.
  *
- * <p>Methods without an instant read the bucket's clock. Those with {@code nowNanos} take a reading
- * of that clock from the caller; a late or even backward reading is safe and at worst denies.
+ * <p>Methods read the bucket's clock, except where they take {@code nowNanos}: a reading of that
+ * clock from the caller. A late or even backward reading is safe and at worst denies.
  *
  * <pre>{@code
  * TokenBucket bucket = TokenBucket.perSecond(100);
@@ -84,7 +84,7 @@ public sealed interface TokenBucket permits AtomicTokenBucket {
   }
 
   /**
-   * The way to all settings.
+   * Returns a builder with default settings.
    *
    * @return a new builder
    */
@@ -128,16 +128,6 @@ public sealed interface TokenBucket permits AtomicTokenBucket {
   Decision decide(long tokens);
 
   /**
-   * {@link #decide(long)} at a given instant.
-   *
-   * @param tokens how many; 0 is always granted
-   * @param nowNanos a reading of the bucket's clock
-   * @return the decision
-   * @throws IllegalArgumentException if {@code tokens} is negative
-   */
-  Decision decide(long tokens, long nowNanos);
-
-  /**
    * Returns what {@link #decide(long)} would return now, except for waiters that are due and not
    * yet granted by the timer. Takes nothing.
    *
@@ -146,16 +136,6 @@ public sealed interface TokenBucket permits AtomicTokenBucket {
    * @throws IllegalArgumentException if {@code tokens} is negative
    */
   Decision peek(long tokens);
-
-  /**
-   * {@link #peek(long)} at a given instant.
-   *
-   * @param tokens how many; 0 would always be granted
-   * @param nowNanos a reading of the bucket's clock
-   * @return the decision
-   * @throws IllegalArgumentException if {@code tokens} is negative
-   */
-  Decision peek(long tokens, long nowNanos);
 
   /**
    * Takes {@code tokens} as soon as they are available, after all earlier callers.
@@ -175,16 +155,6 @@ public sealed interface TokenBucket permits AtomicTokenBucket {
   CompletableFuture<Void> acquireAsync(long tokens);
 
   /**
-   * {@link #acquireAsync(long)} at a given instant.
-   *
-   * @param tokens how many
-   * @param nowNanos a reading of the bucket's clock
-   * @return a future that completes with the grant
-   * @throws IllegalArgumentException if {@code tokens} is negative
-   */
-  CompletableFuture<Void> acquireAsync(long tokens, long nowNanos);
-
-  /**
    * Acquires {@code tokens} as soon as they are available, after earlier callers, if that is within
    * {@code maxWait}.
    *
@@ -198,17 +168,6 @@ public sealed interface TokenBucket permits AtomicTokenBucket {
    * @throws IllegalArgumentException if an argument is negative
    */
   CompletableFuture<Boolean> acquireAsync(long tokens, Duration maxWait);
-
-  /**
-   * {@link #acquireAsync(long, Duration)} at a given time.
-   *
-   * @param tokens how many
-   * @param maxWait the longest wait, not negative
-   * @param nowNanos a reading of the bucket's clock
-   * @return a future of whether they were taken
-   * @throws IllegalArgumentException if an argument is negative
-   */
-  CompletableFuture<Boolean> acquireAsync(long tokens, Duration maxWait, long nowNanos);
 
   /**
    * Blocks until {@code tokens} are available and takes them.
@@ -235,8 +194,8 @@ public sealed interface TokenBucket permits AtomicTokenBucket {
   boolean acquire(long tokens, Duration maxWait) throws InterruptedException;
 
   /**
-   * Whole tokens there now. Changes nothing; others may take them at any moment, first of all those
-   * who wait and whose turn the timer has yet to notice.
+   * Returns the whole tokens that can be taken now. Other callers may take them at any moment, first
+   * of all waiters that are due and that the timer has yet to notice.
    *
    * @return tokens, from 0 to the capacity
    */
@@ -251,19 +210,11 @@ public sealed interface TokenBucket permits AtomicTokenBucket {
   long available(long nowNanos);
 
   /**
-   * How long until the bucket is full if nobody touches it. Changes nothing.
+   * Returns the time until the bucket is full if no caller touches it.
    *
    * @return zero if it is full; empty if time alone will not fill it
    */
   Optional<Duration> timeToFull();
-
-  /**
-   * {@link #timeToFull()} at a given instant.
-   *
-   * @param nowNanos a reading of the bucket's clock
-   * @return zero if it is full; empty if time alone will not fill it
-   */
-  Optional<Duration> timeToFull(long nowNanos);
 
   /**
    * Adds tokens: to the waiters first, then to the bucket, up to its capacity. Also returns tokens
@@ -278,49 +229,24 @@ public sealed interface TokenBucket permits AtomicTokenBucket {
    */
   void replenish(long tokens);
 
-  /**
-   * {@link #replenish(long)} at a given instant.
-   *
-   * @param tokens how many, not negative
-   * @param nowNanos a reading of the bucket's clock
-   * @throws IllegalArgumentException if {@code tokens} is negative
-   */
-  void replenish(long tokens, long nowNanos);
-
-  /** Fills the bucket: replenishes a whole capacity, those who wait first. */
+  /** Replenishes a whole capacity: waiters get tokens first, then the bucket is filled. */
   void reset();
 
   /**
-   * {@link #reset()} at a given instant.
+   * Changes the limit; the tokens stay, up to the new capacity, and so do the waiters.
    *
-   * @param nowNanos a reading of the bucket's clock
-   */
-  void reset(long nowNanos);
-
-  /**
-   * Changes the limit; the tokens stay, up to the new capacity, and so do those who wait.
-   *
-   * <p>Atomic against everybody else: each grant is made under the old limit or under the new one.
+   * <p>Atomic: each grant is made under the old limit or under the new one.
    * A limit equal to the present one changes nothing. The conversion never gains and loses less
    * than one unit, which is a whole token where the new limit is strict or manual and less than a
    * billionth of a second of refill elsewhere. The grid of a strict limit starts with the bucket,
-   * not with the change. Under {@link Limit.DenyAll} those who wait go on waiting.
+   * not with the change. Under {@link Limit.DenyAll} waiters go on waiting.
    *
    * @param limit the new limit
    * @throws IllegalArgumentException if no exact scale fits the limit; nothing changes
-   * @throws IllegalStateException if the new limit cannot account for what is owed to those who
-   *     wait; nothing changes
+   * @throws IllegalStateException if the new limit cannot account for what is owed to waiters;
+   *     nothing changes
    */
   void reconfigure(Limit limit);
-
-  /**
-   * {@link #reconfigure(Limit)} at a given instant, or when the bucket's clock says if that is
-   * later.
-   *
-   * @param limit the new limit
-   * @param nowNanos a reading of the bucket's clock
-   */
-  void reconfigure(Limit limit, long nowNanos);
 
   /**
    * Returns the present limit.
@@ -336,35 +262,23 @@ public sealed interface TokenBucket permits AtomicTokenBucket {
    */
   int waiters();
 
-  /**
-   * Settings of a new bucket. Not thread-safe.
-   *
-   * <p>Required: a {@link #limit}, or a {@link #capacity} and one of {@link #refill}, {@link
-   * #strict} and {@link #manual}.
-   */
+  /** Settings of a new bucket. Not thread-safe. */
   final class Builder {
-    /** Enough for any sane line, small enough that a stuck one cannot fill the heap. */
+    /** Enough for any sane waiting list, small enough that a stuck one cannot fill the heap. */
     static final int DEFAULT_MAX_WAITERS = 10_000;
 
-    private @Nullable Long capacity;
     private @Nullable Limit limit;
-    private @Nullable LimitOfCapacity refill;
     private @Nullable Long initialTokens;
     private NanoClock clock = NanoClock.system();
     private int maxWaiters = DEFAULT_MAX_WAITERS;
 
-    @FunctionalInterface
-    private interface LimitOfCapacity {
-      Limit limit(long capacity);
-    }
-
-    Builder() {}
+    private Builder() {}
 
     /**
-     * The whole limit at once, instead of a capacity and a refill.
+     * Sets the limit. Required.
      *
      * @param limit what the bucket allows
-     * @return this
+     * @return this builder
      */
     public Builder limit(Limit limit) {
       this.limit = Objects.requireNonNull(limit, "limit");
@@ -372,54 +286,10 @@ public sealed interface TokenBucket permits AtomicTokenBucket {
     }
 
     /**
-     * The most tokens the bucket holds.
-     *
-     * @param tokens from 1 to {@link Limit#MAX_CAPACITY}
-     * @return this
-     */
-    public Builder capacity(long tokens) {
-      this.capacity = tokens;
-      return this;
-    }
-
-    /**
-     * Tokens accrue evenly; see {@link Limit.Balanced}.
-     *
-     * @param tokens tokens per period, at least 1
-     * @param period the period, positive
-     * @return this
-     */
-    public Builder refill(long tokens, Duration period) {
-      this.refill = capacity -> new Limit.Balanced(capacity, tokens, period);
-      return this;
-    }
-
-    /**
-     * Tokens come back all at once at the end of each period; see {@link Limit.Strict}.
-     *
-     * @param period the period, positive
-     * @return this
-     */
-    public Builder strict(Duration period) {
-      this.refill = capacity -> new Limit.Strict(capacity, period);
-      return this;
-    }
-
-    /**
-     * Tokens come back only by {@link TokenBucket#replenish}; see {@link Limit.Manual}.
-     *
-     * @return this
-     */
-    public Builder manual() {
-      this.refill = Limit.Manual::new;
-      return this;
-    }
-
-    /**
-     * Tokens in the bucket at the start. Default: full.
+     * Sets the tokens in the bucket at the start. Default: full.
      *
      * @param tokens from 0 to the capacity
-     * @return this
+     * @return this builder
      */
     public Builder initialTokens(long tokens) {
       this.initialTokens = tokens;
@@ -427,10 +297,10 @@ public sealed interface TokenBucket permits AtomicTokenBucket {
     }
 
     /**
-     * Where the bucket's time comes from. Default: {@link NanoClock#system()}.
+     * Sets the clock. Default: {@link NanoClock#system()}.
      *
      * @param clock the clock
-     * @return this
+     * @return this builder
      */
     public Builder clock(NanoClock clock) {
       this.clock = Objects.requireNonNull(clock, "clock");
@@ -438,10 +308,10 @@ public sealed interface TokenBucket permits AtomicTokenBucket {
     }
 
     /**
-     * How many callers may wait in line; one more is refused. Default: 10,000.
+     * Sets how many callers may wait; one more is refused. Default: 10,000.
      *
      * @param waiters at least 0
-     * @return this
+     * @return this builder
      */
     public Builder maxWaiters(int waiters) {
       requireNonNegative("maxWaiters", waiters);
@@ -450,35 +320,20 @@ public sealed interface TokenBucket permits AtomicTokenBucket {
     }
 
     /**
-     * Makes the bucket; it starts now, by its clock.
+     * Builds the bucket; it starts now, by its clock.
      *
      * @return a new bucket
      * @throws IllegalArgumentException if a setting breaks its rule; the message names both
-     * @throws IllegalStateException if a required setting is missing
+     * @throws IllegalStateException if the limit is missing
      */
     public TokenBucket build() {
-      Limit chosen = chosenLimit();
-      long initial = initialTokens == null ? chosen.capacity() : initialTokens;
+      if (limit == null) {
+        throw new IllegalStateException("limit is required: call limit(...) before build()");
+      }
+      long initial = initialTokens == null ? limit.capacity() : initialTokens;
       requireNonNegative("initialTokens", initial);
-      requireAtMost("initialTokens", initial, chosen.capacity());
-      return new AtomicTokenBucket(UnitScale.of(chosen), initial, clock, maxWaiters);
-    }
-
-    private Limit chosenLimit() {
-      if (limit != null) {
-        if (capacity != null || refill != null) {
-          throw new IllegalStateException("set either limit or capacity and refill, not both");
-        }
-        return limit;
-      }
-      if (capacity == null) {
-        throw new IllegalStateException("capacity is not set");
-      }
-      if (refill == null) {
-        throw new IllegalStateException(
-            "refill is not set: choose refill(tokens, period), strict(period) or manual()");
-      }
-      return refill.limit(capacity);
+      requireAtMost("initialTokens", initial, limit.capacity());
+      return new AtomicTokenBucket(UnitScale.of(limit), initial, clock, maxWaiters);
     }
   }
 }

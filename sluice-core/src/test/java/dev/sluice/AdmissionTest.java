@@ -29,14 +29,14 @@ final class AdmissionTest {
   void callerThatIsRefused_leavesTheBucketFree() {
     AtomicTokenBucket bucket = manual(ManualClock.create());
     assertThat(bucket.acquireAsync(6, Duration.ZERO)).isCompletedWithValue(false);
-    assertThat(bucket.take(1, 0)).as("taken without the line").isNotNegative();
+    assertThat(bucket.take(1, 0)).as("taken without the list").isNotNegative();
   }
 
   @Test
   void lastCallerThatLeaves_leavesTheBucketFree() {
     AtomicTokenBucket bucket = manual(ManualClock.create());
     assertThat(bucket.acquireAsync(6).cancel(false)).isTrue();
-    assertThat(bucket.take(1, 0)).as("taken without the line").isNotNegative();
+    assertThat(bucket.take(1, 0)).as("taken without the list").isNotNegative();
   }
 
   @Test
@@ -45,16 +45,16 @@ final class AdmissionTest {
     CompletableFuture<Void> served = bucket.acquireAsync(6);
     bucket.replenish(2);
     assertThat(served).isCompleted();
-    assertThat(bucket.take(1, 0)).as("taken without the line").isNotNegative();
+    assertThat(bucket.take(1, 0)).as("taken without the list").isNotNegative();
   }
 
   @Test
-  void lineThatMoves_keepsArrivals() {
+  void listThatMoves_keepsArrivals() {
     AtomicTokenBucket bucket = manual(ManualClock.create());
     assertThat(bucket.arrive()).isTrue();
-    assertThat(bucket.openLine()).isTrue();
+    assertThat(bucket.openWaitingList()).isTrue();
     assertThat(bucket.arrive()).isTrue();
-    assertThat(bucket.moveLine(bucket.fullAt(), false)).isTrue();
+    assertThat(bucket.moveWaitingList(bucket.fullAt(), false)).isTrue();
     assertThat(bucket.hasArrivals()).isTrue();
   }
 
@@ -74,12 +74,12 @@ final class AdmissionTest {
     TokenBucket bucket = bucket(new Limit.Balanced(1_000, 1, Duration.ofDays(1)), 0, clock);
     CompletableFuture<Void> waiting = bucket.acquireAsync(10);
     CompletableFuture<Void> held = clock.hold(bucket);
-    CompletableFuture<Boolean> first = bucket.acquireAsync(1, Duration.ZERO, 0);
+    CompletableFuture<Boolean> first = bucket.acquireAsync(1, Duration.ZERO);
     clock.holdLibraryAfter(1);
     clock.release.countDown();
     held.join();
     clock.awaitHeldLibrary();
-    CompletableFuture<Boolean> second = bucket.acquireAsync(1, Duration.ZERO, 0);
+    CompletableFuture<Boolean> second = bucket.acquireAsync(1, Duration.ZERO);
     assertThat(second).as("the lock is held").isNotDone();
     clock.releaseLibrary();
     Awaitility.await().atMost(30, TimeUnit.SECONDS).until(second::isDone);
@@ -93,15 +93,15 @@ final class AdmissionTest {
   void arrivalsLeftOver_keepTheBucketFromBeingFreed() {
     HoldingClock clock = new HoldingClock();
     AtomicTokenBucket bucket = manual(clock);
-    CompletableFuture<Void> held = clock.hold(() -> bucket.reconfigure(new Limit.Manual(20), 0));
+    CompletableFuture<Void> held = clock.holdUnderLock(() -> bucket.reconfigure(new Limit.Manual(20)));
     List<CompletableFuture<Boolean>> hopeless = new ArrayList<>();
     for (int i = 0; i < 100; i++) {
-      hopeless.add(bucket.acquireAsync(6, Duration.ZERO, 0));
+      hopeless.add(bucket.acquireAsync(6, Duration.ZERO));
     }
     clock.holdLibrary();
     clock.release.countDown();
     held.join();
-    hopeless.add(bucket.acquireAsync(6, Duration.ZERO, 0));
+    hopeless.add(bucket.acquireAsync(6, Duration.ZERO));
     assertThat(bucket.latest().take(1, 0)).as("by those left over").isEqualTo(Cell.QUEUED);
     clock.releaseLibrary();
     Awaitility.await()
@@ -115,15 +115,15 @@ final class AdmissionTest {
   void callerBetweenTwoAdmissions_doesNotGetAheadOfTheSecond() {
     HoldingClock clock = new HoldingClock();
     TokenBucket bucket = bucket(Limit.perSecond(20), 5, clock);
-    CompletableFuture<Void> held = clock.hold(() -> bucket.reconfigure(Limit.perSecond(10), 0));
-    CompletableFuture<Boolean> refused = bucket.acquireAsync(6, Duration.ZERO, 0);
-    CompletableFuture<Void> first = bucket.acquireAsync(1, 0);
-    CompletableFuture<Void> second = bucket.acquireAsync(1, FAR_NANOS);
+    CompletableFuture<Void> held = clock.holdUnderLock(() -> bucket.reconfigure(Limit.perSecond(10)));
+    CompletableFuture<Boolean> refused = bucket.acquireAsync(6, Duration.ZERO);
+    CompletableFuture<Void> first = bucket.acquireAsync(1);
+    CompletableFuture<Void> second = clock.at(FAR_NANOS, () -> bucket.acquireAsync(1));
     clock.holdLibrary();
     clock.release.countDown();
     held.join();
     CompletableFuture<Void> admitting = clock.hold(bucket::waiters);
-    CompletableFuture<Void> between = bucket.acquireAsync(10, FAR_NANOS);
+    CompletableFuture<Void> between = clock.at(FAR_NANOS, () -> bucket.acquireAsync(10));
     assertThat(between).as("ahead of the second").isNotDone();
     clock.release.countDown();
     admitting.join();

@@ -59,17 +59,16 @@ final class AllocationTest {
   }
 
   @Test
-  void throttle_oneKey() {
-    Limits throttle = Limits.create();
-    throttle.set("granting", Limit.ofRate(1e9, 1e9));
-    throttle.set("denying", Limit.ofRate(0, 0));
-    throttle.set("template:*", Limit.ofRate(1e9, 1e9));
-    assertNoAllocation(() -> throttle.tryAcquire("granting"));
-    assertNoAllocation(() -> throttle.tryAcquire("granting", 3));
-    assertNoAllocation(() -> throttle.tryAcquire("granting", 2, System.nanoTime()));
-    assertNoAllocation(() -> throttle.tryAcquire("denying"));
-    assertNoAllocation(() -> throttle.tryAcquire("template:1"));
-    assertNoAllocation(() -> throttle.tryAcquire("unknown"));
+  void limits_oneName() {
+    Limits limits = Limits.create();
+    limits.set("granting", Limit.ofRate(1e9, 1e9));
+    limits.set("denying", Limit.ofRate(0, 0));
+    limits.set("template:*", Limit.ofRate(1e9, 1e9));
+    assertNoAllocation(() -> limits.tryAcquire("granting"));
+    assertNoAllocation(() -> limits.tryAcquire("granting", 3));
+    assertNoAllocation(() -> limits.tryAcquire("denying"));
+    assertNoAllocation(() -> limits.tryAcquire("template:1"));
+    assertNoAllocation(() -> limits.tryAcquire("unknown"));
   }
 
   private interface Call {

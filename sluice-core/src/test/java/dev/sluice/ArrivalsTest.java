@@ -18,7 +18,7 @@ import org.awaitility.core.ConditionFactory;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** Callers that join a line do not wait for its lock, and are in line all the same. */
+/** Callers that join a waiting list do not wait for its lock, and keep their order. */
 @Timeout(120)
 final class ArrivalsTest {
   private static final long SECOND_NANOS = Duration.ofSeconds(1).toNanos();
@@ -37,16 +37,16 @@ final class ArrivalsTest {
   }
 
   @Test
-  void consumeWhileTheLockIsHeld_returnsAtOnceAndKeepsTheOrder() {
+  void acquireWhileTheLockIsHeld_returnsAtOnceAndKeepsTheOrder() {
     HoldingClock clock = new HoldingClock();
     TokenBucket bucket = bucket(Limit.perSecond(10), 0, clock);
     CompletableFuture<Void> first = bucket.acquireAsync(2);
     CompletableFuture<Void> held = clock.hold(bucket);
     List<CompletableFuture<Void>> joined = new ArrayList<>();
     for (int i = 0; i < 100; i++) {
-      joined.add(bucket.acquireAsync(1, 0)); // would never return if it waited for the lock
+      joined.add(bucket.acquireAsync(1)); // would never return if it waited for the lock
     }
-    CompletableFuture<Boolean> hopeless = bucket.acquireAsync(1, Duration.ofMillis(1), 0);
+    CompletableFuture<Boolean> hopeless = bucket.acquireAsync(1, Duration.ofMillis(1));
     AtomicLong refusedBy = new AtomicLong();
     CompletableFuture<Boolean> told =
         hopeless.whenComplete((done, e) -> refusedBy.set(Thread.currentThread().getId()));
@@ -70,12 +70,12 @@ final class ArrivalsTest {
 
   /** No timer and no later call: only the thread that held the lock can see to the caller. */
   @Test
-  void consumeWhileALimitChanges_isAnsweredAfterwards() {
+  void acquireWhileALimitChanges_isAnsweredAfterwards() {
     HoldingClock clock = new HoldingClock();
     TokenBucket bucket = bucket(new Limit.Manual(10), 0, clock);
-    CompletableFuture<Void> held = clock.hold(() -> bucket.reconfigure(new Limit.Manual(20), 0));
-    CompletableFuture<Boolean> hopeless = bucket.acquireAsync(1, Duration.ZERO, 0);
-    CompletableFuture<Void> waiting = bucket.acquireAsync(15, 0);
+    CompletableFuture<Void> held = clock.holdUnderLock(() -> bucket.reconfigure(new Limit.Manual(20)));
+    CompletableFuture<Boolean> hopeless = bucket.acquireAsync(1, Duration.ZERO);
+    CompletableFuture<Void> waiting = bucket.acquireAsync(15);
     assertThat(hopeless).isNotDone();
     clock.release.countDown();
     held.join();
@@ -100,10 +100,10 @@ final class ArrivalsTest {
     CompletableFuture<Void> held = clock.hold(bucket);
     List<CompletableFuture<Void>> joined = new ArrayList<>();
     for (int i = 0; i < 1_000; i++) {
-      joined.add(bucket.acquireAsync(1, 0));
+      joined.add(bucket.acquireAsync(1));
     }
     assertThat(joined).noneMatch(CompletableFuture::isDone);
-    assertThat(refusal(bucket.acquireAsync(1, 0))).isEqualTo(Reason.TOO_MANY_WAITERS);
+    assertThat(refusal(bucket.acquireAsync(1))).isEqualTo(Reason.TOO_MANY_WAITERS);
     clock.release.countDown();
     held.join();
     assertThat(bucket.waiters()).isEqualTo(3);
@@ -112,7 +112,7 @@ final class ArrivalsTest {
     assertThat(refusal(joined.get(2))).isEqualTo(Reason.TOO_MANY_WAITERS);
   }
 
-  /** More are due than one caller serves on its way into the line. */
+  /** More are due than one caller serves on its way into the list. */
   @Test
   void joinWhenManyAreDue_leavesNobodyBehind() {
     AtomicLong nanos = new AtomicLong();
@@ -135,8 +135,7 @@ final class ArrivalsTest {
     int each = 5_000;
     TokenBucket bucket =
         TokenBucket.builder()
-            .capacity(1_000_000)
-            .manual()
+            .limit(Limit.manual(1_000_000))
             .initialTokens(0)
             .maxWaiters(100_000)
             .build();
@@ -178,8 +177,7 @@ final class ArrivalsTest {
   void callerThatJoined_isNotOvertakenWithoutWaiting() {
     TokenBucket bucket =
         TokenBucket.builder()
-            .capacity(Limit.MAX_CAPACITY)
-            .manual()
+            .limit(Limit.manual(Limit.MAX_CAPACITY))
             .initialTokens(0)
             .maxWaiters(100_000)
             .build();

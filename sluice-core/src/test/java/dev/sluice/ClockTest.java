@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 
 import dev.sluice.internal.time.CoarseClock;
+import dev.sluice.internal.time.ClockTimer;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -97,27 +98,27 @@ final class ClockTest {
   void manual_goesThroughItsAlarmsInOrder_alsoAcrossTheWrap() {
     ManualClock clock = ManualClock.startingAt(Long.MAX_VALUE - 10);
     List<String> log = new ArrayList<>();
-    clock.alarmAt(Long.MIN_VALUE + 20, () -> log.add("third@" + clock.nanoTime()));
-    clock.alarmAt(Long.MAX_VALUE, () -> log.add("first@" + clock.nanoTime()));
-    clock.alarmAt(Long.MIN_VALUE + 5, () -> log.add("second@" + clock.nanoTime()));
-    clock.alarmAt(Long.MIN_VALUE + 6, () -> log.add("never")).cancel();
+    ClockTimer.of(clock).at(Long.MIN_VALUE + 20, () -> log.add("third@" + clock.nanoTime()));
+    ClockTimer.of(clock).at(Long.MAX_VALUE, () -> log.add("first@" + clock.nanoTime()));
+    ClockTimer.of(clock).at(Long.MIN_VALUE + 5, () -> log.add("second@" + clock.nanoTime()));
+    ClockTimer.of(clock).at(Long.MIN_VALUE + 6, () -> log.add("never")).cancel();
     clock.advanceNanos(30);
     assertThat(log).containsExactly("first@" + Long.MAX_VALUE, "second@" + (Long.MIN_VALUE + 5));
     clock.advanceNanos(30);
     assertThat(log).hasSize(3).last().isEqualTo("third@" + (Long.MIN_VALUE + 20));
-    assertThat(clock.pendingAlarms()).isZero();
+    assertThat(Threads.pendingAlarms(clock)).isZero();
   }
 
   @Test
   void manual_alarmsSetOnTheWay_goOffOnTheSameAdvance() {
     ManualClock clock = ManualClock.create();
     List<Long> log = new ArrayList<>();
-    clock.alarmAt(
+    ClockTimer.of(clock).at(
         10,
         () -> {
           log.add(clock.nanoTime());
-          clock.alarmAt(20, () -> log.add(clock.nanoTime()));
-          clock.alarmAt(5, () -> log.add(clock.nanoTime()));
+          ClockTimer.of(clock).at(20, () -> log.add(clock.nanoTime()));
+          ClockTimer.of(clock).at(5, () -> log.add(clock.nanoTime()));
         });
     clock.advanceNanos(20);
     assertThat(log).containsExactly(10L, 10L, 20L);

@@ -58,7 +58,7 @@ final class FairExecutorShutdownTest {
     assertThat(executor.awaitTermination(LONG)).isTrue();
     assertThat(executor.isTerminated()).isTrue();
     assertThat(futures.get(2)).isCompletedWithValue(3);
-    assertThat(clock.pendingAlarms()).isZero();
+    assertThat(Threads.pendingAlarms(clock)).isZero();
   }
 
   @Test
@@ -99,7 +99,7 @@ final class FairExecutorShutdownTest {
     held.runAll();
     assertThat(running).isCompletedWithValue(1);
     assertThat(executor.awaitTermination(Duration.ZERO)).isTrue();
-    assertThat(clock.pendingAlarms()).isZero();
+    assertThat(Threads.pendingAlarms(clock)).isZero();
   }
 
   @Test

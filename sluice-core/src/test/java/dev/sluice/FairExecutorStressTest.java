@@ -177,7 +177,7 @@ final class FairExecutorStressTest {
       awaitIdle(executor);
     }
     executor.close();
-    assertThat(clock.pendingAlarms()).isZero();
+    assertThat(Threads.pendingAlarms(clock)).isZero();
   }
 
   /** Meets another thread at ever other points of its way. */

@@ -89,7 +89,7 @@ final class FairExecutorTest {
       executor.execute(CALL, this::recordInstant);
     }
     assertThat(instants).containsExactly(0L, 0L, 0L, 0L, 0L);
-    assertThat(clock.pendingAlarms()).isEqualTo(1);
+    assertThat(Threads.pendingAlarms(clock)).isEqualTo(1);
     clock.advanceNanos(200 * MS - 1);
     assertThat(instants).hasSize(5);
     clock.advanceNanos(1);
@@ -97,7 +97,7 @@ final class FairExecutorTest {
     clock.advance(Duration.ofSeconds(10));
     assertThat(instants.subList(5, 20))
         .isEqualTo(LongStream.rangeClosed(1, 15).mapToObj(i -> i * 200 * MS).toList());
-    assertThat(clock.pendingAlarms()).isZero();
+    assertThat(Threads.pendingAlarms(clock)).isZero();
   }
 
   @Test
@@ -121,14 +121,14 @@ final class FairExecutorTest {
       executor.setLimit("throttle-" + i, Limit.ofRate(1.0 / i, 1));
       executor.execute(slow, this::recordInstant);
       executor.execute(slow, this::recordInstant);
-      assertThat(clock.pendingAlarms()).isEqualTo(1);
+      assertThat(Threads.pendingAlarms(clock)).isEqualTo(1);
     }
     clock.advance(Duration.ofSeconds(10));
     assertThat(instants.subList(10, 20))
         .allSatisfy(nanos -> assertThat(nanos % 1_000_000_000).isLessThanOrEqualTo(10))
         .doesNotHaveDuplicates()
         .isSorted();
-    assertThat(clock.pendingAlarms()).isZero();
+    assertThat(Threads.pendingAlarms(clock)).isZero();
   }
 
   @Test
@@ -136,16 +136,16 @@ final class FairExecutorTest {
     FairExecutor executor = inline().limit("provider", Limit.ofRate(0, 1)).build();
     executor.execute(CALL, this::recordInstant);
     CompletableFuture<Void> waits = executor.submit(CALL, this::recordInstant);
-    assertThat(clock.pendingAlarms()).isZero();
+    assertThat(Threads.pendingAlarms(clock)).isZero();
     executor.setLimit("provider", Limit.ofRate(1, 1));
-    assertThat(clock.pendingAlarms()).isEqualTo(1);
+    assertThat(Threads.pendingAlarms(clock)).isEqualTo(1);
     clock.advance(Duration.ofMillis(100));
     executor.setLimit("provider", Limit.ofRate(10, 1));
     assertThat(waits).isNotDone();
     clock.advance(Duration.ofMillis(90));
     assertThat(waits).isCompleted();
     assertThat(instants).containsExactly(0L, 190 * MS);
-    assertThat(clock.pendingAlarms()).isZero();
+    assertThat(Threads.pendingAlarms(clock)).isZero();
   }
 
   @Test
@@ -158,7 +158,7 @@ final class FairExecutorTest {
     assertThat(executor.removeLimit("provider")).isTrue();
     assertThat(executor.removeLimit("provider")).isFalse();
     assertThat(instants).hasSize(5);
-    assertThat(clock.pendingAlarms()).isZero();
+    assertThat(Threads.pendingAlarms(clock)).isZero();
   }
 
   @Test
@@ -223,14 +223,14 @@ final class FairExecutorTest {
     FairExecutor executor = inline().limit("provider", Limit.ofRate(1, 1)).build();
     executor.execute(CALL, this::recordInstant);
     CompletableFuture<Void> waits = executor.submit(CALL, this::recordInstant);
-    assertThat(clock.pendingAlarms()).isEqualTo(1);
+    assertThat(Threads.pendingAlarms(clock)).isEqualTo(1);
     waits.cancel(false);
-    assertThat(clock.pendingAlarms()).isZero();
+    assertThat(Threads.pendingAlarms(clock)).isZero();
     assertThat(executor.stats("tenant")).isEmpty();
   }
 
   @Test
-  void cancel_headOfTheLine_letsASmallerOneGo() {
+  void cancel_firstWaiter_letsASmallerOneGo() {
     FairExecutor executor = inline().limit("provider", Limit.ofRate(1, 10)).build();
     executor.execute(Placement.of("tenant").withThrottleKey("provider", 9), this::recordInstant);
     CompletableFuture<Void> large =
@@ -243,7 +243,7 @@ final class FairExecutorTest {
 
   /** The way of orTimeout. */
   @Test
-  void completeExceptionally_queuedTask_takesItOutOfTheLine() {
+  void completeExceptionally_queuedTask_takesItOutOfTheQueue() {
     FairExecutor executor = oneWorker().build();
     CompletableFuture<Boolean> running = executor.submit("tenant", () -> order.add("running"));
     CompletableFuture<Boolean> queued = executor.submit("tenant", () -> order.add("queued"));
@@ -257,7 +257,7 @@ final class FairExecutorTest {
   }
 
   @Test
-  void complete_queuedTask_takesItOutOfTheLine() {
+  void complete_queuedTask_takesItOutOfTheQueue() {
     FairExecutor executor = oneWorker().build();
     CompletableFuture<String> running = executor.submit("tenant", () -> "late");
     CompletableFuture<String> queued = executor.submit("tenant", () -> "late");

@@ -8,6 +8,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 
+import dev.sluice.internal.scheduler.DrrScheduler;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 
@@ -88,7 +89,7 @@ class FairQueueChangesTest {
     assertThat(waiting.remove()).isTrue();
     assertThat(scheduler.removeQueue("q")).isTrue();
     assertThat(scheduler.removeQueue("q")).isFalse();
-    assertThat(scheduler.isAtRest()).isTrue();
+    assertThat(((DrrScheduler<?>) scheduler).isAtRest()).isTrue();
     assertThat(scheduler.queue("q").enqueue("new", a).isQueued()).isTrue();
     assertThat(serveAll(scheduler, 0)).containsExactly("new");
   }

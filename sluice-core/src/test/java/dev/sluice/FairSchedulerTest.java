@@ -12,6 +12,7 @@ import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException
 import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 import static org.assertj.core.api.Assertions.assertThatNullPointerException;
 
+import dev.sluice.internal.scheduler.DrrScheduler;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -454,7 +455,7 @@ class FairSchedulerTest {
     assertThat(serveAll(scheduler, 0)).hasSize(1_000);
     assertThat(scheduler.next(0)).isEqualTo(new Next.Idle<>());
     assertThat(queue.stats()).isEmpty();
-    assertThat(scheduler.isAtRest()).isTrue();
+    assertThat(((DrrScheduler<?>) scheduler).isAtRest()).isTrue();
   }
 
   @Test
@@ -464,7 +465,7 @@ class FairSchedulerTest {
         .withMessage("cost must be at most 1: cost=2");
     assertThatIllegalArgumentException()
         .isThrownBy(() -> Placement.of(""))
-        .withMessage("key must not be empty");
+        .withMessage("fairnessKey must not be empty: fairnessKey=\"\"");
     assertThatIllegalArgumentException()
         .isThrownBy(() -> Placement.of("a").withWeight(0))
         .withMessage("weight must be from 1 to 1000000: weight=0");
@@ -489,7 +490,7 @@ class FairSchedulerTest {
     assertThat(scheduler.next(0)).isEqualTo(new Next.Idle<>());
     scheduler.advanceTo(0);
     assertThat(scheduler.limitStats()).isEmpty();
-    assertThat(scheduler.isAtRest()).isTrue();
+    assertThat(((DrrScheduler<?>) scheduler).isAtRest()).isTrue();
   }
 
   @SuppressWarnings("NullAway") // what a caller without a null checker may do

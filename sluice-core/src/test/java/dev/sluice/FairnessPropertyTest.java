@@ -2,6 +2,7 @@ package dev.sluice;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.sluice.internal.scheduler.DrrScheduler;
 import dev.sluice.properties.Generator;
 import dev.sluice.properties.Property;
 import java.util.ArrayList;
@@ -53,7 +54,8 @@ class FairnessPropertyTest {
           for (int i = 0; i < weights.size(); i++) {
             for (int n = 0; n < 500; n++) {
               int cost = costs.get((n + i) % costs.size());
-              queue.enqueue("", Placement.of("k" + i).withWeight(weights.get(i)).withCost(cost));
+              Placement placement = Placement.of("k" + i).withWeight(weights.get(i)).withCost(cost);
+              queue.enqueue(String.valueOf(cost), placement);
             }
           }
           List<double[]> served = new ArrayList<>();
@@ -64,7 +66,7 @@ class FairnessPropertyTest {
             ScheduledItem<String> item = offer.confirm();
             if (item.fairnessKey().startsWith("k")) {
               int key = item.fairnessKey().charAt(1) - '0';
-              sums[key] += (double) item.cost / weights.get(key);
+              sums[key] += Double.parseDouble(item.item()) / weights.get(key);
               served.add(sums.clone());
             }
           }
@@ -219,15 +221,15 @@ class FairnessPropertyTest {
     }
     queue.enqueue("both", Placement.of("both").withThrottleKeys("a", "b"));
     long now = SECOND / 2;
-    for (int i = 0; i < 500 && !scheduler.isCollecting(); i++) {
+    for (int i = 0; i < 500 && !((DrrScheduler<?>) scheduler).isReserving(); i++) {
       Next<String> next = scheduler.next(now);
       if (next instanceof Next.Offer<String> offer) {
         assertThat(offer.confirm().isQueued()).isFalse();
-      } else if (next instanceof Next.Wait<String> wait && !scheduler.isCollecting()) {
+      } else if (next instanceof Next.Wait<String> wait && !((DrrScheduler<?>) scheduler).isReserving()) {
         now = Math.min(wait.untilNanos(), now + SECOND / 2);
       }
     }
-    assertThat(scheduler.isCollecting()).isTrue();
+    assertThat(((DrrScheduler<?>) scheduler).isReserving()).isTrue();
     String parkedAt = queue.stats("both").orElseThrow().throttled().get(0).throttleKey();
     String held = parkedAt.equals("a") ? "b" : "a";
     queue.enqueue("urgent", Placement.of("urgent").withPriority(1).withThrottleKeys(held));

@@ -4,8 +4,9 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.Supplier;
 
-/** A clock whose readings stop chosen threads, which may hold the lock of a waiting line. */
+/** A clock whose readings stop chosen threads, which may hold the lock of a waiting list. */
 final class HoldingClock implements NanoClock {
   final AtomicLong nanos = new AtomicLong();
 
@@ -18,11 +19,12 @@ final class HoldingClock implements NanoClock {
   private volatile boolean holdsLibrary;
   private final CountDownLatch libraryHeld = new CountDownLatch(1);
   private final AtomicInteger freeReadings = new AtomicInteger();
+  private final AtomicInteger holderReadings = new AtomicInteger();
 
   @Override
   public long nanoTime() {
     Thread reader = Thread.currentThread();
-    if (reader == holder) {
+    if (reader == holder && holderReadings.getAndDecrement() <= 0) {
       held.countDown();
       awaitQuietly(release);
     }
@@ -55,9 +57,25 @@ final class HoldingClock implements NanoClock {
     libraryReleased.countDown();
   }
 
-  /** Returns once another thread holds the lock of {@code bucket}, in whose line somebody waits. */
+  /** Returns once another thread holds the lock of {@code bucket}, for which a caller waits. */
   CompletableFuture<Void> hold(TokenBucket bucket) {
-    return hold(() -> bucket.replenish(1, nanos.get()));
+    return holdUnderLock(() -> bucket.replenish(1));
+  }
+
+  /** As {@link #hold}, at the second reading: the first one of a call is made before it locks. */
+  CompletableFuture<Void> holdUnderLock(Runnable call) {
+    holderReadings.set(1);
+    return hold(call);
+  }
+
+  /** Makes {@code call} while the clock shows {@code at}. */
+  <T> T at(long at, Supplier<T> call) {
+    long before = nanos.getAndSet(at);
+    try {
+      return call.get();
+    } finally {
+      nanos.set(before);
+    }
   }
 
   /** Returns once another thread has read the clock in {@code call}. */

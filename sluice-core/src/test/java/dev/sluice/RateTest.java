@@ -54,13 +54,14 @@ final class RateTest {
   @ParameterizedTest
   @MethodSource("awkwardRates")
   void waitingAsTold_reachesExactlyTheRate(Limit.Balanced limit, long pollNanos, int polls) {
-    TokenBucket bucket =
-        TokenBucket.builder().limit(limit).initialTokens(0).clock(ManualClock.create()).build();
+    ManualClock clock = ManualClock.create();
+    TokenBucket bucket = TokenBucket.builder().limit(limit).initialTokens(0).clock(clock).build();
     long now = 0;
     int grants = Math.min(polls, 100_000);
     for (int i = 0; i < grants; ) {
-      if (bucket.decide(1, now) instanceof Decision.Denied denied) {
-        now += denied.retryAfterNanos();
+      if (bucket.decide(1) instanceof Decision.Denied denied) {
+        clock.advanceNanos(denied.retryAfterNanos());
+        now = clock.nanoTime();
       } else {
         i++;
       }

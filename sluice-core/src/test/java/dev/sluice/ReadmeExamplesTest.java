@@ -6,6 +6,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executor;
 import org.junit.jupiter.api.Test;
@@ -54,10 +55,9 @@ final class ReadmeExamplesTest {
 
   @Test
   void settings() {
-    TokenBucket burst =
-        TokenBucket.builder().capacity(500).refill(100, Duration.ofSeconds(1)).build();
-    TokenBucket daily = TokenBucket.builder().capacity(1_000).strict(Duration.ofDays(1)).build();
-    TokenBucket manual = TokenBucket.builder().capacity(8).manual().initialTokens(0).build();
+    TokenBucket burst = TokenBucket.of(Limit.perSecond(100, 500));
+    TokenBucket daily = TokenBucket.of(Limit.strict(1_000, Duration.ofDays(1)));
+    TokenBucket manual = TokenBucket.builder().limit(Limit.manual(8)).initialTokens(0).build();
 
     burst.reconfigure(new Limit.Balanced(500, 50, Duration.ofSeconds(1)));
     assertThat(burst.available()).isEqualTo(500);
@@ -71,13 +71,13 @@ final class ReadmeExamplesTest {
     Limits throttle = Limits.create();
     throttle.set("tenant:*", Limit.perSecond(10, 20)); // 10 a second each, in bursts of 20
     throttle.set("provider:aws", Limit.ofRate(0.5, 1));
-    Decision decision = throttle.decide(List.of("tenant:acme", "provider:aws"));
+    Decision decision = throttle.decide(Map.of("tenant:acme", 1L, "provider:aws", 1L));
     if (decision instanceof Decision.Denied denied) {
       reply.header("Limited-By", denied.limitName());
     }
     assertThat(decision.isGranted()).isTrue();
     assertThat(reply.headers).isEmpty();
-    assertThat(throttle.decide(List.of("tenant:acme", "provider:aws")))
+    assertThat(throttle.decide(Map.of("tenant:acme", 1L, "provider:aws", 1L)))
         .isInstanceOfSatisfying(
             Decision.Denied.class,
             denied -> assertThat(denied.limitName()).isEqualTo("provider:aws"));

@@ -2,6 +2,8 @@ package dev.sluice;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.sluice.internal.scheduler.DrrScheduler;
+import dev.sluice.internal.scheduler.QueuedItem;
 import dev.sluice.SchedulerModel.Item;
 import dev.sluice.properties.Generator;
 import dev.sluice.properties.Property;
@@ -194,7 +196,7 @@ class SchedulerModelPropertyTest {
         if (withTokens) {
           returnTokens(handle);
         }
-        if (handle.slots != null) {
+        if (((QueuedItem<Item>) handle).occupiesSlot()) {
           model.complete(item.queue(), item.key());
         }
         model.add(item);
@@ -227,7 +229,7 @@ class SchedulerModelPropertyTest {
       if (next instanceof Next.Wait<Item> wait) {
         long waitNanos = wait.untilNanos() - model.nowNanos();
         assertThat(waitNanos).isPositive();
-        if (maxTokens == 1 && !scheduler.isCollecting()) {
+        if (maxTokens == 1 && !((DrrScheduler<?>) scheduler).isReserving()) {
           wakesInTime(waitNanos);
         }
         model.advance(waitNanos - 1);
@@ -263,7 +265,7 @@ class SchedulerModelPropertyTest {
     private void nothingIsHeldUp() {
       for (Item item : model.waiting()) {
         if (model.canGo(item)) {
-          assertThat(scheduler.isCollecting() || waitsBehindLarger(item))
+          assertThat(((DrrScheduler<?>) scheduler).isReserving() || waitsBehindLarger(item))
               .as("%s is held up for a reason", item)
               .isTrue();
         }

@@ -16,7 +16,7 @@ class SchedulerStatsTest {
   private final FairQueue<String> queue = scheduler.queue("q");
 
   @Test
-  void throttle_saysWhatWasTakenWhoWaitsAndUntilWhen() {
+  void limitStats_showTakenTokensWaitersAndNextGrant() {
     scheduler.advanceTo(0);
     scheduler.setLimit("x", Limit.ofRate(2, 1));
     enqueue(queue, 3, Placement.of("a").withThrottleKeys("x"));

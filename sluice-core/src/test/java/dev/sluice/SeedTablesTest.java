@@ -166,8 +166,7 @@ final class SeedTablesTest {
   private static TokenBucket bucket(
       long capacity, Duration fillDuration, long initialTokens, ManualClock clock) {
     return TokenBucket.builder()
-        .capacity(capacity)
-        .refill(capacity, fillDuration)
+        .limit(new Limit.Balanced(capacity, capacity, fillDuration))
         .initialTokens(initialTokens)
         .clock(clock)
         .build();

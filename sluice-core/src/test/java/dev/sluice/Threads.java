@@ -1,5 +1,6 @@
 package dev.sluice;
 
+import dev.sluice.internal.time.SimulatedClock;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.LongSupplier;
@@ -24,6 +25,11 @@ final class Threads {
               return 0;
             })
         .thenAccept(ignored -> {});
+  }
+
+  /** Returns how many timers wait for {@code clock} to be advanced. */
+  static int pendingAlarms(ManualClock clock) {
+    return ((SimulatedClock) clock).pendingAlarms();
   }
 
   private static CompletableFuture<Long> start(LongSupplier work) {

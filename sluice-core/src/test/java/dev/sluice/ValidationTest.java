@@ -18,50 +18,44 @@ final class ValidationTest {
 
   @Test
   void builder_namesRuleAndValue() {
-    rejects(() -> builder().capacity(0).manual().build(), "capacity must be positive", "=0");
-    rejects(() -> builder().capacity(-3).manual().build(), "capacity must be positive", "=-3");
+    rejects(() -> builder().limit(Limit.manual(0)).build(), "capacity must be positive", "=0");
+    rejects(() -> builder().limit(Limit.manual(-3)).build(), "capacity must be positive", "=-3");
     rejects(
-        () -> builder().capacity(Long.MAX_VALUE).manual().build(),
+        () -> builder().limit(Limit.manual(Long.MAX_VALUE)).build(),
         "capacity must be at most 9007199254740992",
         "=" + Long.MAX_VALUE);
     rejects(
-        () -> builder().capacity(1).refill(0, SECOND).build(),
+        () -> builder().limit(new Limit.Balanced(1, 0, SECOND)).build(),
         "refillTokens must be positive",
         "=0");
     rejects(
-        () -> builder().capacity(1).refill(1, Duration.ZERO).build(),
+        () -> builder().limit(new Limit.Balanced(1, 1, Duration.ZERO)).build(),
         "refillPeriod must be positive",
         "=PT0S");
     rejects(
-        () -> builder().capacity(1).refill(1, Duration.ofNanos(-1)).build(),
+        () -> builder().limit(new Limit.Balanced(1, 1, Duration.ofNanos(-1))).build(),
         "refillPeriod must be positive",
         "=PT-0.000000001S");
     rejects(
-        () -> builder().capacity(1).strict(Duration.ofDays(100_000)).build(),
+        () -> builder().limit(Limit.strict(1, Duration.ofDays(100_000))).build(),
         "period must be positive and at most",
         "PT2400000H");
     rejects(
-        () -> builder().capacity(5).manual().initialTokens(6).build(),
+        () -> builder().limit(Limit.manual(5)).initialTokens(6).build(),
         "initialTokens must be at most 5",
         "=6");
     rejects(
-        () -> builder().capacity(5).manual().initialTokens(-1).build(),
+        () -> builder().limit(Limit.manual(5)).initialTokens(-1).build(),
         "initialTokens must not be negative",
         "=-1");
     rejects(() -> builder().maxWaiters(-1), "maxWaiters must not be negative", "=-1");
   }
 
   @Test
-  void builder_namesWhatIsMissingOrTooMuch() {
+  void builderWithoutLimit_isRefused() {
     assertThatIllegalStateException()
-        .isThrownBy(() -> builder().manual().build())
-        .withMessageContaining("capacity is not set");
-    assertThatIllegalStateException()
-        .isThrownBy(() -> builder().capacity(1).build())
-        .withMessageContaining("choose refill(tokens, period), strict(period) or manual()");
-    assertThatIllegalStateException()
-        .isThrownBy(() -> builder().limit(Limit.perSecond(1)).capacity(1).build())
-        .withMessageContaining("not both");
+        .isThrownBy(() -> builder().initialTokens(1).build())
+        .withMessage("limit is required: call limit(...) before build()");
   }
 
   @Test
@@ -98,21 +92,18 @@ final class ValidationTest {
   @ValueSource(longs = {-1, Long.MIN_VALUE})
   void negativeTokens_areRejectedEverywhere(long tokens) {
     ManualClock clock = ManualClock.create();
-    TokenBucket bucket = builder().capacity(10).refill(10, SECOND).clock(clock).build();
+    TokenBucket bucket = builder().limit(new Limit.Balanced(10, 10, SECOND)).clock(clock).build();
     for (ThrowingCallable call :
         List.<ThrowingCallable>of(
             () -> bucket.tryAcquire(tokens),
             () -> bucket.tryAcquire(tokens, 0),
             () -> bucket.decide(tokens),
-            () -> bucket.decide(tokens, 0),
             () -> bucket.peek(tokens),
             () -> bucket.acquireAsync(tokens).join(),
-            () -> bucket.acquireAsync(tokens, 0).join(),
             () -> bucket.acquireAsync(tokens, SECOND).join(),
             () -> bucket.acquire(tokens),
             () -> bucket.acquire(tokens, SECOND),
-            () -> bucket.replenish(tokens),
-            () -> bucket.replenish(tokens, 0))) {
+            () -> bucket.replenish(tokens))) {
       rejects(call, "tokens must not be negative", "=" + tokens);
       assertThat(bucket.available()).isEqualTo(10);
     }
@@ -126,19 +117,19 @@ final class ValidationTest {
     assertThatExceptionOfType(NullPointerException.class)
         .isThrownBy(() -> TokenBucket.per(1, null));
     assertThatExceptionOfType(NullPointerException.class)
-        .isThrownBy(() -> builder().capacity(1).manual().clock(null).build());
+        .isThrownBy(() -> builder().limit(Limit.manual(1)).clock(null).build());
   }
 
   @Test
   void toString_tellsLimitAndLevel() {
-    assertThat(builder().capacity(3).manual().initialTokens(2).build())
+    assertThat(builder().limit(Limit.manual(3)).initialTokens(2).build())
         .hasToString("TokenBucket[limit=Manual[capacity=3], available=2]");
   }
 
   @Test
   void decisions_sayWhyAndWhen() {
     ManualClock clock = ManualClock.create();
-    TokenBucket bucket = builder().capacity(10).refill(10, SECOND).clock(clock).build();
+    TokenBucket bucket = builder().limit(new Limit.Balanced(10, 10, SECOND)).clock(clock).build();
     assertThat(((Decision.Granted) bucket.decide(4)).remaining()).isEqualTo(6);
     assertThat(((Decision.Granted) bucket.peek(4)).remaining()).isEqualTo(2);
     assertThat(((Decision.Granted) bucket.decide(0)).remaining()).isEqualTo(6);

@@ -9,7 +9,7 @@ import dev.sluice.TokenBucket;
 import io.github.bucket4j.Bucket;
 import io.github.bucket4j.ConsumptionProbe;
 import java.time.Duration;
-import java.util.List;
+import java.util.Map;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
@@ -42,8 +42,7 @@ final class FromBucket4jTest {
   }
 
   private static void probeAfter(Replies reply) throws InterruptedException {
-    TokenBucket bucket =
-        TokenBucket.builder().capacity(50).refill(1, Duration.ofMinutes(1)).build();
+    TokenBucket bucket = TokenBucket.of(Limit.per(1, Duration.ofMinutes(1), 50));
     bucket.acquire(50);
     Decision decision = bucket.decide(1);
     if (decision instanceof Decision.Denied denied) {
@@ -84,7 +83,7 @@ final class FromBucket4jTest {
     throttle.set("day:*", Limit.ofRate(100 / 86_400.0, 100));
     int granted = 0;
     for (int i = 0; i < requests; i++) {
-      Decision decision = throttle.decide(List.of("minute:acme", "day:acme"));
+      Decision decision = throttle.decide(Map.of("minute:acme", 1L, "day:acme", 1L));
       if (decision.isGranted()) { // both have given a token, or neither
         granted++;
       }
@@ -98,7 +97,7 @@ final class FromBucket4jTest {
         Bucket.builder()
             .addLimit(limit -> limit.capacity(1_000).refillIntervally(1_000, Duration.ofDays(1)))
             .build();
-    TokenBucket after = TokenBucket.builder().capacity(1_000).strict(Duration.ofDays(1)).build();
+    TokenBucket after = TokenBucket.of(Limit.strict(1_000, Duration.ofDays(1)));
     assertThat(before.tryConsume(1_000)).isEqualTo(after.tryAcquire(1_000)).isTrue();
     assertThat(before.tryConsume(1)).isEqualTo(after.tryAcquire(1)).isFalse();
   }

@@ -60,8 +60,7 @@ final class FromResilience4jTest {
     }
   }
 
-  private final TokenBucket bucket =
-      TokenBucket.builder().capacity(10).strict(Duration.ofHours(1)).build();
+  private final TokenBucket bucket = TokenBucket.of(Limit.strict(10, Duration.ofHours(1)));
 
   private Optional<String> after(String what) throws InterruptedException {
     boolean mayGo = bucket.acquire(1, Duration.ofMillis(1)); // hopeless: at once

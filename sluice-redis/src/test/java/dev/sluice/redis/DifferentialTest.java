@@ -5,7 +5,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.sluice.Decision;
 import dev.sluice.Limit;
 import dev.sluice.Limits;
-import dev.sluice.ManualClock;
 import dev.sluice.internal.bucket.LimitUnits;
 import dev.sluice.redis.limits.ScriptLimit;
 import dev.sluice.testkit.RedisServer;
@@ -175,8 +174,7 @@ final class DifferentialTest {
     for (int seed = 0; seed < SEEDS / 15; seed++) {
       Random random = new Random(seed);
       String prefix = StandingRedis.newName();
-      long start = chosen.micros() * 1_000;
-      Limits core = Limits.builder().clock(ManualClock.startingAt(start)).build();
+      Limits core = Limits.builder().clock(() -> chosen.micros() * 1_000).build();
       Map<String, Limit> limits = new LinkedHashMap<>();
       for (int i = 0; i < 4; i++) {
         Limit.Rate limit = (Limit.Rate) rate(random.nextInt(5) / 2.0, random);
@@ -206,9 +204,8 @@ final class DifferentialTest {
     }
     boolean take = random.nextInt(4) != 0;
     List<Long> reply = chosen.decide(take ? "take" : "look", 1, items);
-    long nanos = reply.get(3) * 1_000;
     assertThat(reply.get(3)).isEqualTo(chosen.micros());
-    Decision expected = take ? core.decide(costs, nanos) : core.peek(costs, nanos);
+    Decision expected = take ? core.decide(costs) : core.peek(costs);
     String story = "%s of %s: %s, core %s".formatted(costs, limits, reply, expected);
     String binding = reply.get(0) == 1 ? "" : items.get((int) (reply.get(1) - 1)).key();
     switch (reply.get(0).intValue()) {
@@ -216,7 +213,7 @@ final class DifferentialTest {
         assertThat(expected).as(story).isInstanceOf(Decision.Denied.class);
         Decision.Denied denied = (Decision.Denied) expected;
         assertThat(reply.get(2)).as(story).isEqualTo((denied.retryAfterNanos() + 999) / 1_000);
-        long own = waitNanos(core.peek(binding, costs.get(binding), nanos));
+        long own = waitNanos(core.peek(binding, costs.get(binding)));
         assertThat((own + 999) / 1_000).as(story).isEqualTo(reply.get(2));
       }
       case 1 ->
@@ -225,13 +222,13 @@ final class DifferentialTest {
               .isEqualTo(new Decision.Granted(items.isEmpty() ? Long.MAX_VALUE : reply.get(1)));
       case 2 -> {
         assertThat(expected).as(story).isInstanceOf(Decision.Depleted.class);
-        assertThat(core.peek(binding, costs.get(binding), nanos))
+        assertThat(core.peek(binding, costs.get(binding)))
             .as(story)
             .isEqualTo(new Decision.Depleted(binding, reply.get(2)));
       }
       default -> {
         assertThat(expected).as(story).isInstanceOf(Decision.Impossible.class);
-        assertThat(core.peek(binding, costs.get(binding), nanos))
+        assertThat(core.peek(binding, costs.get(binding)))
             .as(story)
             .isInstanceOf(Decision.Impossible.class);
       }
@@ -240,7 +237,7 @@ final class DifferentialTest {
       List<Long> level = chosen.adjust("look", 1, "0", item.key(), item.quota());
       assertThat((double) level.get(0) / level.get(1))
           .as(story)
-          .isEqualTo(core.stats(item.key(), nanos).orElseThrow().level());
+          .isEqualTo(core.stats(item.key()).orElseThrow().level());
     }
   }
 

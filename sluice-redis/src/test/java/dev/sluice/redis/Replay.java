@@ -4,13 +4,13 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.sluice.Decision;
 import dev.sluice.Limit;
-import dev.sluice.ManualClock;
 import dev.sluice.TokenBucket;
 import dev.sluice.redis.limits.ScriptLimit;
 import java.math.BigDecimal;
 import java.math.RoundingMode;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.atomic.AtomicLong;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -28,6 +28,7 @@ final class Replay {
   private Limit limit;
   private ScriptLimit quota;
   private long version = 1;
+  private final AtomicLong nanos = new AtomicLong();
   private @Nullable TokenBucket core;
   private BigDecimal lost = BigDecimal.ZERO;
 
@@ -41,13 +42,13 @@ final class Replay {
     return limit;
   }
 
-  /** The core's bucket: full, from where a period begins. */
+  /** The core's bucket at the time of the script: at first full, from where a period begins. */
   private TokenBucket core(long micros) {
     if (core == null) {
-      long start = (micros - micros % GRID_MICROS) * 1_000;
-      ManualClock clock = ManualClock.startingAt(start);
-      core = TokenBucket.builder().limit(limit).clock(clock).build();
+      nanos.set((micros - micros % GRID_MICROS) * 1_000);
+      core = TokenBucket.builder().limit(limit).clock(nanos::get).build();
     }
+    nanos.set(micros * 1_000);
     return core;
   }
 
@@ -61,11 +62,10 @@ final class Replay {
 
   private void ask(String how, long tokens) {
     List<Long> reply = scripts.decide(how, version, List.of(new Scripts.Item(key, tokens, quota)));
-    long nanos = reply.get(3) * 1_000;
     note(how, tokens, reply);
-    Decision expected = core(reply.get(3)).peek(tokens, nanos);
-    Decision worst =
-        lost.signum() == 0 ? expected : core(reply.get(3)).peek(tokens + loss(), nanos);
+    TokenBucket own = core(reply.get(3));
+    Decision expected = own.peek(tokens);
+    Decision worst = lost.signum() == 0 ? expected : own.peek(tokens + loss());
     switch (reply.get(0).intValue()) {
       case 0 -> {
         assertThat(reply.get(2)).as(this::story).isGreaterThanOrEqualTo(micros(expected));
@@ -78,11 +78,11 @@ final class Replay {
         long remaining = ((Decision.Granted) expected).remaining();
         assertThat(reply.get(1)).as(this::story).isBetween(remaining - loss(), remaining);
         if (how.equals("take")) {
-          core(reply.get(3)).decide(tokens, nanos);
+          own.decide(tokens);
         }
       }
       case 2 -> {
-        long missing = tokens - core(reply.get(3)).available(nanos);
+        long missing = tokens - own.available();
         assertThat(expected).as(this::story).isNotInstanceOf(Decision.Denied.class);
         assertThat(reply.get(2)).as(this::story).isBetween(Math.max(1, missing), missing + loss());
       }
@@ -106,13 +106,13 @@ final class Replay {
 
   void give(long tokens) {
     List<Long> reply = adjust("give", Long.toString(tokens));
-    core(reply.get(3)).replenish(tokens, reply.get(3) * 1_000);
+    core(reply.get(3)).replenish(tokens);
     compare(reply);
   }
 
   void fill() {
     List<Long> reply = adjust("fill", "0");
-    core(reply.get(3)).reset(reply.get(3) * 1_000);
+    core(reply.get(3)).reset();
     lost = BigDecimal.ZERO;
     compare(reply);
   }
@@ -127,7 +127,7 @@ final class Replay {
     quota = ScriptLimit.of(next);
     version++;
     List<Long> reply = adjust("move", from.params());
-    core(reply.get(3)).reconfigure(next, reply.get(3) * 1_000);
+    core(reply.get(3)).reconfigure(next);
     if (!quota.params().equals(from.params())) {
       lost =
           lost.add(
@@ -147,13 +147,12 @@ final class Replay {
   }
 
   private void compare(List<Long> reply) {
-    long nanos = reply.get(3) * 1_000;
-    long available = core(reply.get(3)).available(nanos);
+    long available = core(reply.get(3)).available();
     assertThat(reply.get(0) / reply.get(1))
         .as(this::story)
         .isBetween(available - loss(), available);
     if (lost.signum() == 0) {
-      long full = core(reply.get(3)).timeToFull(nanos).map(time -> up(time.toNanos())).orElse(-1L);
+      long full = core(reply.get(3)).timeToFull().map(time -> up(time.toNanos())).orElse(-1L);
       assertThat(reply.get(2)).as(this::story).isEqualTo(full);
     }
   }

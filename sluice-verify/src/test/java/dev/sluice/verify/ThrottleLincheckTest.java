@@ -5,6 +5,7 @@ import dev.sluice.LimitStats;
 import dev.sluice.Limits;
 import dev.sluice.ManualClock;
 import java.util.List;
+import java.util.Map;
 import org.jetbrains.lincheck.datastructures.BooleanGen;
 import org.jetbrains.lincheck.datastructures.LongGen;
 import org.jetbrains.lincheck.datastructures.ManagedStrategyGuarantee;
@@ -20,6 +21,8 @@ class ThrottleLincheckTest {
   @Param(name = "burst", gen = LongGen.class, conf = "0:3")
   @Param(name = "first", gen = BooleanGen.class)
   public static class TwoKeys {
+    private static final Map<String, Long> BOTH = Map.of("b", 1L, "a", 1L);
+
     final Limits throttle = Limits.builder().clock(ManualClock.create()).build();
 
     public TwoKeys() {
@@ -43,7 +46,7 @@ class ThrottleLincheckTest {
 
     @Operation
     public String consumeBoth() {
-      return throttle.decide(List.of("b", "a")).isGranted() ? "granted" : "refused";
+      return throttle.decide(BOTH).isGranted() ? "granted" : "refused";
     }
 
     @Operation

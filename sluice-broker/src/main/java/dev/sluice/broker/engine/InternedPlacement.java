@@ -77,8 +77,11 @@ public final class InternedPlacement {
   InternedPlacement(Spec spec, FairnessKeyCounters count) {
     this.spec = spec;
     this.count = count;
-    this.placement =
-        new Placement(spec.fairnessKey, spec.weight, spec.priority, 1, spec.throttleKeys);
+    Placement unweighted =
+        Placement.of(spec.fairnessKey)
+            .withPriority(spec.priority)
+            .withThrottleKeys(spec.throttleKeys);
+    this.placement = spec.weight == 0 ? unweighted : unweighted.withWeight(spec.weight);
     this.encoded = encode(spec);
   }
 

@@ -5,7 +5,7 @@ import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
 
-/** Callers on their way into a line, in the order in which they are admitted; lock-free. */
+/** Callers on their way into a list, in the order in which they are admitted; lock-free. */
 final class ArrivalQueue {
   private final int most;
   private final AtomicInteger size = new AtomicInteger();

@@ -21,7 +21,7 @@ public final class AtomicTokenBucket extends Cell implements TokenBucket {
    * The bucket is its own first cell, so that until its first reconfiguration a call touches one
    * object. Later cells are reached through `live`.
    *
-   * Lock order: the waiting line's lock, and nothing under it but alarms and cells.
+   * Lock order: the waiting list's lock, and nothing under it but alarms and cells.
    */
   private static final VarHandle LIVE;
 
@@ -35,7 +35,7 @@ public final class AtomicTokenBucket extends Cell implements TokenBucket {
 
   // Immutable.
   private final NanoClock clock;
-  private final WaitingListMonitor line;
+  private final WaitingListMonitor waitingList;
 
   /** Atomic. The cell in service, or one from which it can be reached. */
   private volatile Cell live = this;
@@ -43,7 +43,7 @@ public final class AtomicTokenBucket extends Cell implements TokenBucket {
   public AtomicTokenBucket(UnitScale scale, long initialTokens, NanoClock clock, int maxWaiters) {
     super(scale, initialTokens, clock.nanoTime());
     this.clock = clock;
-    this.line = new WaitingListMonitor(this, clock, maxWaiters);
+    this.waitingList = new WaitingListMonitor(this, clock, maxWaiters);
   }
 
   @Override
@@ -70,7 +70,7 @@ public final class AtomicTokenBucket extends Cell implements TokenBucket {
 
   private boolean tryAcquireElsewhere(long tokens, long nowNanos) {
     long outcome = takeElsewhere(tokens, nowNanos);
-    return outcome == QUEUED ? line.decide(tokens, nowNanos).isGranted() : outcome >= 0;
+    return outcome == QUEUED ? waitingList.decide(tokens, nowNanos).isGranted() : outcome >= 0;
   }
 
   private long takeElsewhere(long tokens, long nowNanos) {
@@ -82,7 +82,7 @@ public final class AtomicTokenBucket extends Cell implements TokenBucket {
     return outcome;
   }
 
-  /** {@link #tryAcquire} for a caller that joins the line otherwise: never waits for its lock. */
+  /** {@link #tryAcquire} for a caller that joins the list otherwise: never waits for its lock. */
   private boolean takesAtOnce(long tokens, long nowNanos) {
     return tokens <= 0
         ? requireNonNegative("tokens", tokens) == 0
@@ -91,73 +91,56 @@ public final class AtomicTokenBucket extends Cell implements TokenBucket {
 
   @Override
   public Decision decide(long tokens) {
-    requireNonNegative("tokens", tokens);
-    return decide(tokens, clock.nanoTime());
-  }
-
-  @Override
-  public Decision decide(long tokens, long nowNanos) {
     if (requireNonNegative("tokens", tokens) == 0) {
-      return peek(0, nowNanos);
+      return peek(0);
     }
+    long nowNanos = clock.nanoTime();
     Decision decision = decideUnlessQueued(tokens, nowNanos);
-    return decision == null ? line.decide(tokens, nowNanos) : decision;
+    return decision == null ? waitingList.decide(tokens, nowNanos) : decision;
   }
 
-  /** Decides without the line; null if the tokens would be there, but callers wait. */
+  /** Decides without the list; null if the tokens would be there, but callers wait. */
   @Nullable Decision decideUnlessQueued(long tokens, long nowNanos) {
     Cell cell = inService(nowNanos);
     long outcome;
     while ((outcome = cell.take(tokens, nowNanos)) <= EXPIRED) {
       cell = after(cell, outcome, nowNanos);
     }
-    return outcome == QUEUED ? null : cell.axis.decision("", outcome, tokens, nowNanos);
+    return outcome == QUEUED ? null : cell.epochScale.decision("", outcome, tokens, nowNanos);
   }
 
   @Override
   public Decision peek(long tokens) {
-    return peek(tokens, clock.nanoTime());
-  }
-
-  @Override
-  public Decision peek(long tokens, long nowNanos) {
+    long nowNanos = clock.nanoTime();
     if (requireNonNegative("tokens", tokens) == 0) {
       return new Decision.Granted(available(nowNanos));
     }
     Cell cell = upToDate(nowNanos);
-    return cell.axis.decision("", cell.wouldTake(tokens, nowNanos), tokens, nowNanos);
+    return cell.epochScale.decision("", cell.wouldTake(tokens, nowNanos), tokens, nowNanos);
   }
 
   @Override
   public CompletableFuture<Void> acquireAsync(long tokens) {
-    return acquireAsync(tokens, clock.nanoTime());
-  }
-
-  @Override
-  public CompletableFuture<Void> acquireAsync(long tokens, long nowNanos) {
+    long nowNanos = clock.nanoTime();
     return takesAtOnce(tokens, nowNanos)
         ? CompletableFuture.completedFuture(null)
-        : line.join(tokens, nowNanos).withoutValue();
+        : waitingList.join(tokens, nowNanos).withoutValue();
   }
 
   @Override
   public CompletableFuture<Boolean> acquireAsync(long tokens, Duration maxWait) {
-    return acquireAsync(tokens, maxWait, clock.nanoTime());
-  }
-
-  @Override
-  public CompletableFuture<Boolean> acquireAsync(long tokens, Duration maxWait, long nowNanos) {
     long maxWaitNanos = saturatedNanos(maxWait);
+    long nowNanos = clock.nanoTime();
     return takesAtOnce(tokens, nowNanos)
         ? CompletableFuture.completedFuture(true)
-        : line.joinFor(maxWaitNanos, tokens, nowNanos);
+        : waitingList.joinFor(maxWaitNanos, tokens, nowNanos);
   }
 
   @Override
   public void acquire(long tokens) throws InterruptedException {
     long nowNanos = clock.nanoTime();
     if (!takesAtOnce(tokens, nowNanos)) {
-      line.joinBlocking(tokens, nowNanos, WaitingListMonitor.FOR_EVER).await();
+      waitingList.joinBlocking(tokens, nowNanos, WaitingListMonitor.FOR_EVER).await();
     }
   }
 
@@ -166,7 +149,7 @@ public final class AtomicTokenBucket extends Cell implements TokenBucket {
     long maxWaitNanos = saturatedNanos(maxWait);
     long nowNanos = clock.nanoTime();
     return takesAtOnce(tokens, nowNanos)
-        || line.joinBlocking(tokens, nowNanos, maxWaitNanos).awaitBeforeDeadline();
+        || waitingList.joinBlocking(tokens, nowNanos, maxWaitNanos).awaitBeforeDeadline();
   }
 
   private static long saturatedNanos(Duration maxWait) {
@@ -187,54 +170,36 @@ public final class AtomicTokenBucket extends Cell implements TokenBucket {
   @Override
   public long available(long nowNanos) {
     Cell cell = upToDate(nowNanos);
-    return cell.axis.availableAt(cell.fullAt(), nowNanos);
+    return cell.epochScale.availableAt(cell.fullAt(), nowNanos);
   }
 
   @Override
   public Optional<Duration> timeToFull() {
-    return timeToFull(clock.nanoTime());
-  }
-
-  @Override
-  public Optional<Duration> timeToFull(long nowNanos) {
+    long nowNanos = clock.nanoTime();
     Cell cell = upToDate(nowNanos);
     long fullAt = cell.fullAt();
     if (!cell.scale.refills()) {
       return fullAt == 0 ? Optional.of(Duration.ZERO) : Optional.empty();
     }
-    return Optional.of(Duration.ofNanos(cell.axis.nanosUntil(fullAt, nowNanos)));
+    return Optional.of(Duration.ofNanos(cell.epochScale.nanosUntil(fullAt, nowNanos)));
   }
 
   @Override
   public void replenish(long tokens) {
-    replenish(tokens, clock.nanoTime());
-  }
-
-  @Override
-  public void replenish(long tokens, long nowNanos) {
     if (requireNonNegative("tokens", tokens) > 0) {
-      line.replenish(tokens, nowNanos);
+      waitingList.replenish(tokens, clock.nanoTime());
     }
   }
 
   @Override
   public void reset() {
-    reset(clock.nanoTime());
-  }
-
-  @Override
-  public void reset(long nowNanos) {
-    line.reset(nowNanos);
+    waitingList.reset(clock.nanoTime());
   }
 
   @Override
   public void reconfigure(Limit limit) {
-    reconfigure(limit, clock.nanoTime());
-  }
-
-  @Override
-  public void reconfigure(Limit limit, long nowNanos) {
-    line.reconfigure(UnitScale.of(Objects.requireNonNull(limit, "limit")), nowNanos);
+    UnitScale scale = UnitScale.of(Objects.requireNonNull(limit, "limit"));
+    waitingList.reconfigure(scale, clock.nanoTime());
   }
 
   @Override
@@ -244,7 +209,7 @@ public final class AtomicTokenBucket extends Cell implements TokenBucket {
 
   @Override
   public int waiters() {
-    return line.size();
+    return waitingList.size();
   }
 
   /** The cell that serves, after finishing any handover that is under way. */
@@ -256,16 +221,16 @@ public final class AtomicTokenBucket extends Cell implements TokenBucket {
     return cell;
   }
 
-  /** The cell that serves, with everybody in its line who came before this call. */
+  /** The cell that serves, with everybody in its list who came before this call. */
   private Cell upToDate(long nowNanos) {
     Cell cell = inService(nowNanos);
     if (cell.hasArrivals()) {
-      line.size(); // admits them
+      waitingList.size(); // admits them
     }
     return inService(nowNanos);
   }
 
-  /** Notes that a caller has come to the line. */
+  /** Notes that a caller has come to the list. */
   void arrive(long nowNanos) {
     boolean noted;
     do {
@@ -275,7 +240,7 @@ public final class AtomicTokenBucket extends Cell implements TokenBucket {
 
   /** {@link #inService} where no instant is at hand. */
   public Cell latest() {
-    return inService(live.axis.bornNanos());
+    return inService(live.epochScale.bornNanos());
   }
 
   /** The cell that serves, with an epoch late enough to note grants at {@code nowNanos}. */
@@ -292,7 +257,7 @@ public final class AtomicTokenBucket extends Cell implements TokenBucket {
   Cell after(Cell cell, long outcome, long nowNanos) {
     if (outcome == EXPIRED) {
       cell.ask(new Change(cell.scale, nowNanos));
-      if (!cell.seal(line.isHeldByCaller())) {
+      if (!cell.seal(waitingList.isHeldByCaller())) {
         // Callers have come to wait; the same cell now answers so.
         return cell;
       }
@@ -306,7 +271,7 @@ public final class AtomicTokenBucket extends Cell implements TokenBucket {
   }
 
   /**
-   * Goes on from {@code cell} with another scale, under the line's lock, unless somebody else was
+   * Goes on from {@code cell} with another scale, under the list's lock, unless somebody else was
    * faster.
    */
   public boolean change(Cell cell, UnitScale scale, long nowNanos) {
@@ -318,7 +283,7 @@ public final class AtomicTokenBucket extends Cell implements TokenBucket {
 
   /** The cell that took over from {@code sealed}, whose handover is done. */
   Cell successorOf(Cell sealed) {
-    return sealed.successor(epochNanos, sealed.axis.bornNanos(), clock);
+    return sealed.successor(epochNanos, sealed.epochScale.bornNanos(), clock);
   }
 
   @Override

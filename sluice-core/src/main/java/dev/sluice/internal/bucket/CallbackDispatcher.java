@@ -21,7 +21,7 @@ final class CallbackDispatcher {
    * A callback that blocks would hold up those behind it. If nothing has moved for a while, a timer
    * takes the turn away from that thread and completes some of the others on threads of their own.
    *
-   * Its lock is taken under that of the line, and held for a few instructions.
+   * Its lock is taken under that of the list, and held for a few instructions.
    */
 
   /** How often a callback may run others inside itself. */

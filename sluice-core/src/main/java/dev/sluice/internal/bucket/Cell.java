@@ -22,14 +22,14 @@ sealed class Cell extends CellState permits AtomicTokenBucket {
    *  +-----------+--------------------------------------------------------------+
    *
    *   state     means                                        changed by
-   *   FREE      nobody waits                                 anybody: grants, ARRIVED, SEALED
-   *   ARRIVED   a caller came to the line since LINE was set  the holder of the line's lock
-   *   LINE      callers wait: what they are owed is part of   the holder of the line's lock; a
-   *             full-at, and only their line moves it         caller that comes, to ARRIVED
-   *   SEALED    full-at is frozen, the successor serves       nobody
+   *   FREE      no caller waits                              any thread: grants, ARRIVED, SEALED
+   *   ARRIVED   a caller arrived since WAITING was set       the holder of the list's lock
+   *   WAITING   callers wait: what they are owed is part of  the holder of the list's lock; a
+   *             full-at, and only their list moves it        caller that arrives, to ARRIVED
+   *   SEALED    full-at is frozen, the successor serves      nothing
    *
-   * Full-at takes 62 bits, so the two states of a sealed cell, with a line and without, need another
-   * place: `sealedState`. That works because a cell with a line is sealed by the line alone.
+   * Full-at takes 62 bits, so the two states of a sealed cell, with waiters and without, need another
+   * place: `sealedState`. That works because a cell with waiters is sealed by their list alone.
    *
    * Concurrency. Every change of the word is one compare-and-set. Between FREE words it publishes no
    * other data, so grants need its atomicity alone: opaque reads, plain compare-and-set.
@@ -39,7 +39,7 @@ sealed class Cell extends CellState permits AtomicTokenBucket {
 
   private static final long SEALED = 1L << 62;
 
-  private static final long LINE = 2L << 62;
+  private static final long WAITING = 2L << 62;
 
   private static final long ARRIVED = 3L << 62;
 
@@ -51,7 +51,7 @@ sealed class Cell extends CellState permits AtomicTokenBucket {
   /** Outcome: the tokens are there, but only a cell with a later epoch can note their taking. */
   static final long EXPIRED = Long.MIN_VALUE + 1;
 
-  /** Outcome: the tokens would be there, but callers wait: ask their line. */
+  /** Outcome: the tokens would be there, but callers wait: ask their list. */
   public static final long QUEUED = Long.MIN_VALUE + 2;
 
   private static final VarHandle WORD;
@@ -93,9 +93,9 @@ sealed class Cell extends CellState permits AtomicTokenBucket {
   }
 
   /** The cell that takes over from {@code sealed}. */
-  private Cell(EpochScale axis, Cell sealed) {
-    super(axis);
-    this.word = sealed.axis.carry(sealed.fullAt(), axis) | sealed.sealedState;
+  private Cell(EpochScale epochScale, Cell sealed) {
+    super(epochScale);
+    this.word = sealed.epochScale.carry(sealed.fullAt(), epochScale) | sealed.sealedState;
   }
 
   /**
@@ -171,8 +171,7 @@ sealed class Cell extends CellState permits AtomicTokenBucket {
   }
 
   /**
-   * Notes that a caller has come to the line, whom from now on nobody gets ahead of; false if
-   * sealed.
+   * Notes that a caller has come to the list, which no later caller gets ahead of; false if sealed.
    */
   public final boolean arrive() {
     for (; ; ) {
@@ -191,38 +190,38 @@ sealed class Cell extends CellState permits AtomicTokenBucket {
     return ((long) WORD.getVolatile(this) & STATE) == ARRIVED;
   }
 
-  /** Turns ARRIVED into LINE, so that whoever comes later shows; false if nobody came. */
-  public final boolean openLine() {
+  /** Turns ARRIVED into WAITING, so that whoever comes later shows; false if nobody came. */
+  public final boolean openWaitingList() {
     long seen = (long) WORD.getVolatile(this);
-    return (seen & STATE) == ARRIVED && WORD.compareAndSet(this, seen, (seen & ~STATE) | LINE);
+    return (seen & STATE) == ARRIVED && WORD.compareAndSet(this, seen, (seen & ~STATE) | WAITING);
   }
 
   /** Frees the cell, unless somebody came. */
-  final void closeLine() {
+  final void closeWaitingList() {
     long seen = (long) WORD.getVolatile(this);
-    if ((seen & STATE) == LINE) {
+    if ((seen & STATE) == WAITING) {
       // Fails only if somebody comes.
       WORD.compareAndSet(this, seen, seen & ~STATE);
     }
   }
 
   /**
-   * Moves full-at while the line is open, and closes it unless it is to stay open or somebody came;
+   * Moves full-at while the list is open, and closes it unless it is to stay open or somebody came;
    * false if the word changed meanwhile.
    */
-  public final boolean moveLine(long next, boolean stayOpen) {
+  public final boolean moveWaitingList(long next, boolean stayOpen) {
     long seen = (long) WORD.getVolatile(this);
     long state = seen & STATE;
     if (state == SEALED) {
       return false;
     }
-    long nextState = state == ARRIVED ? ARRIVED : stayOpen ? LINE : FREE;
+    long nextState = state == ARRIVED ? ARRIVED : stayOpen ? WAITING : FREE;
     return WORD.compareAndSet(this, seen, next | nextState);
   }
 
-  /** Whether grants at {@code nowNanos} can be noted on this cell's axis. */
+  /** Whether grants at {@code nowNanos} can be noted on this cell's epoch scale. */
   final boolean covers(long nowNanos) {
-    return axis.covers(nowNanos);
+    return epochScale.covers(nowNanos);
   }
 
   /** Full-at; frozen if this cell is sealed. */
@@ -236,7 +235,7 @@ sealed class Cell extends CellState permits AtomicTokenBucket {
 
   /** The instant {@code nowNanos} in units of this cell, whatever the distance from its epoch. */
   public final long unitsAt(long nowNanos) {
-    return axis.unitsAt(nowNanos);
+    return epochScale.unitsAt(nowNanos);
   }
 
   /** Asks for another scale, before the seal; false if one was asked for before. */
@@ -247,10 +246,10 @@ sealed class Cell extends CellState permits AtomicTokenBucket {
   /**
    * Freezes full-at, after another scale was asked for.
    *
-   * @param holdsLine whether the caller holds the line's lock
+   * @param holdsLock whether the caller holds the list's lock
    * @return false if callers wait, and so only the holder of that lock may
    */
-  public final boolean seal(boolean holdsLine) {
+  public final boolean seal(boolean holdsLock) {
     for (; ; ) {
       long seen = (long) WORD.getVolatile(this);
       long state = seen & STATE;
@@ -258,7 +257,7 @@ sealed class Cell extends CellState permits AtomicTokenBucket {
         return true;
       }
       if (state != FREE) {
-        if (!holdsLine) {
+        if (!holdsLock) {
           return false;
         }
         sealedState = state;
@@ -285,7 +284,7 @@ sealed class Cell extends CellState permits AtomicTokenBucket {
       long atNanos =
           EpochScale.later(EpochScale.later(nowNanos, change.nowNanos()), clock.nanoTime());
       EpochScale later =
-          axis.next(change.scale(), originNanos, EpochScale.later(atNanos, usedUntilNanos()));
+          epochScale.next(change.scale(), originNanos, EpochScale.later(atNanos, usedUntilNanos()));
       Cell cell = new Cell(later, this);
       SUCCESSOR.compareAndSet(this, change, cell);
       next = (CellSuccessor) SUCCESSOR.getVolatile(this);
@@ -300,6 +299,6 @@ sealed class Cell extends CellState permits AtomicTokenBucket {
 
   /** An instant that is certainly not later than the last grant, nor earlier than this cell. */
   private long usedUntilNanos() {
-    return sealedState == FREE ? axis.usedUntilNanos(fullAt()) : axis.bornNanos();
+    return sealedState == FREE ? epochScale.usedUntilNanos(fullAt()) : epochScale.bornNanos();
   }
 }

@@ -4,9 +4,9 @@ import org.jspecify.annotations.Nullable;
 
 /** The fields of a cell: first those that never change, last the word. */
 abstract sealed class CellState extends CellPadding implements CellSuccessor permits Cell {
-  public final EpochScale axis;
+  public final EpochScale epochScale;
 
-  // Copies out of the axis: a grant touches no other object.
+  // Copies out of the epoch scale: a grant touches no other object.
   final UnitScale scale;
   final long epochNanos;
   final long horizonNanos;
@@ -22,13 +22,13 @@ abstract sealed class CellState extends CellPadding implements CellSuccessor per
   /** Atomic; set before the seal. */
   public @Nullable CellSuccessor successor;
 
-  /** Written before the seal by the holder of the line's lock, read after it. */
+  /** Written before the seal by the holder of the list's lock, read after it. */
   long sealedState;
 
-  CellState(EpochScale axis) {
-    this.axis = axis;
-    this.scale = axis.scale();
-    this.epochNanos = axis.epochNanos();
+  CellState(EpochScale epochScale) {
+    this.epochScale = epochScale;
+    this.scale = epochScale.scale();
+    this.epochNanos = epochScale.epochNanos();
     this.horizonNanos = scale.horizonNanos();
     this.stepNanos = scale.stepNanos();
     this.unitsPerStep = scale.unitsPerStep();

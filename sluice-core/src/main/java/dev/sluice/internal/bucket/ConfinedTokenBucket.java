@@ -20,7 +20,7 @@ public final class ConfinedTokenBucket {
    * DebtHistory has D at its low points, which lie just before charges, and is lowered with D.
    */
 
-  private EpochScale axis;
+  private EpochScale epochScale;
   private long fullAt;
   private final DebtHistory history = new DebtHistory();
 
@@ -33,22 +33,22 @@ public final class ConfinedTokenBucket {
    * @param lastCharge the number of the last charge before it; it has no part in it
    */
   public ConfinedTokenBucket(UnitScale scale, long lastCharge, long nowNanos) {
-    this.axis = EpochScale.first(scale, nowNanos);
+    this.epochScale = EpochScale.first(scale, nowNanos);
     this.settledUntil = lastCharge;
   }
 
   /** Moves from time 0 to the first time that a scheduler is given, with the same debt. */
   public void startAt(long nowNanos) {
     long debt = debt(0);
-    axis = EpochScale.first(axis.scale(), nowNanos);
-    fullAt = debt == 0 ? 0 : axis.unitsAt(nowNanos) + debt;
+    epochScale = EpochScale.first(epochScale.scale(), nowNanos);
+    fullAt = debt == 0 ? 0 : epochScale.unitsAt(nowNanos) + debt;
   }
 
   public boolean has(long tokens, long nowNanos) {
-    UnitScale scale = axis.scale();
+    UnitScale scale = epochScale.scale();
     return tokens <= scale.capacity()
         && BucketMath.take(
-                fullAt, axis.unitsAt(nowNanos), scale.cost(tokens), scale.capacityUnits())
+                fullAt, epochScale.unitsAt(nowNanos), scale.cost(tokens), scale.capacityUnits())
             >= 0;
   }
 
@@ -58,13 +58,14 @@ public final class ConfinedTokenBucket {
    * @param charge its number, by which they can be returned
    */
   public void take(long tokens, long charge, long nowNanos) {
-    if (!axis.covers(nowNanos)) {
-      moveTo(axis.scale(), nowNanos);
+    if (!epochScale.covers(nowNanos)) {
+      moveTo(epochScale.scale(), nowNanos);
     }
     history.record(charge, debt(nowNanos));
-    UnitScale scale = axis.scale();
+    UnitScale scale = epochScale.scale();
     long next =
-        BucketMath.take(fullAt, axis.unitsAt(nowNanos), scale.cost(tokens), scale.capacityUnits());
+        BucketMath.take(
+            fullAt, epochScale.unitsAt(nowNanos), scale.cost(tokens), scale.capacityUnits());
     if (next < 0) {
       throw new IllegalStateException(tokens + " tokens are not there: " + this);
     }
@@ -85,13 +86,13 @@ public final class ConfinedTokenBucket {
    */
   public void giveBack(long tokens, long charge, long nowNanos) {
     long lowest = Math.min(debt(nowNanos), history.lowestSince(charge));
-    long units = Math.min(axis.scale().cost(tokens), lowest);
+    long units = Math.min(epochScale.scale().cost(tokens), lowest);
     fullAt -= units;
     history.correct(charge, units);
   }
 
   private long debt(long nowNanos) {
-    return Math.max(0, fullAt - axis.unitsAt(nowNanos));
+    return Math.max(0, fullAt - epochScale.unitsAt(nowNanos));
   }
 
   /** Nanoseconds until {@code tokens} are there, if nobody takes any: zero or {@link #NEVER}. */
@@ -99,24 +100,24 @@ public final class ConfinedTokenBucket {
     if (has(tokens, nowNanos)) {
       return 0;
     }
-    UnitScale scale = axis.scale();
+    UnitScale scale = epochScale.scale();
     return tokens > scale.capacity() || !scale.refills()
         ? NEVER
-        : axis.nanosUntil(fullAt + scale.cost(tokens) - scale.capacityUnits(), nowNanos);
+        : epochScale.nanosUntil(fullAt + scale.cost(tokens) - scale.capacityUnits(), nowNanos);
   }
 
   public boolean refills() {
-    return axis.scale().refills();
+    return epochScale.scale().refills();
   }
 
   /** Whether it refills, yet not to {@code tokens}. */
   public boolean neverHolds(long tokens) {
-    return refills() && tokens > axis.scale().capacity();
+    return refills() && tokens > epochScale.scale().capacity();
   }
 
   /** How long it takes to make up for {@code tokens}; zero if it never does. */
   public long nanosToMint(long tokens) {
-    UnitScale scale = axis.scale();
+    UnitScale scale = epochScale.scale();
     return scale.refills() ? scale.elapsedAt(scale.cost(tokens)) : 0;
   }
 
@@ -126,7 +127,7 @@ public final class ConfinedTokenBucket {
    * @param change its number among the charges
    */
   public void configure(UnitScale scale, long change, long nowNanos) {
-    UnitScale old = axis.scale();
+    UnitScale old = epochScale.scale();
     if (!scale.equals(old)) {
       // The debt under the old rate bounds returns too: a higher burst adds to the debt.
       history.record(change, debt(nowNanos));
@@ -139,9 +140,9 @@ public final class ConfinedTokenBucket {
   }
 
   private void moveTo(UnitScale scale, long nowNanos) {
-    EpochScale next = axis.next(scale, axis.epochNanos(), nowNanos);
-    fullAt = axis.carry(fullAt, next);
-    axis = next;
+    EpochScale next = epochScale.next(scale, epochScale.epochNanos(), nowNanos);
+    fullAt = epochScale.carry(fullAt, next);
+    epochScale = next;
   }
 
   /**
@@ -151,22 +152,22 @@ public final class ConfinedTokenBucket {
    */
   public void setLevel(double tokens, long lastCharge, long nowNanos) {
     settledUntil = lastCharge;
-    moveTo(axis.scale(), nowNanos);
-    UnitScale scale = axis.scale();
+    moveTo(epochScale.scale(), nowNanos);
+    UnitScale scale = epochScale.scale();
     // A step down, for the product may have been rounded up.
     double units = Math.max(0, Math.nextDown(tokens * scale.unitsPerToken()));
     long level = Math.min((long) units, scale.capacityUnits());
-    fullAt = axis.unitsAt(nowNanos) + scale.capacityUnits() - level;
+    fullAt = epochScale.unitsAt(nowNanos) + scale.capacityUnits() - level;
   }
 
   public Limit limit() {
-    return axis.scale().limit();
+    return epochScale.scale().limit();
   }
 
   /** Tokens there, fractions included. */
   public double level(long nowNanos) {
-    UnitScale scale = axis.scale();
-    long units = BucketMath.level(fullAt, axis.unitsAt(nowNanos), scale.capacityUnits());
+    UnitScale scale = epochScale.scale();
+    long units = BucketMath.level(fullAt, epochScale.unitsAt(nowNanos), scale.capacityUnits());
     return (double) units / scale.unitsPerToken();
   }
 

@@ -24,7 +24,7 @@ public record EpochScale(UnitScale scale, long epochNanos, long bornNanos, boole
   }
 
   /**
-   * The axis, of an equal or another scale, from {@code atNanos} on.
+   * The epoch scale, of an equal or another scale, from {@code atNanos} on.
    *
    * @param originNanos where the grid of a strict limit starts
    */
@@ -34,22 +34,28 @@ public record EpochScale(UnitScale scale, long epochNanos, long bornNanos, boole
     return new EpochScale(next, gridNanos - slackNanos(next), atNanos, false);
   }
 
-  /** An axis for buckets that start at any time: readings before {@code atNanos} are exact too. */
+  /**
+   * An epoch scale for buckets that start at any time: readings before {@code atNanos} are exact
+   * too.
+   */
   public static EpochScale around(UnitScale scale, long atNanos) {
     return new EpochScale(scale, atNanos - slackNanos(scale), atNanos, false);
   }
 
-  /** This axis, as seen by a bucket that goes over to it at {@code atNanos}. */
+  /** This epoch scale, as seen by a bucket that goes over to it at {@code atNanos}. */
   EpochScale usedFrom(long atNanos) {
     return new EpochScale(scale, epochNanos, atNanos, first);
   }
 
-  /** How far the epoch of a later axis lies in the past, so that readings that lag stay exact. */
+  /**
+   * How far the epoch of a later epoch scale lies in the past, so that readings that lag stay
+   * exact.
+   */
   static long slackNanos(UnitScale scale) {
     return scale.horizonNanos() / 4 / scale.stepNanos() * scale.stepNanos();
   }
 
-  /** Whether grants at {@code nowNanos} can be noted on this axis. */
+  /** Whether grants at {@code nowNanos} can be noted on this epoch scale. */
   public boolean covers(long nowNanos) {
     return nowNanos - epochNanos < scale.horizonNanos();
   }
@@ -106,7 +112,7 @@ public record EpochScale(UnitScale scale, long epochNanos, long bornNanos, boole
         : later(bornNanos, epochNanos + scale.elapsedAt(units));
   }
 
-  /** A full-at of this axis on {@code next}: tokens kept, clamped, never gained. */
+  /** A full-at of this epoch scale on {@code next}: tokens kept, clamped, never gained. */
   long carry(long fullAt, EpochScale next) {
     long carried =
         scale.equals(next.scale)

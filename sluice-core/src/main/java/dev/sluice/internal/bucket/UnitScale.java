@@ -6,7 +6,7 @@ import static dev.sluice.internal.bucket.BucketMath.MAX_DEBT_UNITS;
 import dev.sluice.Limit;
 
 /**
- * A limit in units: how tokens and time map onto the axis on which a bucket reckons.
+ * A limit in units: how tokens and time map onto the epoch scale on which a bucket reckons.
  *
  * <p>Time moves in steps of {@code stepNanos}, each worth {@code unitsPerStep}: one nanosecond for
  * Balanced, one period for Strict. Manual limits have steps worth nothing, so for them it is always

@@ -16,8 +16,8 @@ import org.jspecify.annotations.Nullable;
  */
 final class Waiter extends CompletableFuture<Boolean> {
   /*
-   * Each way to complete a waiter from outside first takes it out of the line, which fails once it
-   * is granted; a grant has removed it from the line. So exactly one of them completes it. It is
+   * Each way to complete a waiter from outside first takes it out of the list, which fails once it
+   * is granted; a grant has removed it from the list. So exactly one of them completes it. It is
    * complete before callbacks of those run that are served because it left: they may wait for it.
    */
   final long tokens;
@@ -28,31 +28,31 @@ final class Waiter extends CompletableFuture<Boolean> {
   /** How long it may wait, or {@link WaitingListMonitor#FOR_EVER}. */
   final long maxWaitNanos;
 
-  private final WaitingListMonitor line;
+  private final WaitingListMonitor waitingList;
 
   /** Whether a thread waits for it, and nobody else has seen it: it has no callbacks. */
   final boolean isBlocking;
 
-  /** Written under the line's lock before it is completed: why it is refused, null if granted. */
+  /** Written under the list's lock before it is completed: why it is refused, null if granted. */
   private @Nullable AcquireRejectedException refusal;
 
-  /** Written under the line's lock before it is completed: the tokens came too late. */
+  /** Written under the list's lock before it is completed: the tokens came too late. */
   private boolean late;
 
   /** The value of a grant. */
   private final @Nullable Boolean granted;
 
-  /** Guarded by the line's lock: goes off at the deadline, if there is one. */
+  /** Guarded by the list's lock: goes off at the deadline, if there is one. */
   ClockTimer.@Nullable Timeout deadline;
 
   Waiter(
-      WaitingListMonitor line,
+      WaitingListMonitor waitingList,
       long tokens,
       long nowNanos,
       long maxWaitNanos,
       boolean isBlocking,
       @Nullable Boolean granted) {
-    this.line = line;
+    this.waitingList = waitingList;
     this.tokens = tokens;
     this.nowNanos = nowNanos;
     this.maxWaitNanos = maxWaitNanos;
@@ -79,7 +79,7 @@ final class Waiter extends CompletableFuture<Boolean> {
     }
   }
 
-  /** Completes it, granted or refused; called once it is out of the line. */
+  /** Completes it, granted or refused; called once it is out of the list. */
   void finish() {
     if (late) {
       super.complete(false);
@@ -92,17 +92,17 @@ final class Waiter extends CompletableFuture<Boolean> {
 
   @Override
   public boolean cancel(boolean mayInterruptIfRunning) {
-    return line.leave(this, () -> super.cancel(mayInterruptIfRunning)) || isCancelled();
+    return waitingList.leave(this, () -> super.cancel(mayInterruptIfRunning)) || isCancelled();
   }
 
   @Override
   public boolean complete(@Nullable Boolean value) {
-    return line.leave(this, () -> super.complete(value));
+    return waitingList.leave(this, () -> super.complete(value));
   }
 
   @Override
   public boolean completeExceptionally(Throwable failure) {
-    return line.leave(this, () -> super.completeExceptionally(failure));
+    return waitingList.leave(this, () -> super.completeExceptionally(failure));
   }
 
   @Override
@@ -142,7 +142,7 @@ final class Waiter extends CompletableFuture<Boolean> {
     return (CompletableFuture<Void>) (CompletableFuture<?>) this;
   }
 
-  /** Waits for the grant; on interrupt leaves the line, unless the tokens are there. */
+  /** Waits for the grant; on interrupt leaves the list, unless the tokens are there. */
   void await() throws InterruptedException {
     try {
       try {

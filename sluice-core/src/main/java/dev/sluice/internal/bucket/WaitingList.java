@@ -7,7 +7,8 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The callers in a bucket's line, and what they are owed. Everything is guarded by the line's lock.
+ * The callers in a bucket's waiting list, and what they are owed. Everything is guarded by the
+ * list's lock.
  */
 final class WaitingList {
   /*
@@ -16,7 +17,7 @@ final class WaitingList {
    * its own has shrunk to one capacity.
    *
    * State. While the word of the cell in service is not FREE, nothing but this class moves full-at.
-   * `frontFullAt` is full-at before the first in line, and full-at itself that behind the last.
+   * `frontFullAt` is full-at before the first in the list, and full-at itself that behind the last.
    *
    * Service is charged when it happens, not when it was due. A timer may be late by longer than the
    * bucket takes to fill; whoever is served then is placed at the present instant, and those behind
@@ -30,12 +31,12 @@ final class WaitingList {
   private final LinkedHashSet<Waiter> waiters = new LinkedHashSet<>();
   private long queuedTokens;
 
-  /** The cell on whose axis {@code frontFullAt} lies. */
+  /** The cell on whose epoch scale {@code frontFullAt} lies. */
   private Cell cell;
 
   private long frontFullAt;
 
-  /** Whether the line stays open though nobody waits. */
+  /** Whether the list stays open though nobody waits. */
   private boolean heldOpen;
 
   /** Admissions and grants that the holder of the lock may still make. */
@@ -66,25 +67,26 @@ final class WaitingList {
     return false;
   }
 
-  /** Opens the line for those who have come, so that nobody gets ahead; false if nobody came. */
+  /** Opens the list for those who have come, so that nobody gets ahead; false if nobody came. */
   boolean open() {
-    heldOpen = bucket.latest().openLine();
+    heldOpen = bucket.latest().openWaitingList();
     return heldOpen;
   }
 
-  /** Ends what {@link #open} began: the line is open while somebody waits. */
+  /** Ends what {@link #open} began: the list is open while somebody waits. */
   void closeIfEmpty() {
     heldOpen = false;
     if (waiters.isEmpty()) {
-      bucket.latest().closeLine();
+      bucket.latest().closeWaitingList();
       cell = bucket;
     }
   }
 
-  /** Puts {@code waiter} at the end, in the open line; false if it is refused. */
+  /** Puts {@code waiter} at the end, in the open list; false if it is refused. */
   boolean admit(Waiter waiter) {
     if (waiters.size() >= maxWaiters) {
-      return waiter.refuse(Reason.TOO_MANY_WAITERS, "the line is full: maxWaiters=" + maxWaiters);
+      return waiter.refuse(
+          Reason.TOO_MANY_WAITERS, "the waiting list is full: maxWaiters=" + maxWaiters);
     }
     do {
       cover(waiter.nowNanos);
@@ -113,7 +115,7 @@ final class WaitingList {
   /** How long until {@code dueAt}; a nanosecond where only a replenishment helps. */
   private long leastWaitNanos(long dueAt, long nowNanos) {
     if (cell.scale.refills()) {
-      return cell.axis.nanosUntil(dueAt, nowNanos);
+      return cell.epochScale.nanosUntil(dueAt, nowNanos);
     }
     return dueAt > 0 ? 1 : 0;
   }
@@ -122,7 +124,7 @@ final class WaitingList {
   private boolean append(Waiter waiter) {
     long now = unitsAt(waiter.nowNanos);
     long from = Math.max(cell.fullAt(), now);
-    if (!cell.moveLine(cell.scale.place(from, waiter.tokens, now), true)) {
+    if (!cell.moveWaitingList(cell.scale.place(from, waiter.tokens, now), true)) {
       return false;
     }
     if (waiters.isEmpty()) {
@@ -133,7 +135,7 @@ final class WaitingList {
     return true;
   }
 
-  /** Takes {@code waiter} out and returns what it was promised; false if it is not in line. */
+  /** Takes {@code waiter} out and returns what it was promised; false if it is not in the list. */
   boolean withdraw(Waiter waiter, long nowNanos) {
     if (!waiters.contains(waiter)) {
       return false;
@@ -174,7 +176,7 @@ final class WaitingList {
   @Nullable Decision decide(long tokens, long nowNanos) {
     return waiters.isEmpty()
         ? bucket.decideUnlessQueued(tokens, nowNanos)
-        : cell.axis.decision("", ~cell.fullAt(), tokens, nowNanos);
+        : cell.epochScale.decision("", ~cell.fullAt(), tokens, nowNanos);
   }
 
   /** Goes over to another scale, and takes those who wait along; false if it is the present one. */
@@ -198,7 +200,8 @@ final class WaitingList {
 
   /** The debt must fit the other scale, as must the time it takes to pay. */
   private void requireCanCarry(UnitScale scale, long nowNanos) {
-    long owed = endFullAt(scale, cell.axis.convert(frontFullAt - unitsAt(nowNanos), scale), 0);
+    long owed =
+        endFullAt(scale, cell.epochScale.convert(frontFullAt - unitsAt(nowNanos), scale), 0);
     long most = BucketMath.MAX_DEBT_UNITS;
     long timeLeftNanos = Long.MAX_VALUE - EpochScale.slackNanos(scale) - scale.stepNanos();
     boolean paidInTime =
@@ -242,19 +245,19 @@ final class WaitingList {
     return waiters.iterator().next();
   }
 
-  /** Full-at behind the first in line. */
+  /** Full-at behind the first in the list. */
   private long headFullAt(long now) {
     return cell.scale.place(frontFullAt, head().tokens, now);
   }
 
-  /** Full-at behind the first in line when {@code tokens} are handed to it at {@code now}. */
+  /** Full-at behind the first in the list when {@code tokens} are handed to it at {@code now}. */
   private long servedFullAt(long tokens, long now) {
     return tokens <= cell.capacity
         ? cell.scale.place(Math.max(frontFullAt, now), tokens, now)
         : Math.max(frontFullAt + cell.scale.cost(tokens), now);
   }
 
-  /** Full-at behind the last in line, on {@code scale} and from {@code front} on. */
+  /** Full-at behind the last in the list, on {@code scale} and from {@code front} on. */
   private long endFullAt(UnitScale scale, long front, long now) {
     if (scale.isContinuous()) {
       return front + scale.cost(queuedTokens);
@@ -271,13 +274,13 @@ final class WaitingList {
     return Math.max(0, cell.unitsAt(nowNanos));
   }
 
-  /** Writes where the line ends into the bucket. */
+  /** Writes where the list ends into the bucket. */
   private void publish(long nowNanos) {
     long end;
     do {
       follow();
       end = endFullAt(cell.scale, frontFullAt, unitsAt(nowNanos));
-    } while (!cell.moveLine(Math.max(0, end), heldOpen || !waiters.isEmpty()));
+    } while (!cell.moveWaitingList(Math.max(0, end), heldOpen || !waiters.isEmpty()));
     if (waiters.isEmpty()) {
       // Keeps no cell alive that the bucket has left behind.
       cell = bucket;
@@ -298,7 +301,7 @@ final class WaitingList {
   private void follow() {
     while (cell.isSealed()) {
       Cell next = bucket.successorOf(cell);
-      frontFullAt = cell.axis.carryFront(frontFullAt, next.axis);
+      frontFullAt = cell.epochScale.carryFront(frontFullAt, next.epochScale);
       cell = next;
     }
   }
@@ -314,12 +317,12 @@ final class WaitingList {
     waiter.cancelDeadline();
   }
 
-  /** Whether time will serve the first in line. */
+  /** Whether time will serve the first in the list. */
   boolean isServedByTime() {
     return !waiters.isEmpty() && cell.scale.refills();
   }
 
-  /** When time will serve the first in line, as it looks at {@code nowNanos}. */
+  /** When time will serve the first in the list, as it looks at {@code nowNanos}. */
   long headDueNanos(long nowNanos) {
     long dueAt = headFullAt(unitsAt(nowNanos)) - cell.capacityUnits;
     return cell.epochNanos + cell.scale.elapsedAt(dueAt);

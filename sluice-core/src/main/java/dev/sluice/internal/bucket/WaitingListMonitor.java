@@ -15,15 +15,15 @@ import org.jspecify.annotations.Nullable;
 final class WaitingListMonitor {
   /*
    * Arrival. A caller does not wait for the lock in order to join: it adds itself to the arrivals and
-   * marks the bucket's word ARRIVED. From then on it is in line before anybody who comes later, for
+   * marks the bucket's word ARRIVED. From then on it is in the list before anybody who comes later, for
    * the holder of the lock admits the arrivals before it does anything else. If nobody holds the
    * lock, the caller takes it; it then admits and serves a bounded number of others and leaves the
    * rest to a thread of the library.
    *
-   * Invariant, while the lock is free: if somebody waits the word is LINE or ARRIVED, and if it is
+   * Invariant, while the lock is free: if somebody waits the word is WAITING or ARRIVED, and if it is
    * ARRIVED some thread is about to take the lock.
    *
-   * Lock order: this lock, then the completer's, then the alarms'. Futures complete outside, but for
+   * Lock order: this lock, then the dispatcher's, then the alarms'. Futures complete outside, but for
    * those that have no callbacks.
    */
   static final long FOR_EVER = Long.MAX_VALUE;
@@ -31,7 +31,7 @@ final class WaitingListMonitor {
   /** The most work that a joining caller does for others, so that its call is short. */
   private static final int JOIN_STEPS = 64;
 
-  /** How many may be arriving at a time, however short the line may be. */
+  /** How many may be arriving at a time, however short the list may be. */
   private static final int MIN_ARRIVALS = 1_000;
 
   private final AtomicTokenBucket bucket;
@@ -40,7 +40,7 @@ final class WaitingListMonitor {
   private final int joinSteps;
 
   private final ReentrantLock lock = new ReentrantLock();
-  private final CallbackDispatcher completer;
+  private final CallbackDispatcher dispatcher;
   private final ArrivalQueue arrivals;
 
   /** Whether a thread of the library sees to the arrivals, or is about to. */
@@ -60,7 +60,7 @@ final class WaitingListMonitor {
     this.alarms = ClockTimer.of(clock);
     // On a manual clock nothing happens by itself: what is left over would wait for it to be moved.
     this.joinSteps = clock instanceof ManualClock ? Integer.MAX_VALUE : JOIN_STEPS;
-    this.completer = new CallbackDispatcher(clock, alarms);
+    this.dispatcher = new CallbackDispatcher(clock, alarms);
     this.arrivals = new ArrivalQueue(Math.max(MIN_ARRIVALS, maxWaiters));
     this.list = new WaitingList(bucket, maxWaiters, this::complete);
   }
@@ -68,14 +68,14 @@ final class WaitingListMonitor {
   /** How many wait, with all who came before this call. */
   int size() {
     lock.lock();
-    return thenUnlock(Integer.MAX_VALUE, list::size, completer::runElsewhere);
+    return thenUnlock(Integer.MAX_VALUE, list::size, dispatcher::runElsewhere);
   }
 
   boolean isHeldByCaller() {
     return lock.isHeldByCurrentThread();
   }
 
-  /** Joins the line, or is refused. */
+  /** Joins the list, or is refused. */
   Waiter join(long tokens, long nowNanos) {
     return join(new Waiter(this, tokens, nowNanos, FOR_EVER, false, null));
   }
@@ -85,7 +85,7 @@ final class WaitingListMonitor {
     return join(new Waiter(this, tokens, nowNanos, maxWaitNanos, false, true));
   }
 
-  /** Joins the line with a thread that waits for nothing else, or is refused. */
+  /** Joins the list with a thread that waits for nothing else, or is refused. */
   Waiter joinBlocking(long tokens, long nowNanos, long maxWaitNanos) {
     return join(new Waiter(this, tokens, nowNanos, maxWaitNanos, true, true));
   }
@@ -112,14 +112,14 @@ final class WaitingListMonitor {
 
   private void joined() {
     joining = null;
-    completer.runElsewhere();
+    dispatcher.runElsewhere();
   }
 
   /**
-   * Takes {@code waiter} out of the line, returns what it was promised and completes it by {@code
+   * Takes {@code waiter} out of the list, returns what it was promised and completes it by {@code
    * completion}.
    *
-   * @return false if it was not in line, as its tokens are there already; else what {@code
+   * @return false if it was not in the list, as its tokens are there already; else what {@code
    *     completion} says
    */
   boolean leave(Waiter waiter, BooleanSupplier completion) {
@@ -130,7 +130,7 @@ final class WaitingListMonitor {
           && completion.getAsBoolean();
     } finally {
       if (!waiter.isBlocking) {
-        completer.run();
+        dispatcher.run();
       }
     }
   }
@@ -168,12 +168,12 @@ final class WaitingListMonitor {
     return decision;
   }
 
-  /** Brings the line up to date, runs {@code step} under the lock, then completes who is due. */
+  /** Brings the list up to date, runs {@code step} under the lock, then completes who is due. */
   private <T extends @Nullable Object> T locked(long nowNanos, Supplier<T> step) {
     try {
       return settled(nowNanos, step, () -> {});
     } finally {
-      completer.run();
+      dispatcher.run();
     }
   }
 
@@ -182,7 +182,7 @@ final class WaitingListMonitor {
    * another thread completes who is due.
    */
   private <T extends @Nullable Object> T lockedWithoutCallbacks(long nowNanos, Supplier<T> step) {
-    return settled(nowNanos, step, completer::runElsewhere);
+    return settled(nowNanos, step, dispatcher::runElsewhere);
   }
 
   private <T extends @Nullable Object> T settled(
@@ -251,7 +251,7 @@ final class WaitingListMonitor {
     try {
       Waiter next = arrivals.first();
       for (int left = arrivals.size(); left > 0 && next != null; left--) {
-        // First those before it, so that it is not refused for a line that is full of them.
+        // First those before it, so that it is not refused for a list that is full of them.
         list.settle(next.nowNanos);
         if (!list.spendStep()) {
           break;
@@ -288,16 +288,16 @@ final class WaitingListMonitor {
         });
   }
 
-  /** Completes who is out of the line: at once if it wakes a thread at the most, else outside. */
+  /** Completes who is out of the list: at once if it wakes a thread at the most, else outside. */
   private void complete(Waiter waiter) {
     if (waiter.isBlocking || waiter == joining) {
       waiter.finish();
     } else {
-      completer.add(waiter);
+      dispatcher.add(waiter);
     }
   }
 
-  /** Sets the alarm for the first in line, if time will serve it. */
+  /** Sets the alarm for the first in the list, if time will serve it. */
   private void armHead() {
     boolean wanted = list.isServedByTime();
     long dueNanos = wanted ? list.headDueNanos(clock.nanoTime()) : 0;

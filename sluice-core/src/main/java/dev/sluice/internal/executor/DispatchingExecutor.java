@@ -2,13 +2,13 @@ package dev.sluice.internal.executor;
 
 import dev.sluice.FairExecutor;
 import dev.sluice.FairQueue;
-import dev.sluice.FairScheduler;
 import dev.sluice.FairnessKeyStats;
 import dev.sluice.Limit;
 import dev.sluice.LimitStats;
 import dev.sluice.NanoClock;
 import dev.sluice.Next;
 import dev.sluice.Placement;
+import dev.sluice.internal.scheduler.DrrScheduler;
 import dev.sluice.internal.time.ClockTimer;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -64,7 +64,7 @@ public final class DispatchingExecutor implements FairExecutor {
   private final Condition ended = lock.newCondition();
 
   // Guarded by lock.
-  private final FairScheduler<FairTask<?>> scheduler;
+  private final DrrScheduler<FairTask<?>> scheduler;
   private final FairQueue<FairTask<?>> queue;
   private final QueuedTasks waiting;
   private int running;
@@ -78,18 +78,18 @@ public final class DispatchingExecutor implements FairExecutor {
 
   private final DispatchTimer wakeUp;
 
-  public DispatchingExecutor(FairExecutor.Builder builder, Executor delegate) {
-    this.clock = builder.clock;
+  public DispatchingExecutor(ExecutorSettings settings) {
+    this.clock = settings.clock();
     this.wakeUp = new DispatchTimer(ClockTimer.of(clock), this::wakeUpDue);
-    this.delegate = delegate;
-    this.own = builder.delegate == null ? (ExecutorService) delegate : null;
-    this.parallelism = builder.parallelism;
-    this.strictThrottleKeys = builder.strictThrottleKeys;
-    this.waiting = new QueuedTasks(builder.maxQueued, builder.maxQueuedPerKey);
-    this.scheduler = FairScheduler.<FairTask<?>>builder().maxCost(builder.maxCost).build();
+    this.delegate = settings.delegate();
+    this.own = settings.own();
+    this.parallelism = settings.parallelism();
+    this.strictThrottleKeys = settings.strictThrottleKeys();
+    this.waiting = new QueuedTasks(settings.maxQueued(), settings.maxQueuedPerKey());
+    this.scheduler = new DrrScheduler<>(settings.maxCost(), false);
     this.queue = scheduler.queue("tasks");
     scheduler.advanceTo(clock.nanoTime());
-    builder.limits.forEach(scheduler::setLimit);
+    settings.limits().forEach(scheduler::setLimit);
   }
 
   @Override
@@ -147,7 +147,7 @@ public final class DispatchingExecutor implements FairExecutor {
     return new RejectedExecutionException(reason + ", tenant=" + task.tenant());
   }
 
-  /** Takes a task out of the line; false if it is not in it. */
+  /** Takes a task out of its queue; false if it is not in it. */
   boolean withdraw(FairTask<?> task) {
     return input(() -> leaveLine(task));
   }

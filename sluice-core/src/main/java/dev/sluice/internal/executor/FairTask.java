@@ -26,7 +26,7 @@ final class FairTask<T> extends IntrusiveList.Link<FairTask<?>> {
   /** Let go of as soon as it is over, since the caller may keep the future for long. */
   private @Nullable Callable<T> work;
 
-  /** Guarded by the executor's lock; set once it is in line. */
+  /** Guarded by the executor's lock; set once it is queued. */
   private @Nullable ScheduledItem<FairTask<?>> item;
 
   FairTask(
@@ -48,7 +48,7 @@ final class FairTask<T> extends IntrusiveList.Link<FairTask<?>> {
     this.item = scheduled;
   }
 
-  /** Leaves the line; false if it is not in it. Under the executor's lock. */
+  /** Leaves the queue; false if it is not in it. Under the executor's lock. */
   boolean leaveLine() {
     boolean left = item != null && item.remove();
     if (left) {
@@ -92,7 +92,7 @@ final class FairTask<T> extends IntrusiveList.Link<FairTask<?>> {
     }
   }
 
-  /** Ends it without having run, after it has left the line. */
+  /** Ends it without having run, after it has left the queue. */
   void drop() {
     outcome.drop();
   }

@@ -22,25 +22,25 @@ import java.util.concurrent.atomic.LongAdder;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
-/** The throttle: what callers ask, put to the buckets of their keys. */
+/** Looks up the buckets of a request and takes from all of them or none. */
 public final class AtomicLimits implements Limits {
   /*
-   * Every call looks its buckets up, asks them, and starts over if one of them was sealed or could
-   * not note the grant; it helps that to be over first. Each such round means that some other thread
-   * changed a rule or evicted a bucket, or that an axis came to its end.
+   * Every call looks its buckets up, takes from them, and starts over if one of them was sealed or
+   * could not note the grant; it first helps to replace that bucket. Each such round means that
+   * another thread changed a limit or evicted a bucket, or that an epoch scale came to its end.
    */
   private final NanoClock clock;
 
   private final BucketTable buckets;
 
-  /** Whether a key without a rate is refused. */
-  private final boolean strictKeys;
+  /** Whether a name without a limit is refused. */
+  private final boolean strictNames;
 
   private final LongAdder unknownNames = new LongAdder();
 
-  public AtomicLimits(NanoClock clock, boolean strictKeys) {
+  public AtomicLimits(NanoClock clock, boolean strictNames) {
     this.clock = clock;
-    this.strictKeys = strictKeys;
+    this.strictNames = strictNames;
     this.buckets = new BucketTable(clock);
   }
 
@@ -88,18 +88,14 @@ public final class AtomicLimits implements Limits {
   }
 
   @Override
-  public boolean tryAcquire(String key, long cost) {
-    return tryAcquire(key, cost, clock.nanoTime());
-  }
-
-  @Override
-  public boolean tryAcquire(String key, long cost, long nowNanos) {
-    requireNonEmpty("name", key);
+  public boolean tryAcquire(String name, long cost) {
+    requireNonEmpty("name", name);
     requirePositive("cost", cost);
+    long nowNanos = clock.nanoTime();
     for (; ; ) {
-      KeyedBucket bucket = buckets.inService(key, nowNanos);
+      KeyedBucket bucket = buckets.inService(name, nowNanos);
       if (bucket == null) {
-        requireKnown(key, false);
+        requireKnown(name, false);
         unknownNames.increment();
         return true;
       }
@@ -112,202 +108,150 @@ public final class AtomicLimits implements Limits {
   }
 
   @Override
-  public boolean tryAcquire(Collection<String> keys, long cost) {
-    return tryAcquire(keys, cost, clock.nanoTime());
-  }
-
-  @Override
-  public boolean tryAcquire(Collection<String> keys, long cost, long nowNanos) {
-    requirePositive("cost", cost);
-    for (; ; ) {
-      MultiKeyAcquire claims = claims(keys, cost, nowNanos);
-      MultiKeyAcquire.Result outcome = claims.take(nowNanos);
-      if (outcome != MultiKeyAcquire.Result.BLOCKED) {
-        unknownNames.add(claims.unknown());
-        return outcome == MultiKeyAcquire.Result.GRANTED;
-      }
-      buckets.renew(claims.obstacle(), nowNanos);
-    }
+  public boolean tryAcquire(Collection<String> names) {
+    long nowNanos = clock.nanoTime();
+    MultiKeyAcquire.Result result;
+    do {
+      result = take(request(names, 1, nowNanos), nowNanos);
+    } while (result == MultiKeyAcquire.Result.BLOCKED);
+    return result == MultiKeyAcquire.Result.GRANTED;
   }
 
   @Override
   public boolean tryAcquire(Map<String, Long> costs) {
-    return tryAcquire(costs, clock.nanoTime());
+    long nowNanos = clock.nanoTime();
+    MultiKeyAcquire.Result result;
+    do {
+      result = take(request(costs, nowNanos), nowNanos);
+    } while (result == MultiKeyAcquire.Result.BLOCKED);
+    return result == MultiKeyAcquire.Result.GRANTED;
   }
 
-  @Override
-  public boolean tryAcquire(Map<String, Long> costs, long nowNanos) {
-    for (; ; ) {
-      MultiKeyAcquire claims = claims(costs, nowNanos);
-      MultiKeyAcquire.Result outcome = claims.take(nowNanos);
-      if (outcome != MultiKeyAcquire.Result.BLOCKED) {
-        unknownNames.add(claims.unknown());
-        return outcome == MultiKeyAcquire.Result.GRANTED;
-      }
-      buckets.renew(claims.obstacle(), nowNanos);
+  /** Takes all or nothing; if blocked, the request is to be made again. */
+  private MultiKeyAcquire.Result take(MultiKeyAcquire request, long nowNanos) {
+    MultiKeyAcquire.Result result = request.take(nowNanos);
+    if (result == MultiKeyAcquire.Result.BLOCKED) {
+      buckets.renew(request.obstacle(), nowNanos);
+    } else {
+      unknownNames.add(request.unknown());
     }
+    return result;
   }
 
   @Override
-  public Decision decide(String key, long cost) {
-    return decide(key, cost, clock.nanoTime());
-  }
-
-  @Override
-  public Decision decide(String key, long cost, long nowNanos) {
-    return decide(List.of(Objects.requireNonNull(key, "key")), cost, nowNanos);
-  }
-
-  @Override
-  public Decision decide(Collection<String> keys, long cost) {
-    return decide(keys, cost, clock.nanoTime());
-  }
-
-  @Override
-  public Decision decide(Collection<String> keys, long cost, long nowNanos) {
+  public Decision decide(String name, long cost) {
     requirePositive("cost", cost);
-    return decide(() -> claims(keys, cost, nowNanos), nowNanos);
+    long nowNanos = clock.nanoTime();
+    List<String> names = List.of(Objects.requireNonNull(name, "name"));
+    return decide(() -> request(names, cost, nowNanos), nowNanos);
   }
 
   @Override
   public Decision decide(Map<String, Long> costs) {
-    return decide(costs, clock.nanoTime());
-  }
-
-  @Override
-  public Decision decide(Map<String, Long> costs, long nowNanos) {
-    return decide(() -> claims(costs, nowNanos), nowNanos);
+    long nowNanos = clock.nanoTime();
+    return decide(() -> request(costs, nowNanos), nowNanos);
   }
 
   private Decision decide(Supplier<MultiKeyAcquire> lookup, long nowNanos) {
     for (; ; ) {
-      MultiKeyAcquire claims = lookup.get();
-      MultiKeyAcquire.Result outcome = claims.take(nowNanos);
-      if (outcome == MultiKeyAcquire.Result.GRANTED) {
-        unknownNames.add(claims.unknown());
-        return claims.granted(nowNanos);
+      MultiKeyAcquire request = lookup.get();
+      MultiKeyAcquire.Result result = request.take(nowNanos);
+      if (result == MultiKeyAcquire.Result.GRANTED) {
+        unknownNames.add(request.unknown());
+        return request.granted(nowNanos);
       }
       Decision decision =
-          outcome == MultiKeyAcquire.Result.BLOCKED ? null : claims.decide(nowNanos);
+          result == MultiKeyAcquire.Result.BLOCKED ? null : request.decide(nowNanos);
       if (decision == null) {
-        buckets.renew(claims.obstacle(), nowNanos);
+        buckets.renew(request.obstacle(), nowNanos);
       } else if (!decision.isGranted()) {
-        unknownNames.add(claims.unknown());
+        unknownNames.add(request.unknown());
         return decision;
       }
     }
   }
 
   @Override
-  public Decision peek(String key, long cost) {
-    return peek(key, cost, clock.nanoTime());
-  }
-
-  @Override
-  public Decision peek(String key, long cost, long nowNanos) {
-    return peek(List.of(Objects.requireNonNull(key, "key")), cost, nowNanos);
-  }
-
-  @Override
-  public Decision peek(Collection<String> keys, long cost) {
-    return peek(keys, cost, clock.nanoTime());
-  }
-
-  @Override
-  public Decision peek(Collection<String> keys, long cost, long nowNanos) {
-    requirePositive("cost", cost);
-    requireKeys(keys);
-    return peek(
-        () -> {
-          MultiKeyAcquire claims = new MultiKeyAcquire(keys.size());
-          keys.forEach(key -> claims.addIfAny(known(key, buckets.like(key, nowNanos)), cost));
-          return claims;
-        },
-        nowNanos);
+  public Decision peek(String name, long cost) {
+    requireCost(name, cost);
+    return peekAt(Map.of(name, cost), clock.nanoTime());
   }
 
   @Override
   public Decision peek(Map<String, Long> costs) {
-    return peek(costs, clock.nanoTime());
-  }
-
-  @Override
-  public Decision peek(Map<String, Long> costs, long nowNanos) {
     requireCosts(costs);
-    return peek(
-        () -> {
-          MultiKeyAcquire claims = new MultiKeyAcquire(costs.size());
-          costs.forEach(
-              (key, cost) -> claims.addIfAny(known(key, buckets.like(key, nowNanos)), cost));
-          return claims;
-        },
-        nowNanos);
+    return peekAt(costs, clock.nanoTime());
   }
 
-  private Decision peek(Supplier<MultiKeyAcquire> lookup, long nowNanos) {
+  private Decision peekAt(Map<String, Long> costs, long nowNanos) {
     for (; ; ) {
-      MultiKeyAcquire claims = lookup.get();
-      Decision decision = claims.decide(nowNanos);
+      MultiKeyAcquire request = new MultiKeyAcquire(costs.size());
+      costs.forEach(
+          (name, cost) -> request.addIfAny(known(name, buckets.like(name, nowNanos)), cost));
+      Decision decision = request.decide(nowNanos);
       if (decision != null) {
         return decision;
       }
-      buckets.renew(claims.obstacle(), nowNanos);
+      buckets.renew(request.obstacle(), nowNanos);
     }
   }
 
-  private MultiKeyAcquire claims(Collection<String> keys, long cost, long nowNanos) {
-    MultiKeyAcquire claims = new MultiKeyAcquire(keys.size());
-    for (String key : keys) {
-      requireNonEmpty("name", key);
-      KeyedBucket bucket = buckets.present(key);
+  private MultiKeyAcquire request(Collection<String> names, long cost, long nowNanos) {
+    MultiKeyAcquire request = new MultiKeyAcquire(names.size());
+    for (String name : names) {
+      requireNonEmpty("name", name);
+      KeyedBucket bucket = buckets.present(name);
       if (bucket == null) {
         // Nothing is made for a request that turns out to be misuse.
-        requireKeys(keys);
-        bucket = known(key, buckets.inService(key, nowNanos));
+        requireNames(names);
+        bucket = known(name, buckets.inService(name, nowNanos));
       }
-      claims.addIfAny(bucket, cost);
+      request.addIfAny(bucket, cost);
     }
-    claims.order();
-    return claims;
+    request.order();
+    return request;
   }
 
-  private MultiKeyAcquire claims(Map<String, Long> costs, long nowNanos) {
+  private MultiKeyAcquire request(Map<String, Long> costs, long nowNanos) {
     requireCosts(costs);
-    MultiKeyAcquire claims = new MultiKeyAcquire(costs.size());
+    MultiKeyAcquire request = new MultiKeyAcquire(costs.size());
     for (Map.Entry<String, Long> entry : costs.entrySet()) {
-      String key = entry.getKey();
-      claims.addIfAny(known(key, buckets.inService(key, nowNanos)), entry.getValue());
+      String name = entry.getKey();
+      request.addIfAny(known(name, buckets.inService(name, nowNanos)), entry.getValue());
     }
-    claims.order();
-    return claims;
+    request.order();
+    return request;
   }
 
-  private void requireKeys(Collection<String> keys) {
-    for (String key : keys) {
-      requireNonEmpty("name", key);
-      requireKnown(key, buckets.isKnown(key));
+  private void requireNames(Collection<String> names) {
+    for (String name : names) {
+      requireNonEmpty("name", name);
+      requireKnown(name, buckets.isKnown(name));
     }
   }
 
   private void requireCosts(Map<String, Long> costs) {
-    for (Map.Entry<String, Long> entry : costs.entrySet()) {
-      requireNonEmpty("name", entry.getKey());
-      requirePositive("cost", Objects.requireNonNull(entry.getValue(), "cost"));
-      requireKnown(entry.getKey(), buckets.isKnown(entry.getKey()));
-    }
+    costs.forEach(
+        (name, cost) -> requireCost(name, Objects.requireNonNull(cost, "cost")));
   }
 
-  /** Checks again after {@link #requireKeys}: the key's rate may have been removed since. */
-  private @Nullable KeyedBucket known(String key, @Nullable KeyedBucket bucket) {
-    requireKnown(key, bucket != null);
+  private void requireCost(String name, long cost) {
+    requireNonEmpty("name", name);
+    requirePositive("cost", cost);
+    requireKnown(name, buckets.isKnown(name));
+  }
+
+  /** Checks again after {@link #requireNames}: the limit may have been removed since. */
+  private @Nullable KeyedBucket known(String name, @Nullable KeyedBucket bucket) {
+    requireKnown(name, bucket != null);
     return bucket;
   }
 
-  private void requireKnown(String key, boolean known) {
-    if (strictKeys && !known) {
+  private void requireKnown(String name, boolean known) {
+    if (strictNames && !known) {
       unknownNames.increment();
       throw new IllegalArgumentException(
-          "name must have a limit, or match a template: name=" + key);
+          "name must have a limit, or match a template: name=" + name);
     }
   }
 
@@ -318,24 +262,18 @@ public final class AtomicLimits implements Limits {
 
   @Override
   public long evictIdle() {
-    return evictIdle(clock.nanoTime());
+    return buckets.evictIdle(clock.nanoTime());
   }
 
   @Override
-  public long evictIdle(long nowNanos) {
-    return buckets.evictIdle(nowNanos);
+  public Optional<LimitStats> stats(String name) {
+    requireNonEmpty("name", name);
+    return stats(name, clock.nanoTime());
   }
 
-  @Override
-  public Optional<LimitStats> stats(String key) {
-    return stats(key, clock.nanoTime());
-  }
-
-  @Override
-  public Optional<LimitStats> stats(String key, long nowNanos) {
-    requireNonEmpty("name", key);
+  private Optional<LimitStats> stats(String name, long nowNanos) {
     for (; ; ) {
-      KeyedBucket bucket = buckets.like(key, nowNanos);
+      KeyedBucket bucket = buckets.like(name, nowNanos);
       if (bucket == null) {
         return Optional.empty();
       }
@@ -348,8 +286,9 @@ public final class AtomicLimits implements Limits {
   }
 
   private static LimitStats stats(KeyedBucket bucket, long fullAt, long nowNanos) {
-    UnitScale scale = bucket.axis.scale();
-    long level = BucketMath.level(fullAt, bucket.axis.unitsAt(nowNanos), scale.capacityUnits());
+    UnitScale scale = bucket.epochScale.scale();
+    long level =
+        BucketMath.level(fullAt, bucket.epochScale.unitsAt(nowNanos), scale.capacityUnits());
     return new LimitStats(
         bucket.key,
         scale.limit(),
@@ -371,9 +310,9 @@ public final class AtomicLimits implements Limits {
   }
 
   @Override
-  public boolean hasBucket(String key) {
-    requireNonEmpty("name", key);
-    return buckets.present(key) != null;
+  public boolean hasBucket(String name) {
+    requireNonEmpty("name", name);
+    return buckets.present(name) != null;
   }
 
   @Override
@@ -381,9 +320,9 @@ public final class AtomicLimits implements Limits {
     return buckets.size();
   }
 
-  /** For tests: axes held for sharing. */
-  public int axes() {
-    return buckets.axes();
+  /** For tests: epoch scales held for sharing. */
+  public int epochScales() {
+    return buckets.epochScales();
   }
 
   @Override

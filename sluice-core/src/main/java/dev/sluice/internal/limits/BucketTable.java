@@ -25,9 +25,9 @@ public final class BucketTable {
    *
    * State. A bucket leaves the map in one of three ways:
    *
-   *   replaced (other limit, later axis)   LOCK   map.replace   SEAL
-   *   removed  (no rule left)              LOCK   map.remove    SEAL
-   *   evicted  (full, made by a template)  SEAL   lastFull      map.remove
+   *   replaced (other limit, later epoch)   LOCK   map.replace   SEAL
+   *   removed  (no rule left)               LOCK   map.remove    SEAL
+   *   evicted  (full, made by a template)   SEAL   lastFull      map.remove
    *
    * so one that is sealed and yet in the map is being evicted, and anybody can finish that.
    *
@@ -45,7 +45,7 @@ public final class BucketTable {
   private final NanoClock clock;
 
   private final ConcurrentHashMap<String, KeyedBucket> map = new ConcurrentHashMap<>();
-  private final SharedEpochScales axes = new SharedEpochScales();
+  private final SharedEpochScales epochScales = new SharedEpochScales();
   private final AtomicLong ids = new AtomicLong();
   private final IdleBucketEviction sweep = new IdleBucketEviction(map, this::evictIfIdle);
   private final Object rules = new Object();
@@ -134,12 +134,12 @@ public final class BucketTable {
     long lastNanos = lastFullNanos;
     long atNanos = anyEvicted ? EpochScale.later(nowNanos, lastNanos) : nowNanos;
     atNanos = unused == null ? atNanos : EpochScale.later(atNanos, unused.sinceNanos());
-    EpochScale axis = axes.covering(scale, atNanos);
-    long fullAt = anyEvicted ? Math.max(0, axis.unitsAt(lastNanos)) : 0;
+    EpochScale epochScale = epochScales.covering(scale, atNanos);
+    long fullAt = anyEvicted ? Math.max(0, epochScale.unitsAt(lastNanos)) : 0;
     if (unused != null) {
-      fullAt = Math.max(fullAt, unused.carriedTo(axis, atNanos).fullAt());
+      fullAt = Math.max(fullAt, unused.carriedTo(epochScale, atNanos).fullAt());
     }
-    return new KeyedBucket(key, axis, template, ids.getAndIncrement(), fullAt);
+    return new KeyedBucket(key, epochScale, template, ids.getAndIncrement(), fullAt);
   }
 
   /** How keys stand under another limit that this template would make; null if full. */
@@ -154,19 +154,19 @@ public final class BucketTable {
 
   private BucketLevel carry(BucketLevel before, UnitScale scale, long nowNanos) {
     long atNanos = EpochScale.later(nowNanos, before.sinceNanos());
-    return before.carriedTo(axes.covering(scale, atNanos), atNanos);
+    return before.carriedTo(epochScales.covering(scale, atNanos), atNanos);
   }
 
   private BucketLevel empty(UnitScale scale) {
     long nowNanos = clock.nanoTime();
-    return BucketLevel.emptyAt(axes.covering(scale, nowNanos), nowNanos);
+    return BucketLevel.emptyAt(epochScales.covering(scale, nowNanos), nowNanos);
   }
 
   /** Makes way for whoever found that {@code bucket} is sealed or cannot note its grant. */
   public void renew(KeyedBucket bucket, long nowNanos) {
     if (!bucket.isSealed()) {
-      if (!bucket.axis.covers(nowNanos)) {
-        replace(bucket, bucket.axis.scale(), bucket.template, nowNanos);
+      if (!bucket.epochScale.covers(nowNanos)) {
+        replace(bucket, bucket.epochScale.scale(), bucket.template, nowNanos);
       }
     } else if (map.get(bucket.key) == bucket) {
       finishEviction(bucket);
@@ -175,13 +175,13 @@ public final class BucketTable {
 
   /** Sets the rate of {@code key} alone; a bucket that has to be made is empty. */
   void restore(String key, Limit limit) {
-    UnitScale scale = axes.scaleOf(limit);
+    UnitScale scale = epochScales.scaleOf(limit);
     set(key, scale, clock.nanoTime(), absent -> empty(scale));
   }
 
   /** Sets the rate of {@code key} alone. */
   public void set(String key, Limit limit, long nowNanos) {
-    UnitScale scale = axes.scaleOf(limit);
+    UnitScale scale = epochScales.scaleOf(limit);
     set(key, scale, nowNanos, absent -> unused(templates.match(absent), scale));
   }
 
@@ -195,7 +195,7 @@ public final class BucketTable {
       KeyedBucket bucket =
           map.computeIfAbsent(
               key, absent -> fresh(absent, scale, null, standing.apply(absent), nowNanos));
-      boolean isSet = bucket.template == null && bucket.axis.scale().equals(scale);
+      boolean isSet = bucket.template == null && bucket.epochScale.scale().equals(scale);
       if (isSet || replace(bucket, scale, null, nowNanos)) {
         return;
       }
@@ -216,7 +216,7 @@ public final class BucketTable {
   }
 
   public void setTemplate(String prefix, Limit limit) {
-    UnitScale scale = axes.scaleOf(limit);
+    UnitScale scale = epochScales.scaleOf(limit);
     synchronized (rules) {
       LimitTemplate present = templates.withPrefix(prefix);
       if (present == null || !present.scale.equals(scale)) {
@@ -228,7 +228,7 @@ public final class BucketTable {
 
   /** Sets a template whose keys are empty now, but for those that have a bucket. */
   void restoreTemplate(String prefix, Limit limit) {
-    UnitScale scale = axes.scaleOf(limit);
+    UnitScale scale = epochScales.scaleOf(limit);
     synchronized (rules) {
       publish(templates.with(new LimitTemplate(prefix, scale, empty(scale))));
     }
@@ -277,12 +277,13 @@ public final class BucketTable {
     }
     boolean replaced = false;
     try {
-      BucketLevel before = new BucketLevel(bucket.axis, bucket.fullAt());
+      BucketLevel before = new BucketLevel(bucket.epochScale, bucket.fullAt());
       BucketLevel next = carry(before, scale, EpochScale.later(nowNanos, clock.nanoTime()));
       map.replace(
           bucket.key,
           bucket,
-          new KeyedBucket(bucket.key, next.axis(), template, ids.getAndIncrement(), next.fullAt()));
+          new KeyedBucket(
+              bucket.key, next.epochScale(), template, ids.getAndIncrement(), next.fullAt()));
       replaced = true;
     } finally {
       if (replaced) {
@@ -307,7 +308,7 @@ public final class BucketTable {
       rehome(bucket, nowNanos);
       return false;
     }
-    if (bucket.axis.scale().refills() && bucket.sealIfFull(nowNanos)) {
+    if (bucket.epochScale.scale().refills() && bucket.sealIfFull(nowNanos)) {
       finishEviction(bucket);
       return true;
     }
@@ -328,7 +329,7 @@ public final class BucketTable {
     SortedMap<String, Limit> limits = new TreeMap<>();
     for (KeyedBucket bucket : map.values()) {
       if (bucket.template == null) {
-        limits.put(bucket.key, bucket.axis.scale().limit());
+        limits.put(bucket.key, bucket.epochScale.scale().limit());
       }
     }
     for (LimitTemplate template : templates.longestFirst()) {
@@ -346,7 +347,7 @@ public final class BucketTable {
   }
 
   /** Axes held for sharing. */
-  int axes() {
-    return axes.size();
+  int epochScales() {
+    return epochScales.size();
   }
 }

@@ -40,7 +40,7 @@ public final class KeyedBucket {
   /** Outcome: this bucket is sealed, look the key up again. */
   public static final long MOVED = Long.MIN_VALUE;
 
-  /** Outcome: the tokens are there, but only a later axis can note their taking. */
+  /** Outcome: the tokens are there, but only a later epoch scale can note their taking. */
   public static final long EXPIRED = Long.MIN_VALUE + 1;
 
   private static final VarHandle WORD;
@@ -55,7 +55,7 @@ public final class KeyedBucket {
 
   // Immutable.
   final String key;
-  final EpochScale axis;
+  final EpochScale epochScale;
 
   /** The template that made it; null if its limit was set for this name alone. */
   final @Nullable LimitTemplate template;
@@ -67,9 +67,10 @@ public final class KeyedBucket {
   @SuppressWarnings("unused") // read through WORD
   private long word;
 
-  KeyedBucket(String key, EpochScale axis, @Nullable LimitTemplate template, long id, long fullAt) {
+  KeyedBucket(
+      String key, EpochScale epochScale, @Nullable LimitTemplate template, long id, long fullAt) {
     this.key = key;
-    this.axis = axis;
+    this.epochScale = epochScale;
     this.template = template;
     this.id = id;
     this.word = fullAt;
@@ -87,7 +88,7 @@ public final class KeyedBucket {
    *     #MOVED} or {@link #EXPIRED}
    */
   public long take(long cost, long nowNanos) {
-    UnitScale scale = axis.scale();
+    UnitScale scale = epochScale.scale();
     long units = units(scale, cost);
     long now = unitsAt(nowNanos);
     for (int tries = 0; ; tries++) {
@@ -97,7 +98,7 @@ public final class KeyedBucket {
         if (next < 0) {
           return next;
         }
-        if (!axis.covers(nowNanos)) {
+        if (!epochScale.covers(nowNanos)) {
           return EXPIRED;
         }
         if (WORD.weakCompareAndSet(this, seen, next)) {
@@ -112,10 +113,10 @@ public final class KeyedBucket {
 
   /** The outcome {@link #take} would have at this full-at, were it neither locked nor sealed. */
   long outcome(long fullAt, long cost, long nowNanos) {
-    UnitScale scale = axis.scale();
+    UnitScale scale = epochScale.scale();
     long next =
         BucketMath.take(fullAt, unitsAt(nowNanos), units(scale, cost), scale.capacityUnits());
-    return next < 0 || axis.covers(nowNanos) ? next : EXPIRED;
+    return next < 0 || epochScale.covers(nowNanos) ? next : EXPIRED;
   }
 
   /** Waits for the lock and takes it; false if sealed. */
@@ -177,7 +178,7 @@ public final class KeyedBucket {
 
   /** The earliest instant at which it is full; only where tokens come back. */
   long fullAtNanos() {
-    return axis.epochNanos() + axis.scale().elapsedAt(fullAt());
+    return epochScale.epochNanos() + epochScale.scale().elapsedAt(fullAt());
   }
 
   private long settled() {
@@ -198,10 +199,10 @@ public final class KeyedBucket {
    * {@link EpochScale#unitsAt}, without a division in the usual case: steps are nanoseconds here.
    */
   private long unitsAt(long nowNanos) {
-    UnitScale scale = axis.scale();
-    long elapsedNanos = nowNanos - axis.epochNanos();
+    UnitScale scale = epochScale.scale();
+    long elapsedNanos = nowNanos - epochScale.epochNanos();
     return Long.compareUnsigned(elapsedNanos, scale.horizonNanos()) < 0
         ? elapsedNanos * scale.unitsPerStep()
-        : axis.unitsAt(nowNanos);
+        : epochScale.unitsAt(nowNanos);
   }
 }

@@ -209,7 +209,7 @@ final class MultiKeyAcquire {
     long least = Long.MAX_VALUE;
     for (int i = 0; i < size; i++) {
       long fullAt = words == null ? granted : words[2 * i + 1];
-      least = Math.min(least, buckets[i].axis.availableAt(fullAt, nowNanos));
+      least = Math.min(least, buckets[i].epochScale.availableAt(fullAt, nowNanos));
     }
     return new Decision.Granted(least);
   }
@@ -264,9 +264,9 @@ final class MultiKeyAcquire {
     }
 
     void add(KeyedBucket bucket, long fullAt, long tokens) {
-      EpochScale axis = bucket.axis;
+      EpochScale epochScale = bucket.epochScale;
       Decision decision =
-          axis.decision(bucket.key, outcome(axis, fullAt, tokens), tokens, nowNanos);
+          epochScale.decision(bucket.key, outcome(epochScale, fullAt, tokens), tokens, nowNanos);
       int difference = weight(decision) - weight(worst);
       if (difference > 0 || (difference == 0 && isTighter(decision, worst))) {
         worst = decision;
@@ -286,10 +286,10 @@ final class MultiKeyAcquire {
       return worst;
     }
 
-    private long outcome(EpochScale axis, long fullAt, long tokens) {
-      UnitScale scale = axis.scale();
+    private long outcome(EpochScale epochScale, long fullAt, long tokens) {
+      UnitScale scale = epochScale.scale();
       return BucketMath.take(
-          fullAt, axis.unitsAt(nowNanos), scale.cost(tokens), scale.capacityUnits());
+          fullAt, epochScale.unitsAt(nowNanos), scale.cost(tokens), scale.capacityUnits());
     }
 
     private static int weight(Decision decision) {

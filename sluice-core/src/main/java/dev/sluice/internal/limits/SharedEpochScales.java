@@ -8,15 +8,16 @@ import java.util.concurrent.ConcurrentHashMap;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The axes in use, one for all buckets of a limit that start within some time of each other.
+ * The epoch scales in use, one for all buckets of a limit that start within some time of each
+ * other.
  *
- * <p>Thread-safe. Holds an axis only as long as some bucket does.
+ * <p>Thread-safe. Holds an epoch scale only as long as some bucket does.
  */
 final class SharedEpochScales {
   /** Below so many entries, dead ones are not looked for. */
   private static final int FEW = 64;
 
-  private final ConcurrentHashMap<Limit, WeakReference<EpochScale>> axes =
+  private final ConcurrentHashMap<Limit, WeakReference<EpochScale>> epochScales =
       new ConcurrentHashMap<>();
 
   /** How many entries to bear before dead ones are looked for; a hint. */
@@ -28,20 +29,22 @@ final class SharedEpochScales {
    * @throws IllegalArgumentException if the limit is out of range
    */
   UnitScale scaleOf(Limit limit) {
-    EpochScale axis = current(limit);
-    return axis == null ? UnitScale.ofNamed(limit) : axis.scale();
+    EpochScale epochScale = current(limit);
+    return epochScale == null ? UnitScale.ofNamed(limit) : epochScale.scale();
   }
 
-  /** An axis on which {@code atNanos} lies well after the epoch and well before the horizon. */
+  /**
+   * An epoch scale on which {@code atNanos} lies well after the epoch and well before the horizon.
+   */
   EpochScale covering(UnitScale scale, long atNanos) {
-    EpochScale axis = current(scale.limit());
-    return axis != null && suits(axis, atNanos) ? axis : renewed(scale, atNanos);
+    EpochScale epochScale = current(scale.limit());
+    return epochScale != null && suits(epochScale, atNanos) ? epochScale : renewed(scale, atNanos);
   }
 
   private EpochScale renewed(UnitScale scale, long atNanos) {
     EpochScale fresh = EpochScale.around(scale, atNanos);
     WeakReference<EpochScale> held =
-        axes.compute(
+        epochScales.compute(
             scale.limit(),
             (limit, reference) -> {
               EpochScale present = reference == null ? null : reference.get();
@@ -50,28 +53,28 @@ final class SharedEpochScales {
                   : new WeakReference<>(fresh);
             });
     purge();
-    EpochScale axis = held.get();
-    return axis == null ? fresh : axis;
+    EpochScale epochScale = held.get();
+    return epochScale == null ? fresh : epochScale;
   }
 
-  private static boolean suits(EpochScale axis, long atNanos) {
-    long elapsedNanos = atNanos - axis.epochNanos();
-    return Long.compareUnsigned(elapsedNanos, axis.scale().horizonNanos() / 2) < 0;
+  private static boolean suits(EpochScale epochScale, long atNanos) {
+    long elapsedNanos = atNanos - epochScale.epochNanos();
+    return Long.compareUnsigned(elapsedNanos, epochScale.scale().horizonNanos() / 2) < 0;
   }
 
   private @Nullable EpochScale current(Limit limit) {
-    WeakReference<EpochScale> reference = axes.get(limit);
+    WeakReference<EpochScale> reference = epochScales.get(limit);
     return reference == null ? null : reference.get();
   }
 
   private void purge() {
-    if (axes.size() > purgeAbove) {
-      axes.values().removeIf(reference -> reference.get() == null);
-      purgeAbove = Math.max(FEW, 2 * axes.size());
+    if (epochScales.size() > purgeAbove) {
+      epochScales.values().removeIf(reference -> reference.get() == null);
+      purgeAbove = Math.max(FEW, 2 * epochScales.size());
     }
   }
 
   int size() {
-    return axes.size();
+    return epochScales.size();
   }
 }

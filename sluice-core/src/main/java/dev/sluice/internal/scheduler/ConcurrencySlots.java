@@ -1,8 +1,8 @@
 package dev.sluice.internal.scheduler;
 
 /** How many items of one fairness key may be in flight, and how many are. */
-public final class ConcurrencySlots {
-  public final QueueState queue;
+final class ConcurrencySlots {
+  final QueueState queue;
   final String key;
   int limit;
   int used;

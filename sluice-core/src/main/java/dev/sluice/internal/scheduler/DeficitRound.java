@@ -4,7 +4,7 @@ import dev.sluice.internal.util.IntrusiveList;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
-/** Turns by weight: in every round each member may spend its quantum, one item at a visit. */
+/** Deficit round robin: in every round each member may spend its quantum, one item at a visit. */
 final class DeficitRound<E extends DeficitRound.Member<E>> {
   /*
    * Nested deficit round robin [1]: within a round members are visited in turn, one item at a time,
@@ -21,10 +21,10 @@ final class DeficitRound<E extends DeficitRound.Member<E>> {
   /** A member of a round. */
   abstract static class Member<E extends Member<E>> extends IntrusiveList.Link<E> {
     /** The cost it may still spend. */
-    public long deficit;
+    private long deficit;
 
     /** Whether it has begun the round, or one that it left before it was over for it. */
-    boolean inTurn;
+    private boolean inTurn;
 
     /** The round that it has begun. */
     private long begun = -1;
@@ -41,6 +41,30 @@ final class DeficitRound<E extends DeficitRound.Member<E>> {
       return begun == round;
     }
 
+    /** Returns the cost it may still spend. */
+    public final long deficit() {
+      return deficit;
+    }
+
+    final void spend(long cost) {
+      deficit -= cost;
+    }
+
+    final void refund(long cost) {
+      deficit += cost;
+    }
+
+    /** Its quantum has changed: it may not spend more than the new one. */
+    final void capDeficit() {
+      deficit = Math.min(deficit, quantum());
+    }
+
+    /** Ends its part in the round; what is left of its quantum is lost. */
+    final void forfeit() {
+      deficit = 0;
+      inTurn = false;
+    }
+
     abstract long quantum();
   }
 
@@ -55,7 +79,7 @@ final class DeficitRound<E extends DeficitRound.Member<E>> {
     return number;
   }
 
-  /** Adds those who take part, as long as {@code all} has less than so many. */
+  /** Adds members that take part, as long as {@code all} has less than so many. */
   void list(List<E> all, int limit) {
     current.list(all, limit);
     later.list(all, limit);
@@ -66,8 +90,8 @@ final class DeficitRound<E extends DeficitRound.Member<E>> {
   }
 
   /**
-   * Returns the member to visit now; a round without members gives way to the next, but not while
-   * somebody is away who has something left to spend in it.
+   * Returns the member to visit now. A round without members gives way to the next, unless a member
+   * is away that has something left to spend in it.
    */
   @Nullable E first() {
     if (current.isEmpty() && away == 0) {
@@ -82,36 +106,38 @@ final class DeficitRound<E extends DeficitRound.Member<E>> {
   /**
    * Takes part, or comes back, to spend {@code cost} next.
    *
-   * <p>Who has spent its quantum in this round waits for the next; who was away when its round
-   * ended finishes that first, at once: it may be away most of the time, an item at a time.
+   * <p>A member that has spent its quantum in this round waits for the next. A member that was away
+   * when its round ended finishes that round first, at once, because it may be away most of the
+   * time, an item at a time.
    */
   void add(E member, long cost) {
-    boolean thisRound = ((Member<E>) member).begun == number;
-    if (thisRound) {
-      (member.inTurn ? current : later).addLast(member);
-    } else if (member.inTurn && member.deficit >= cost) {
+    Member<E> state = member;
+    if (state.begun == number) {
+      (state.inTurn ? current : later).addLast(member);
+    } else if (state.inTurn && state.deficit >= cost) {
       current.addFirst(member);
     } else {
-      member.inTurn = false;
+      state.inTurn = false;
       current.addLast(member);
     }
   }
 
   /** {@code member} is away, for the time of one item. */
   void goAway(E member) {
-    Member<E> leaving = member;
-    boolean hasMore = leaving.inTurn && leaving.deficit > 0 && leaving.begun == number;
-    if (hasMore && !leaving.away) {
-      leaving.away = true;
+    Member<E> state = member;
+    boolean hasMore = state.inTurn && state.deficit > 0 && state.begun == number;
+    if (hasMore && !state.away) {
+      state.away = true;
       away++;
     }
   }
 
-  /** {@code member} is back, or will not be back. Whether somebody may have waited for that. */
+  /** {@code member} is back, or will not be back; returns whether the round waited for it. */
   boolean markReturned(E member) {
-    boolean wasAway = ((Member<E>) member).away;
+    Member<E> state = member;
+    boolean wasAway = state.away;
     if (wasAway) {
-      ((Member<E>) member).away = false;
+      state.away = false;
       away--;
     }
     return wasAway;
@@ -123,14 +149,16 @@ final class DeficitRound<E extends DeficitRound.Member<E>> {
   }
 
   /**
-   * Whether {@code member}, the first, can spend {@code cost}; if not, the round is over for it.
+   * Returns whether {@code member}, the first, can spend {@code cost}; if not, ends the round for
+   * it.
    */
   boolean spendOrEndRound(E member, long cost) {
+    Member<E> state = member;
     begin(member);
-    if (member.deficit >= cost) {
+    if (state.deficit >= cost) {
       return true;
     }
-    member.inTurn = false;
+    state.inTurn = false;
     member.unlink();
     later.addLast(member);
     return false;
@@ -138,10 +166,11 @@ final class DeficitRound<E extends DeficitRound.Member<E>> {
 
   /** Gives {@code member} its quantum, unless it has it. */
   void begin(E member) {
-    if (!member.inTurn) {
-      member.inTurn = true;
-      ((Member<E>) member).begun = number;
-      member.deficit += member.quantum();
+    Member<E> state = member;
+    if (!state.inTurn) {
+      state.inTurn = true;
+      state.begun = number;
+      state.deficit += member.quantum();
     }
   }
 }

@@ -9,9 +9,9 @@ import org.jspecify.annotations.Nullable;
 /** Takes turns between new members and those that take part in rounds. */
 final class DeficitRoundRobin<E extends DeficitRound.Member<E>> {
   /*
-   * As in RFC 8290, who was idle is fresh, and after its first item takes part in the rounds. Unlike
-   * there, fresh and old ones alternate item by item, so that neither an old one waits for an endless
-   * stream of fresh ones nor a fresh one for a round of the old.
+   * As in RFC 8290, a member that was idle is fresh, and takes part in the rounds after its first
+   * item. Unlike there, fresh and old members alternate item by item, so that neither an old one
+   * waits for an endless stream of fresh ones nor a fresh one for a round of the old.
    */
   private final IntrusiveList<E> fresh = new IntrusiveList<>();
   private final DeficitRound<E> old = new DeficitRound<>();
@@ -25,7 +25,7 @@ final class DeficitRoundRobin<E extends DeficitRound.Member<E>> {
     return fresh.isEmpty() && old.isEmpty();
   }
 
-  /** Adds those who take part, as long as {@code all} has less than so many. */
+  /** Adds members that take part, as long as {@code all} has less than so many. */
   void list(List<E> all, int limit) {
     fresh.list(all, limit);
     old.list(all, limit);
@@ -41,7 +41,8 @@ final class DeficitRoundRobin<E extends DeficitRound.Member<E>> {
   }
 
   /**
-   * Whether {@code member}, the first, can spend {@code cost}; if not, the round is over for it.
+   * Returns whether {@code member}, the first, can spend {@code cost}; if not, ends the round for
+   * it.
    */
   boolean spendOrEndRound(E member, long cost) {
     if (member.isIn(fresh)) {
@@ -51,9 +52,9 @@ final class DeficitRoundRobin<E extends DeficitRound.Member<E>> {
     return old.spendOrEndRound(member, cost);
   }
 
-  /** {@code member}, the first, has spent something: then it is the others' turn. */
+  /** Takes {@code cost} from {@code member}, the first; then it is the turn of the others. */
   void spent(E member, long cost) {
-    member.deficit -= cost;
+    member.spend(cost);
     if (member.isLinked()) {
       freshNext = !member.isIn(fresh);
     }
@@ -64,7 +65,7 @@ final class DeficitRoundRobin<E extends DeficitRound.Member<E>> {
     old.goAway(member);
   }
 
-  /** {@code member} is back, or will not be back. Whether somebody may have waited for that. */
+  /** {@code member} is back, or will not be back; returns whether the round waited for it. */
   boolean comeBack(E member) {
     return old.markReturned(member);
   }
@@ -80,7 +81,7 @@ final class DeficitRoundRobin<E extends DeficitRound.Member<E>> {
     }
   }
 
-  /** Whether somebody known as {@code key} has had its turn in this round and is back. */
+  /** Returns whether the member of {@code key} left in this round after its turn; forgets that. */
   boolean reclaimTurn(String key) {
     return goneRound == old.number() && gone.remove(key);
   }

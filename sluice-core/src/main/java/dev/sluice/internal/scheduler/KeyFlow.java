@@ -1,5 +1,6 @@
 package dev.sluice.internal.scheduler;
 
+import dev.sluice.internal.scheduler.QueueWaiters.KeyWaiters;
 import dev.sluice.internal.util.IndexedHeap;
 import java.util.Collection;
 import java.util.LinkedHashMap;
@@ -8,19 +9,19 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /** One fairness key within a priority of a queue: its sub-queues and its deficit. */
-public final class KeyFlow extends DeficitRound.Member<KeyFlow> {
-  private static final Map<LimitGate, KeyWaiters> NO_SEATS = Map.of();
+final class KeyFlow extends DeficitRound.Member<KeyFlow> {
+  private static final Map<LimitGate, KeyWaiters> NO_WAITERS = Map.of();
 
-  public final QueueState queue;
-  final PriorityLevel band;
-  public final String key;
-  public int weight;
-  public int pending;
+  final QueueState queue;
+  final PriorityLevel level;
+  final String key;
+  int weight;
+  int pending;
 
   @Nullable ConcurrencySlots slots;
 
-  /** Its places in the lines of gates. */
-  private Map<LimitGate, KeyWaiters> seats = NO_SEATS;
+  /** Its waiters, by the gate at which they keep a place. */
+  private Map<LimitGate, KeyWaiters> waiters = NO_WAITERS;
 
   // Most flows have a single sub-queue; the collections are made for the second. They keep their
   // order, for what a scheduler does must not depend on where objects lie in memory.
@@ -29,9 +30,9 @@ public final class KeyFlow extends DeficitRound.Member<KeyFlow> {
   private @Nullable SubQueue singleReady;
   private @Nullable IndexedHeap<SubQueue> severalReady;
 
-  KeyFlow(QueueState queue, PriorityLevel band, String key, int weight) {
+  KeyFlow(QueueState queue, PriorityLevel level, String key, int weight) {
     this.queue = queue;
-    this.band = band;
+    this.level = level;
     this.key = key;
     this.weight = weight;
   }
@@ -71,7 +72,7 @@ public final class KeyFlow extends DeficitRound.Member<KeyFlow> {
 
   /** Forgets {@code sub}, which is empty and neither ready nor parked. */
   void drop(SubQueue sub) {
-    sub.leaveSeat();
+    sub.leavePlace();
     if (single == sub) {
       single = null;
     } else if (several != null) {
@@ -82,7 +83,7 @@ public final class KeyFlow extends DeficitRound.Member<KeyFlow> {
     }
   }
 
-  public Collection<SubQueue> subQueues() {
+  Collection<SubQueue> subQueues() {
     if (single != null) {
       return List.of(single);
     }
@@ -120,32 +121,34 @@ public final class KeyFlow extends DeficitRound.Member<KeyFlow> {
   }
 
   /** The ready sub-queue with the oldest head. */
-  public @Nullable SubQueue oldestReady() {
+  @Nullable SubQueue oldestReady() {
     return severalReady == null ? singleReady : severalReady.first();
   }
 
-  KeyWaiters seatAt(LimitGate gate) {
-    KeyWaiters known = seats.get(gate);
+  /** Returns its waiters at {@code gate}, at first none. */
+  KeyWaiters waitersAt(LimitGate gate) {
+    KeyWaiters known = waiters.get(gate);
     if (known != null) {
       return known;
     }
-    KeyWaiters seat = new KeyWaiters(gate.laneOf(queue), this);
-    if (seats.isEmpty()) {
-      seats = new LinkedHashMap<>(2);
+    KeyWaiters added = gate.waiters.of(queue).keyWaiters(this);
+    if (waiters.isEmpty()) {
+      waiters = new LinkedHashMap<>(2);
     }
-    seats.put(gate, seat);
-    return seat;
+    waiters.put(gate, added);
+    return added;
   }
 
-  void leave(KeyWaiters seat) {
-    seats.remove(seat.lane.gate);
-    if (seats.isEmpty()) {
-      seats = NO_SEATS;
+  /** Forgets {@code unused}, in which no sub-queue keeps a place. */
+  void drop(KeyWaiters unused) {
+    waiters.remove(unused.gate());
+    if (waiters.isEmpty()) {
+      waiters = NO_WAITERS;
     }
   }
 
-  Collection<KeyWaiters> seats() {
-    return seats.values();
+  Collection<KeyWaiters> waiters() {
+    return waiters.values();
   }
 
   @Override

@@ -16,13 +16,13 @@ final class PriorityLevel {
   final DeficitRoundRobin<KeyFlow> turns = new DeficitRoundRobin<>();
 
   /** The rate that this priority gets even when higher ones have work. */
-  @Nullable ConfinedTokenBucket share;
+  @Nullable ConfinedTokenBucket minimumRate;
 
   PriorityLevel(int priority) {
     this.priority = priority;
   }
 
-  boolean isShareDue(long nowNanos) {
-    return share != null && share.has(1, nowNanos);
+  boolean isMinimumRateDue(long nowNanos) {
+    return minimumRate != null && minimumRate.has(1, nowNanos);
   }
 }

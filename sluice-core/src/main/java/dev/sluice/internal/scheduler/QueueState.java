@@ -1,8 +1,9 @@
 package dev.sluice.internal.scheduler;
 
 import dev.sluice.Limit;
-import dev.sluice.ScheduledItem;
+import dev.sluice.Placement;
 import dev.sluice.internal.bucket.UnitScale;
+import dev.sluice.internal.scheduler.QueueWaiters.KeyWaiters;
 import dev.sluice.internal.util.IndexedHeap;
 import dev.sluice.internal.util.IntrusiveList;
 import java.util.ArrayList;
@@ -15,42 +16,42 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /** A queue of a scheduler: its priorities, its credit and its concurrency limits. */
-public final class QueueState extends IndexedHeap.Node<QueueState> {
+final class QueueState extends IndexedHeap.Node<QueueState> {
   /** The most urgent priority; priorities are bits of an int. */
-  public static final int MAX_PRIORITY = 31;
+  static final int MAX_PRIORITY = Placement.MAX_PRIORITY;
 
   static final int UNLIMITED_SLOTS = Integer.MAX_VALUE;
 
   final SchedulerCore core;
-  public final String name;
-  private final @Nullable PriorityLevel[] bands = new PriorityLevel[MAX_PRIORITY + 1];
+  final String name;
+  private final @Nullable PriorityLevel[] levels = new PriorityLevel[MAX_PRIORITY + 1];
 
   /** Bit n is set while a flow of priority n is in a ring. */
   private int priorities;
 
-  /** Bit n is set while priority n has a minimum share. */
-  private int shares;
+  /** Bit n is set while priority n has a minimum rate. */
+  private int minimumRates;
 
   private long credit = Long.MAX_VALUE;
 
   /** Whether a key keeps the order of all its items, and not only of those with equal sets. */
-  public boolean strictOrder;
+  boolean strictOrder;
 
   private final Map<String, Integer> weights = new HashMap<>();
   private final Map<String, ConcurrencySlots> slots = new HashMap<>();
   private final Map<String, Integer> slotLimits = new HashMap<>();
   private int slotLimit = UNLIMITED_SLOTS;
 
-  /** Armed gates at which nobody of another queue waits. */
+  /** Armed gates at which no other queue has waiters. */
   final IndexedHeap<LimitGate> wakeUps = new IndexedHeap<>();
 
-  /** Lanes that left the line of their gate for want of credit. */
-  final IntrusiveList<QueueWaiters> stalled = new IntrusiveList<>();
+  /** Waiters that gates found without credit; they take turns again when there is some. */
+  final IntrusiveList<QueueWaiters> withoutCredit = new IntrusiveList<>();
 
-  /** Lanes whose gates have something for others, should this queue run out of credit. */
+  /** Waiters whose gates have something for others, should this queue run out of credit. */
   final Set<QueueWaiters> contested = new LinkedHashSet<>();
 
-  public QueueState(SchedulerCore core, String name) {
+  QueueState(SchedulerCore core, String name) {
     this.core = core;
     this.name = name;
     this.strictOrder = core.strictOrder;
@@ -60,11 +61,11 @@ public final class QueueState extends IndexedHeap.Node<QueueState> {
     return credit > 0;
   }
 
-  public long credit() {
+  long credit() {
     return credit;
   }
 
-  public void credit(long items) {
+  void credit(long items) {
     boolean had = hasCredit();
     credit = items;
     if (had != hasCredit()) {
@@ -72,32 +73,31 @@ public final class QueueState extends IndexedHeap.Node<QueueState> {
     }
     if (had && items == 0) {
       unlink();
-      core.collector.giveUp(this);
+      core.reservation.giveUp(this);
       touchContested();
     } else if (!had && items > 0) {
       if (priorities != 0) {
         core.queues.addLast(this);
       }
-      QueueWaiters lane;
-      while ((lane = stalled.first()) != null) {
-        lane.unlink();
-        lane.gate.resume(lane);
+      QueueWaiters waiters;
+      while ((waiters = withoutCredit.first()) != null) {
+        waiters.resume();
       }
     }
   }
 
   /** Lets other queues have the tokens that this queue was promised. */
   private void touchContested() {
-    for (QueueWaiters lane : contested) {
-      lane.gate.touch();
+    for (QueueWaiters waiters : contested) {
+      waiters.touchGate();
     }
   }
 
   /** Lets others have the tokens that lower priorities were promised. */
   private void touchPromised() {
-    for (QueueWaiters lane : contested) {
-      if (lane.hasPromises()) {
-        lane.gate.touch();
+    for (QueueWaiters waiters : contested) {
+      if (waiters.hasPromises()) {
+        waiters.touchGate();
       }
     }
   }
@@ -107,14 +107,14 @@ public final class QueueState extends IndexedHeap.Node<QueueState> {
     return priorities == 0 ? 0 : MAX_PRIORITY - Integer.numberOfLeadingZeros(priorities);
   }
 
-  public void enqueue(ScheduledItem<?> item, int weight, int priority) {
-    PriorityLevel band = band(priority);
-    KeyFlow flow = band.flows.get(item.fairnessKey());
+  void enqueue(QueuedItem<?> item, int weight, int priority) {
+    PriorityLevel level = level(priority);
+    KeyFlow flow = level.flows.get(item.fairnessKey());
     if (flow == null) {
       flow =
-          new KeyFlow(this, band, item.fairnessKey(), weights.getOrDefault(item.fairnessKey(), 1));
+          new KeyFlow(this, level, item.fairnessKey(), weights.getOrDefault(item.fairnessKey(), 1));
       flow.slots = slotsOf(item.fairnessKey());
-      band.flows.put(item.fairnessKey(), flow);
+      level.flows.put(item.fairnessKey(), flow);
     }
     if (weight > 0) {
       weigh(flow, weight);
@@ -122,13 +122,13 @@ public final class QueueState extends IndexedHeap.Node<QueueState> {
     SubQueue sub = flow.subQueue(strictOrder ? ThrottleKeySet.EMPTY : item.set);
     boolean goesFirst = sub.items.isEmpty() || item.sequence < sub.head().sequence;
     if (goesFirst && !sub.items.isEmpty()) {
-      core.collector.giveUp(sub);
+      core.reservation.giveUp(sub);
       sub.withdraw();
       sub.unpark();
     }
     sub.add(item);
     if (flow.pending++ == 0 && !flow.isLinked() && flow.hasSlot()) {
-      band.turns.addFresh(flow);
+      level.turns.addFresh(flow);
       entered(flow);
     }
     if (goesFirst) {
@@ -136,32 +136,32 @@ public final class QueueState extends IndexedHeap.Node<QueueState> {
     }
   }
 
-  private PriorityLevel band(int priority) {
-    PriorityLevel band = bands[priority];
-    if (band == null) {
-      band = new PriorityLevel(priority);
-      bands[priority] = band;
+  private PriorityLevel level(int priority) {
+    PriorityLevel level = levels[priority];
+    if (level == null) {
+      level = new PriorityLevel(priority);
+      levels[priority] = level;
     }
-    return band;
+    return level;
   }
 
   private static void weigh(KeyFlow flow, int weight) {
     flow.weight = weight;
-    flow.deficit = Math.min(flow.deficit, flow.quantum());
+    flow.capDeficit();
   }
 
   /** Takes part in the rounds again, among those that had their turn. */
   void enter(KeyFlow flow) {
     SubQueue next = flow.oldestReady();
     if (next != null && !flow.isLinked() && flow.hasSlot()) {
-      flow.band.turns.add(flow, next.head().cost);
+      flow.level.turns.add(flow, next.head().cost);
       entered(flow);
     }
   }
 
   private void entered(KeyFlow flow) {
     int before = topPriority();
-    priorities |= 1 << flow.band.priority;
+    priorities |= 1 << flow.level.priority;
     if (topPriority() > before) {
       touchPromised();
     }
@@ -173,23 +173,26 @@ public final class QueueState extends IndexedHeap.Node<QueueState> {
   /** Leaves the rounds: nothing of it is ready, or it has no slot. */
   private void leave(KeyFlow flow) {
     flow.unlink();
-    if (flow.band.turns.isEmpty()) {
-      priorities &= ~(1 << flow.band.priority);
+    if (flow.level.turns.isEmpty()) {
+      priorities &= ~(1 << flow.level.priority);
       if (priorities == 0) {
         unlink();
       }
     }
     if (flow.pending == 0) {
-      flow.band.flows.remove(flow.key);
+      flow.level.flows.remove(flow.key);
       forgetIfUnused(flow.slots);
     }
   }
 
-  /** Among these priorities, the one to serve: first whose share is due, else the most urgent. */
+  /**
+   * Among these priorities, the one to serve: first one whose minimum rate is due, else the most
+   * urgent.
+   */
   int priorityToServe(int candidates, long nowNanos) {
-    for (int due = candidates & shares; due != 0; due &= due - 1) {
+    for (int due = candidates & minimumRates; due != 0; due &= due - 1) {
       int priority = Integer.numberOfTrailingZeros(due);
-      if (band(priority).isShareDue(nowNanos)) {
+      if (level(priority).isMinimumRateDue(nowNanos)) {
         return priority;
       }
     }
@@ -199,9 +202,9 @@ public final class QueueState extends IndexedHeap.Node<QueueState> {
   /** The sub-queue whose head goes next; parks those that cannot. */
   @Nullable SubQueue pick(long nowNanos) {
     while (priorities != 0) {
-      PriorityLevel band = band(priorityToServe(priorities, nowNanos));
-      SubQueue sub = firstThatCanGo(band, nowNanos);
-      if (sub != null && band.turns.spendOrEndRound(sub.flow, sub.head().cost)) {
+      PriorityLevel level = level(priorityToServe(priorities, nowNanos));
+      SubQueue sub = firstThatCanGo(level, nowNanos);
+      if (sub != null && level.turns.spendOrEndRound(sub.flow, sub.head().cost)) {
         return sub;
       }
     }
@@ -209,9 +212,9 @@ public final class QueueState extends IndexedHeap.Node<QueueState> {
   }
 
   /** Returns the next of {@code band}, null if none is left; parks those that cannot go. */
-  private @Nullable SubQueue firstThatCanGo(PriorityLevel band, long nowNanos) {
+  private @Nullable SubQueue firstThatCanGo(PriorityLevel level, long nowNanos) {
     KeyFlow flow;
-    while ((flow = band.turns.first()) != null) {
+    while ((flow = level.turns.first()) != null) {
       SubQueue sub = flow.oldestReady();
       LimitGate gate = sub == null ? null : core.blocker(sub, null, nowNanos);
       if (sub == null || !flow.hasSlot()) {
@@ -227,32 +230,32 @@ public final class QueueState extends IndexedHeap.Node<QueueState> {
   }
 
   /**
-   * Lets those whose minimum share is due get in line where they have to wait, before the gates
-   * give what they have to more urgent ones.
+   * Lets keys whose minimum rate is due wait at their gates, before the gates give what they have
+   * to more urgent ones.
    */
-  void visitDueShares(long nowNanos) {
-    for (int due = priorities & shares; due != 0; due &= due - 1) {
-      PriorityLevel band = band(Integer.numberOfTrailingZeros(due));
-      if (band.isShareDue(nowNanos)) {
-        firstThatCanGo(band, nowNanos);
+  void visitDueMinimumRates(long nowNanos) {
+    for (int due = priorities & minimumRates; due != 0; due &= due - 1) {
+      PriorityLevel level = level(Integer.numberOfTrailingZeros(due));
+      if (level.isMinimumRateDue(nowNanos)) {
+        firstThatCanGo(level, nowNanos);
       }
     }
   }
 
   /** The head of {@code sub} goes: everything it needs is taken. */
-  public ScheduledItem<?> confirm(SubQueue sub, long nowNanos) {
-    ScheduledItem<?> item = sub.head();
+  QueuedItem<?> confirm(SubQueue sub, long nowNanos) {
+    QueuedItem<?> item = sub.head();
     KeyFlow flow = sub.flow;
     take(item, nowNanos);
-    if (sub.promised) {
+    if (sub.isPromised()) {
       sub.keepPromise();
     } else {
-      sub.leaveSeat();
+      sub.leavePlace();
     }
-    if (flow.band.isShareDue(nowNanos) && flow.band.share != null) {
-      flow.band.share.take(1, core.lastCharge(), nowNanos);
+    if (flow.level.isMinimumRateDue(nowNanos) && flow.level.minimumRate != null) {
+      flow.level.minimumRate.take(1, core.lastCharge(), nowNanos);
     }
-    flow.band.turns.spent(flow, item.cost);
+    flow.level.turns.spent(flow, item.cost);
     detach(sub, item);
     flow.unlink();
     if (flow.pending == 0) {
@@ -276,11 +279,11 @@ public final class QueueState extends IndexedHeap.Node<QueueState> {
     if (next == null) {
       leave(flow);
     } else {
-      flow.band.turns.add(flow, next.head().cost);
+      flow.level.turns.add(flow, next.head().cost);
     }
   }
 
-  private void take(ScheduledItem<?> item, long nowNanos) {
+  private void take(QueuedItem<?> item, long nowNanos) {
     LimitGate[] gates = item.set.gates;
     if (gates.length > 0) {
       item.charge = core.nextCharge();
@@ -291,16 +294,16 @@ public final class QueueState extends IndexedHeap.Node<QueueState> {
   }
 
   /** Takes out an item that waits. */
-  public void remove(SubQueue sub, ScheduledItem<?> item) {
+  void remove(SubQueue sub, QueuedItem<?> item) {
     core.requireNoOffer();
     KeyFlow flow = sub.flow;
     boolean wasHead = sub.items.first() == item;
     if (wasHead) {
-      core.collector.giveUp(sub);
+      core.reservation.giveUp(sub);
       sub.withdraw();
     }
     detach(sub, item);
-    if (wasHead && sub.parkedAt != null) {
+    if (wasHead && sub.parkedAt() != null) {
       // Its new head may need something else.
       sub.unpark();
       flow.ready(sub);
@@ -311,7 +314,7 @@ public final class QueueState extends IndexedHeap.Node<QueueState> {
     }
   }
 
-  private void detach(SubQueue sub, ScheduledItem<?> item) {
+  private void detach(SubQueue sub, QueuedItem<?> item) {
     KeyFlow flow = sub.flow;
     item.unlink();
     item.queued = null;
@@ -326,19 +329,18 @@ public final class QueueState extends IndexedHeap.Node<QueueState> {
     core.leave(item.set);
   }
 
-  /* An empty flow stays until its turn would come, unless it is alone: see Band. */
+  /* An empty flow stays until its turn would come, unless it is alone: see PriorityLevel. */
   private void rest(KeyFlow flow) {
-    flow.deficit = 0;
-    flow.inTurn = false;
-    if (flow.band.turns.isEmpty()) {
+    flow.forfeit();
+    if (flow.level.turns.isEmpty()) {
       leave(flow);
     } else {
-      flow.band.turns.addLater(flow);
+      flow.level.turns.addLater(flow);
     }
   }
 
   /** {@code item} is delivered: if its key has a limit, it counts. */
-  public void occupySlot(ScheduledItem<?> item) {
+  void occupySlot(QueuedItem<?> item) {
     ConcurrencySlots held = slotsOf(item.fairnessKey());
     if (held != null) {
       item.slots = held;
@@ -355,23 +357,18 @@ public final class QueueState extends IndexedHeap.Node<QueueState> {
       leave(flow);
     }
     for (SubQueue sub : List.copyOf(flow.subQueues())) {
-      core.collector.giveUp(sub);
+      core.reservation.giveUp(sub);
       sub.withdraw();
     }
-    for (KeyWaiters seat : List.copyOf(flow.seats())) {
-      seat.leaveLine();
-      seat.lane.doNotAwait(seat);
-    }
+    List.copyOf(flow.waiters()).forEach(KeyWaiters::suspend);
   }
 
   private void resume(KeyFlow flow) {
     enter(flow);
-    for (KeyWaiters seat : List.copyOf(flow.seats())) {
-      seat.join();
-    }
+    List.copyOf(flow.waiters()).forEach(KeyWaiters::resume);
   }
 
-  public void release(ConcurrencySlots held) {
+  void release(ConcurrencySlots held) {
     core.requireNoOffer();
     held.used--;
     if (!held.isFull()) {
@@ -397,7 +394,7 @@ public final class QueueState extends IndexedHeap.Node<QueueState> {
   }
 
   /** Sets the limit of one key, or of all that have none of their own where key is null. */
-  public void limitSlots(@Nullable String key, int limit) {
+  void limitSlots(@Nullable String key, int limit) {
     if (key == null) {
       slotLimit = limit;
     } else if (limit == UNLIMITED_SLOTS && slotLimit == UNLIMITED_SLOTS) {
@@ -424,7 +421,7 @@ public final class QueueState extends IndexedHeap.Node<QueueState> {
     held.limit = slotLimits.getOrDefault(held.key, slotLimit);
   }
 
-  public void weigh(String key, int weight) {
+  void weigh(String key, int weight) {
     if (weight == 1) {
       weights.remove(key);
     } else {
@@ -433,23 +430,23 @@ public final class QueueState extends IndexedHeap.Node<QueueState> {
     forEachFlow(key, flow -> weigh(flow, weight));
   }
 
-  public void share(int priority, Limit rate) {
-    PriorityLevel band = band(priority);
+  void setMinimumRate(int priority, Limit rate) {
+    PriorityLevel level = level(priority);
     UnitScale scale = UnitScale.ofNamed(rate);
-    if (band.share == null) {
-      band.share = core.newBucket(scale);
-      shares |= 1 << priority;
-      core.sharing.add(this);
+    if (level.minimumRate == null) {
+      level.minimumRate = core.newBucket(scale);
+      minimumRates |= 1 << priority;
+      core.withMinimumRates.add(this);
     } else {
-      band.share.configure(scale, core.lastCharge(), core.now());
+      level.minimumRate.configure(scale, core.lastCharge(), core.now());
     }
   }
 
-  public void removeShare(int priority) {
-    band(priority).share = null;
-    shares &= ~(1 << priority);
-    if (shares == 0) {
-      core.sharing.remove(this);
+  void removeMinimumRate(int priority) {
+    level(priority).minimumRate = null;
+    minimumRates &= ~(1 << priority);
+    if (minimumRates == 0) {
+      core.withMinimumRates.remove(this);
     }
   }
 
@@ -457,10 +454,10 @@ public final class QueueState extends IndexedHeap.Node<QueueState> {
     flowsOf(key).forEach(action);
   }
 
-  public List<KeyFlow> flowsOf(String key) {
+  List<KeyFlow> flowsOf(String key) {
     List<KeyFlow> found = new ArrayList<>(1);
-    for (PriorityLevel band : bands) {
-      KeyFlow flow = band == null ? null : band.flows.get(key);
+    for (PriorityLevel level : levels) {
+      KeyFlow flow = level == null ? null : level.flows.get(key);
       if (flow != null) {
         found.add(flow);
       }
@@ -468,17 +465,17 @@ public final class QueueState extends IndexedHeap.Node<QueueState> {
     return found;
   }
 
-  public List<KeyFlow> flows() {
+  List<KeyFlow> flows() {
     List<KeyFlow> found = new ArrayList<>();
-    for (PriorityLevel band : bands) {
-      if (band != null) {
-        found.addAll(band.flows.values());
+    for (PriorityLevel level : levels) {
+      if (level != null) {
+        found.addAll(level.flows.values());
       }
     }
     return found;
   }
 
-  public int inFlight(String key) {
+  int inFlight(String key) {
     ConcurrencySlots held = slots.get(key);
     return held == null ? 0 : held.used;
   }

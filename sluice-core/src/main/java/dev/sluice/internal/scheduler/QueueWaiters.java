@@ -1,31 +1,30 @@
 package dev.sluice.internal.scheduler;
 
 import dev.sluice.internal.util.IntrusiveList;
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
-/**
- * Those of one queue who wait at one gate: by priority, then by weighted turns.
- *
- * <p>Linked in the line of its gate while somebody waits and the queue has credit; among the
- * stalled lanes of its queue when the gate found that it has none.
- */
+/** The waiters of one queue at one limit gate: by priority, then by weighted turns of keys. */
 final class QueueWaiters extends IntrusiveList.Link<QueueWaiters> {
-  final LimitGate gate;
+  /*
+   * Invariant.
+   * - `places` is the number of KeyWaiters, and `size` that of the sub-queues parked under them.
+   * - A KeyWaiters exists, in its flow and here, while a sub-queue of the key keeps its place.
+   * - A KeyWaiters takes turns while a sub-queue is parked under it and its key has a slot.
+   * - Bit n of `priorities` is set while a KeyWaiters of priority n takes turns. This is linked, in
+   *   the turns of its gate or in the list of its queue without credit, while any bit is set.
+   */
   final QueueState queue;
+  private final LimitGate gate;
 
-  /** By priority; null where nobody ever waited. */
+  /** By priority; null where no key ever waited. */
   private @Nullable DeficitRoundRobin<KeyWaiters>[] turns;
 
-  /** Bit n is set while somebody of priority n waits. */
   private int priorities;
-
-  /** Seats that somebody holds, in line or not. */
-  int seats;
-
-  /** Sub-queues that wait here. */
-  int waiters;
+  private int places;
+  private int size;
 
   /** By priority, tokens kept for sub-queues of this queue that are ready. */
   private long[] promised = new long[1];
@@ -37,15 +36,42 @@ final class QueueWaiters extends IntrusiveList.Link<QueueWaiters> {
     this.turns = new DeficitRoundRobin[1];
   }
 
+  /** Creates the waiters of {@code flow}, which keeps them while they have a place. */
+  KeyWaiters keyWaiters(KeyFlow flow) {
+    places++;
+    return new KeyWaiters(this, flow);
+  }
+
+  /** The queue has credit again: its waiters take turns at the gate. */
+  void resume() {
+    unlink();
+    gate.waiters.takeTurns(this);
+  }
+
+  /** Asks the scheduler to look at the gate before it decides anything. */
+  void touchGate() {
+    gate.touch();
+  }
+
   boolean isWaiting() {
     return priorities != 0;
   }
 
+  /** Returns how many fairness keys keep a place, whether they wait or were let through. */
+  int places() {
+    return places;
+  }
+
+  /** Returns how many sub-queues wait in turn. */
+  int size() {
+    return size;
+  }
+
   /**
-   * Tokens that nobody else may have now.
+   * Returns the tokens that no other waiter may have now.
    *
-   * <p>Promises to priorities below the one that the queue serves now do not count, for they may
-   * wait long to be kept.
+   * <p>Promises to priorities below the one that the queue serves now do not count, because it may
+   * be long before they are kept.
    */
   long promised() {
     long tokens = 0;
@@ -64,6 +90,7 @@ final class QueueWaiters extends IntrusiveList.Link<QueueWaiters> {
     return false;
   }
 
+  /** Adds {@code tokens} to what is promised to a priority; negative ones take it back. */
   void promise(int priority, long tokens) {
     if (priority >= promised.length) {
       promised = Arrays.copyOf(promised, priority + 1);
@@ -72,40 +99,34 @@ final class QueueWaiters extends IntrusiveList.Link<QueueWaiters> {
     if (tokens < 0) {
       gate.touch();
     }
-    gate.updateContest(this);
-    leaveIfUnused();
+    gate.waiters.updateContest(this);
+    dropIfUnused();
   }
 
-  void add(KeyWaiters seat, long cost) {
-    int priority = seat.flow.band.priority;
-    DeficitRoundRobin<KeyWaiters> at = turns(priority);
-    at.comeBack(seat);
-    if (!seat.isNew()) {
-      at.add(seat, cost);
-    } else if (at.reclaimTurn(seat.flow.key)) {
-      at.addLater(seat);
-    } else {
-      at.addFresh(seat);
-    }
-    priorities |= 1 << priority;
-    gate.joined(this);
-  }
-
-  void remove(KeyWaiters seat) {
-    int priority = seat.flow.band.priority;
-    seat.unlink();
-    if (turns(priority).isEmpty()) {
-      priorities &= ~(1 << priority);
-      if (priorities == 0) {
-        unlink();
+  /** Returns the waiter whose turn it is; null while a round waits for a key to come back. */
+  @Nullable SubQueue next(long nowNanos) {
+    DeficitRoundRobin<KeyWaiters> at = turns(queue.priorityToServe(priorities, nowNanos));
+    KeyWaiters key;
+    while ((key = at.first()) != null) {
+      SubQueue sub = key.parked.first();
+      if (sub == null) {
+        throw new IllegalStateException("a key without waiters takes turns at " + gate);
+      }
+      if (at.spendOrEndRound(key, sub.head().cost)) {
+        return sub;
       }
     }
-    gate.touch();
+    return null;
   }
 
-  /** {@code seat} is let through, for {@code cost}. */
-  void spent(KeyWaiters seat, long cost) {
-    turns(seat.flow.band.priority).spent(seat, cost);
+  /** Adds keys that take turns, urgent ones first, as long as {@code all} has less than so many. */
+  void list(List<KeyWaiters> all, int limit) {
+    for (int i = turns.length - 1; i >= 0; i--) {
+      DeficitRoundRobin<KeyWaiters> at = turns[i];
+      if (at != null) {
+        at.list(all, limit);
+      }
+    }
   }
 
   private DeficitRoundRobin<KeyWaiters> turns(int priority) {
@@ -120,56 +141,165 @@ final class QueueWaiters extends IntrusiveList.Link<QueueWaiters> {
     return at;
   }
 
-  /** The sub-queue whose turn it is; null while the line waits for somebody who was let through. */
-  @Nullable SubQueue turn(long nowNanos) {
-    DeficitRoundRobin<KeyWaiters> at = turns(queue.priorityToServe(priorities, nowNanos));
-    KeyWaiters seat;
-    while ((seat = at.first()) != null) {
-      SubQueue sub = seat.parked.first();
-      if (sub == null) {
-        throw new IllegalStateException("an empty seat in the line at " + gate);
-      }
-      if (at.spendOrEndRound(seat, sub.head().cost)) {
-        return sub;
-      }
+  private void add(KeyWaiters key, long cost) {
+    DeficitRoundRobin<KeyWaiters> at = key.turns();
+    at.comeBack(key);
+    if (!key.isNew()) {
+      at.add(key, cost);
+    } else if (at.reclaimTurn(key.flow.key)) {
+      at.addLater(key);
+    } else {
+      at.addFresh(key);
     }
-    return null;
+    priorities |= 1 << key.priority();
+    gate.waiters.takeTurns(this);
   }
 
-  /** Adds those in line, the urgent ones first, as long as {@code all} has less than so many. */
-  void list(List<KeyWaiters> all, int limit) {
-    for (int i = turns.length - 1; i >= 0; i--) {
-      DeficitRoundRobin<KeyWaiters> at = turns[i];
-      if (at != null) {
-        at.list(all, limit);
+  private void remove(KeyWaiters key) {
+    key.unlink();
+    if (key.turns().isEmpty()) {
+      priorities &= ~(1 << key.priority());
+      if (priorities == 0) {
+        unlink();
       }
     }
+    gate.touch();
   }
 
-  /** {@code seat} was let through and may be back. */
-  void goAway(KeyWaiters seat) {
-    turns(seat.flow.band.priority).goAway(seat);
+  private void drop(KeyWaiters key) {
+    places--;
+    key.doNotAwait();
+    key.turns().forget(key, key.flow.key);
+    dropIfUnused();
   }
 
-  /** Stops expecting {@code seat} to return. */
-  void doNotAwait(KeyWaiters seat) {
-    if (turns(seat.flow.band.priority).comeBack(seat)) {
-      gate.touch();
+  private void dropIfUnused() {
+    if (places == 0 && !hasPromises()) {
+      gate.waiters.drop(this);
     }
   }
 
-  /** {@code seat} is given up. */
-  void forget(KeyWaiters seat) {
-    seats--;
-    doNotAwait(seat);
-    turns(seat.flow.band.priority).forget(seat, seat.flow.key);
-    leaveIfUnused();
-  }
+  /** The waiters of one fairness key and priority at one gate, with a deficit of their own. */
+  static final class KeyWaiters extends DeficitRound.Member<KeyWaiters> {
+    private final QueueWaiters ofQueue;
+    private final KeyFlow flow;
+    private final IntrusiveList<SubQueue> parked = new IntrusiveList<>();
 
-  void leaveIfUnused() {
-    if (seats == 0 && !hasPromises()) {
-      unlink();
-      gate.drop(this);
+    /** Sub-queues that keep their place: they wait here, or were let through and may be back. */
+    private int holders;
+
+    private KeyWaiters(QueueWaiters ofQueue, KeyFlow flow) {
+      this.ofQueue = ofQueue;
+      this.flow = flow;
+    }
+
+    LimitGate gate() {
+      return ofQueue.gate;
+    }
+
+    KeyFlow flow() {
+      return flow;
+    }
+
+    /** A sub-queue keeps its place here from now on. */
+    KeyWaiters keepPlace() {
+      holders++;
+      return this;
+    }
+
+    /** A sub-queue gives up its place. */
+    void leavePlace() {
+      holders--;
+      if (holders == 0) {
+        stopTurns();
+        flow.drop(this);
+        ofQueue.drop(this);
+      }
+    }
+
+    /** {@code sub}, which keeps its place here, waits. */
+    void park(SubQueue sub) {
+      parked.addLast(sub);
+      ofQueue.size++;
+      resume();
+    }
+
+    /** {@code sub} waits here no more, if it did. */
+    void unpark(SubQueue sub) {
+      if (sub.isIn(parked)) {
+        sub.unlink();
+        ofQueue.size--;
+        if (parked.isEmpty()) {
+          stopTurns();
+        }
+      }
+    }
+
+    /** Returns the sub-queues that wait here. */
+    List<SubQueue> parked() {
+      List<SubQueue> all = new ArrayList<>(1);
+      parked.list(all, Integer.MAX_VALUE);
+      return all;
+    }
+
+    /** Takes turns, if a sub-queue waits and the key has a slot. */
+    void resume() {
+      SubQueue next = parked.first();
+      if (next != null && !isLinked() && flow.hasSlot()) {
+        ofQueue.add(this, next.head().cost);
+      }
+    }
+
+    /** The key has no slot: it takes no turns, and no round waits for it. */
+    void suspend() {
+      stopTurns();
+      doNotAwait();
+    }
+
+    private void stopTurns() {
+      if (isLinked()) {
+        ofQueue.remove(this);
+      }
+    }
+
+    /** Takes {@code cost} from the deficit: it is this key's turn. */
+    void spendTurn(long cost) {
+      turns().spent(this, cost);
+    }
+
+    /** Returns {@code cost} of a turn that was not used. */
+    void returnTurn(long cost) {
+      refund(cost);
+      doNotAwait();
+    }
+
+    /** Waits for the next turn, or the round waits for this key to come back. */
+    void endTurn() {
+      stopTurns();
+      resume();
+      if (!isLinked()) {
+        turns().goAway(this);
+      }
+    }
+
+    /** The round does not wait for this key to come back. */
+    private void doNotAwait() {
+      if (turns().comeBack(this)) {
+        ofQueue.gate.touch();
+      }
+    }
+
+    private DeficitRoundRobin<KeyWaiters> turns() {
+      return ofQueue.turns(priority());
+    }
+
+    private int priority() {
+      return flow.level.priority;
+    }
+
+    @Override
+    long quantum() {
+      return flow.quantum();
     }
   }
 }

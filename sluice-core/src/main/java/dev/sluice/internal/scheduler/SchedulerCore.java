@@ -1,7 +1,6 @@
 package dev.sluice.internal.scheduler;
 
 import dev.sluice.Limit;
-import dev.sluice.ScheduledItem;
 import dev.sluice.internal.bucket.ConfinedTokenBucket;
 import dev.sluice.internal.bucket.EpochScale;
 import dev.sluice.internal.bucket.UnitScale;
@@ -19,26 +18,26 @@ import java.util.SortedMap;
 import org.jspecify.annotations.Nullable;
 
 /** The state that the queues of a scheduler share: gates, wake-ups and turns. */
-public final class SchedulerCore {
+final class SchedulerCore {
   /** The most one item may cost, and what a key of weight 1 may spend in a turn. */
-  public final long unit;
+  final long unit;
 
   /** The initial setting of queues. */
   final boolean strictOrder;
 
-  public final Map<String, LimitGate> gates = new HashMap<>();
+  final Map<String, LimitGate> gates = new HashMap<>();
   private final Map<SchedulerCore.ThrottleKeyNames, ThrottleKeySet> sets = new HashMap<>();
 
   /** Queues with credit and with flows in some ring. */
   final IntrusiveList<QueueState> queues = new IntrusiveList<>();
 
-  /** Queues with a priority that has a minimum share. */
-  public final Set<QueueState> sharing = new LinkedHashSet<>();
+  /** Queues with a priority that has a minimum rate. */
+  final Set<QueueState> withMinimumRates = new LinkedHashSet<>();
 
   /** Gates to look at before the next decision. */
   private final IntrusiveList<LimitGate> touched = new IntrusiveList<>();
 
-  public final MultiLimitReservation collector = new MultiLimitReservation();
+  final MultiLimitReservation reservation = new MultiLimitReservation();
 
   /** Armed gates at which several queues wait; those of one queue are in its own heap. */
   private final IndexedHeap<LimitGate> sharedWakeUps = new IndexedHeap<>();
@@ -63,13 +62,13 @@ public final class SchedulerCore {
    */
   private long round;
 
-  public SchedulerCore(long unit, boolean strictOrder) {
+  SchedulerCore(long unit, boolean strictOrder) {
     this.unit = unit;
     this.strictOrder = strictOrder;
   }
 
   /** The present, which never goes back. */
-  public long advanceTo(long nowNanos) {
+  long advanceTo(long nowNanos) {
     if (!started) {
       started = true;
       originNanos = nowNanos;
@@ -82,12 +81,12 @@ public final class SchedulerCore {
   }
 
   /** Returns the time that was given last; 0 before the first. */
-  public long now() {
+  long now() {
     return latestNanos;
   }
 
   /** Returns the time until {@code gate} grants a waiter; empty if time alone does not do it. */
-  public Optional<Duration> nextGrantIn(LimitGate gate) {
+  Optional<Duration> nextGrantIn(LimitGate gate) {
     return gate.isInHeap()
         ? Optional.of(Duration.ofNanos(Math.max(0, originNanos + gate.rank() - latestNanos)))
         : Optional.empty();
@@ -97,11 +96,11 @@ public final class SchedulerCore {
     return nowNanos - originNanos;
   }
 
-  public long nextSequence() {
+  long nextSequence() {
     return sequence++;
   }
 
-  public long lastCharge() {
+  long lastCharge() {
     return lastCharge;
   }
 
@@ -111,33 +110,33 @@ public final class SchedulerCore {
   }
 
   /** Between an offer and its answer nothing may change, or the offer would not hold. */
-  public void requireNoOffer() {
+  void requireNoOffer() {
     if (offering) {
       throw new IllegalStateException("an offer is open: confirm it or give it back first");
     }
   }
 
-  public void offering(boolean open) {
+  void offering(boolean open) {
     offering = open;
   }
 
   /** Returns the sub-queue that goes next; null if none can go at {@code nowNanos}. */
-  public @Nullable SubQueue next(long nowNanos) {
+  @Nullable SubQueue next(long nowNanos) {
     round++;
     LimitGate due;
     while ((due = earliest()) != null && due.rank() <= sinceOrigin(nowNanos)) {
       disarm(due);
       touch(due);
     }
-    visitDueShares(nowNanos);
+    visitDueMinimumRates(nowNanos);
     for (; ; ) {
       LimitGate gate;
       while ((gate = touched.first()) != null) {
         gate.unlink();
         gate.release(nowNanos);
       }
-      // Again, for those who have just been let through: who asks twice must hear the same.
-      visitDueShares(nowNanos);
+      // Again, for those that have just been let through: two calls must give the same answer.
+      visitDueMinimumRates(nowNanos);
       QueueState queue = queues.first();
       if (queue == null && touched.isEmpty()) {
         return null;
@@ -149,9 +148,9 @@ public final class SchedulerCore {
     }
   }
 
-  private void visitDueShares(long nowNanos) {
-    for (QueueState queue : sharing) {
-      queue.visitDueShares(nowNanos);
+  private void visitDueMinimumRates(long nowNanos) {
+    for (QueueState queue : withMinimumRates) {
+      queue.visitDueMinimumRates(nowNanos);
     }
   }
 
@@ -159,7 +158,7 @@ public final class SchedulerCore {
    * When somebody can go next, or {@link ConfinedTokenBucket#NEVER} if time alone does not bring
    * it.
    */
-  public long nanosUntilWakeUp(long nowNanos) {
+  long nanosUntilWakeUp(long nowNanos) {
     LimitGate gate = earliest();
     return gate == null ? ConfinedTokenBucket.NEVER : gate.rank() - sinceOrigin(nowNanos);
   }
@@ -167,7 +166,7 @@ public final class SchedulerCore {
   /** The armed gate that is due first, of those at which somebody with credit waits. */
   private @Nullable LimitGate earliest() {
     LimitGate shared;
-    while ((shared = sharedWakeUps.first()) != null && !shared.isAwaited()) {
+    while ((shared = sharedWakeUps.first()) != null && !shared.waiters.skipQueuesWithoutCredit()) {
       disarm(shared);
     }
     QueueState queue = wakingQueues.first();
@@ -178,9 +177,9 @@ public final class SchedulerCore {
   /**
    * Returns whether a gate at which {@code queue} waits is to be checked, and may let it through.
    */
-  public boolean mayLetThrough(QueueState queue) {
+  boolean mayLetThrough(QueueState queue) {
     for (LimitGate gate = touched.first(); gate != null; gate = gate.after()) {
-      if (gate.isAwaitedBy(queue)) {
+      if (gate.waiters.isAwaitedBy(queue)) {
         return true;
       }
     }
@@ -193,10 +192,10 @@ public final class SchedulerCore {
     }
   }
 
-  /** Wakes {@code gate} at its rank, for {@code queue} if nobody else waits there. */
+  /** Wakes {@code gate} at its rank, for {@code queue} if no other queue waits there. */
   void arm(LimitGate gate, QueueState queue) {
     disarm(gate);
-    gate.armedBy = gate.isShared() ? null : queue;
+    gate.armedBy = gate.waiters.isShared() ? null : queue;
     if (gate.armedBy == null) {
       sharedWakeUps.put(gate);
     } else {
@@ -231,7 +230,7 @@ public final class SchedulerCore {
    * @return null if it can go
    */
   @Nullable LimitGate blocker(SubQueue sub, @Nullable LimitGate passed, long nowNanos) {
-    ScheduledItem<?> head = sub.head();
+    QueuedItem<?> head = sub.head();
     LimitGate[] gates = head.set.gates;
     LimitGate blocker = null;
     long longestNanos = -1;
@@ -248,15 +247,9 @@ public final class SchedulerCore {
     return blocker;
   }
 
-  public void setLimit(String name, Limit limit) {
+  void setLimit(String name, Limit limit) {
     UnitScale scale = UnitScale.ofNamed(limit);
-    LimitGate gate = gate(name);
-    if (gate.bucket == null) {
-      gate.bucket = newBucket(scale);
-    } else {
-      gate.bucket.configure(scale, nextCharge(), latestNanos);
-    }
-    gate.limitChanged();
+    gate(name).setLimit(scale);
   }
 
   /** Creates a full bucket at the present time. */
@@ -268,7 +261,7 @@ public final class SchedulerCore {
     return bucket;
   }
 
-  public boolean isAtRest() {
+  boolean isAtRest() {
     return gates.isEmpty()
         && sets.isEmpty()
         && queues.isEmpty()
@@ -277,13 +270,12 @@ public final class SchedulerCore {
         && wakingQueues.isEmpty();
   }
 
-  public boolean removeLimit(String name) {
+  boolean removeLimit(String name) {
     LimitGate gate = gates.get(name);
-    if (gate == null || gate.bucket == null) {
+    if (gate == null || gate.bucket() == null) {
       return false;
     }
-    gate.bucket = null;
-    gate.limitChanged();
+    gate.removeLimit();
     dropIfUnused(gate);
     return true;
   }
@@ -313,7 +305,7 @@ public final class SchedulerCore {
   }
 
   /** The set of these keys, with one more user. */
-  public ThrottleKeySet enter(SortedMap<String, Long> throttles) {
+  ThrottleKeySet enter(SortedMap<String, Long> throttles) {
     if (throttles.isEmpty()) {
       return ThrottleKeySet.EMPTY;
     }
@@ -324,7 +316,7 @@ public final class SchedulerCore {
       LimitGate[] members = new LimitGate[names.size()];
       for (int i = 0; i < members.length; i++) {
         members[i] = gate(names.get(i));
-        members[i].users++;
+        members[i].addUser();
       }
       set = new ThrottleKeySet(names, members);
       sets.put(key, set);
@@ -338,7 +330,7 @@ public final class SchedulerCore {
     if (set != ThrottleKeySet.EMPTY && --set.users == 0) {
       sets.remove(new SchedulerCore.ThrottleKeyNames(set.names));
       for (LimitGate gate : set.gates) {
-        gate.users--;
+        gate.removeUser();
         dropIfUnused(gate);
       }
     }

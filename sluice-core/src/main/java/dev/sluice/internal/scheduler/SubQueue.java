@@ -1,6 +1,6 @@
 package dev.sluice.internal.scheduler;
 
-import dev.sluice.ScheduledItem;
+import dev.sluice.internal.scheduler.QueueWaiters.KeyWaiters;
 import dev.sluice.internal.util.IndexedHeap;
 import dev.sluice.internal.util.IntrusiveList;
 import java.util.ArrayList;
@@ -16,26 +16,30 @@ import org.jspecify.annotations.Nullable;
  * <p>Either ready, and then among the ready ones of its flow, or parked at a gate. In strict order
  * a flow has one sub-queue, whose items differ in their sets.
  */
-public final class SubQueue extends IndexedHeap.Node<SubQueue> {
+final class SubQueue extends IndexedHeap.Node<SubQueue> {
+  /*
+   * Invariant. While it is parked at a gate it is among the GateWaiters of that gate, and only they
+   * park and unpark it. A place, once taken, is kept until the head goes or another gate parks it in
+   * turn; so the key keeps its deficit there from one item to the next.
+   */
   private static final List<LimitGate> NO_GATES = List.of();
 
-  public final KeyFlow flow;
+  final KeyFlow flow;
   final ThrottleKeySet set;
-  public final IntrusiveList<ScheduledItem<?>> items = new IntrusiveList<>();
+  final IntrusiveList<QueuedItem<?>> items = new IntrusiveList<>();
 
-  /** The gate at which it is parked. */
-  public @Nullable LimitGate parkedAt;
+  private @Nullable LimitGate parkedAt;
 
-  /** Its place in the line of a gate, kept from parking until it is known to need none. */
-  @Nullable KeyWaiters seat;
+  /** Where it keeps its place among the waiters of a gate. */
+  private @Nullable KeyWaiters place;
 
   /** Whether every gate of its head keeps the tokens for it. */
-  boolean promised;
+  private boolean promised;
 
   /**
    * Gates that keep the tokens for it while it waits at another; see {@link MultiLimitReservation}.
    */
-  List<LimitGate> held = NO_GATES;
+  private List<LimitGate> held = NO_GATES;
 
   /** Gates that would have let it through in that round, had not another one held it up. */
   private @Nullable Set<LimitGate> turns;
@@ -43,15 +47,15 @@ public final class SubQueue extends IndexedHeap.Node<SubQueue> {
   private long turnsRound;
 
   /** How often one gate let it through and another did not, since it last went. */
-  int bounces;
+  private int bounces;
 
   SubQueue(KeyFlow flow, ThrottleKeySet set) {
     this.flow = flow;
     this.set = set;
   }
 
-  public ScheduledItem<?> head() {
-    ScheduledItem<?> head = items.first();
+  QueuedItem<?> head() {
+    QueuedItem<?> head = items.first();
     if (head == null) {
       throw new IllegalStateException("empty sub-queue of " + flow);
     }
@@ -59,18 +63,31 @@ public final class SubQueue extends IndexedHeap.Node<SubQueue> {
   }
 
   /** Puts {@code item} where its sequence says: at the end, or where it was before it went. */
-  void add(ScheduledItem<?> item) {
-    ScheduledItem<?> last = items.last();
+  void add(QueuedItem<?> item) {
+    QueuedItem<?> last = items.last();
     if (last == null || last.sequence < item.sequence) {
       items.addLast(item);
     } else {
-      ScheduledItem<?> next = head();
+      QueuedItem<?> next = head();
       while (next != null && next.sequence < item.sequence) {
         next = next.after();
       }
       items.addBefore(item, Objects.requireNonNull(next));
     }
     item.queued = this;
+  }
+
+  boolean isPromised() {
+    return promised;
+  }
+
+  /** Returns whether {@code gate} keeps the tokens of its head. */
+  boolean isPromisedBy(LimitGate gate) {
+    return promised || held.contains(gate);
+  }
+
+  List<LimitGate> held() {
+    return held;
   }
 
   /** Every gate keeps the tokens of its head. */
@@ -116,9 +133,8 @@ public final class SubQueue extends IndexedHeap.Node<SubQueue> {
   void withdraw() {
     if (promised) {
       keepPromise();
-      if (seat != null) {
-        seat.deficit += head().cost;
-        seat.lane.doNotAwait(seat);
+      if (place != null) {
+        place.returnTurn(head().cost);
       }
     }
     for (LimitGate gate : held) {
@@ -128,10 +144,10 @@ public final class SubQueue extends IndexedHeap.Node<SubQueue> {
   }
 
   private void changePromise(LimitGate gate, int sign) {
-    gate.laneOf(flow.queue).promise(flow.band.priority, sign * head().tokensAt(gate));
+    gate.waiters.of(flow.queue).promise(flow.level.priority, sign * head().tokensAt(gate));
   }
 
-  /* Else two lines in which it is first could send it to and fro for ever. */
+  /* Otherwise two gates at which it is first could send it to and fro forever. */
   void hasTurnAt(LimitGate gate, long round) {
     if (turns == null || turnsRound != round) {
       turns = new HashSet<>();
@@ -144,32 +160,53 @@ public final class SubQueue extends IndexedHeap.Node<SubQueue> {
     return turns != null && turnsRound == round && turns.contains(gate);
   }
 
-  /** Sits at {@code gate}; a seat it has elsewhere is given up. */
-  KeyWaiters seatAt(LimitGate gate) {
-    KeyWaiters held = seat;
-    if (held != null && held.lane.gate == gate) {
-      return held;
-    }
-    leaveSeat();
-    KeyWaiters taken = flow.seatAt(gate);
-    taken.holders++;
-    seat = taken;
-    return taken;
+  /** Returns how often it was sent on, with this time. */
+  int countBounce() {
+    return ++bounces;
   }
 
-  void leaveSeat() {
-    KeyWaiters held = seat;
-    if (held != null) {
-      seat = null;
-      held.holders--;
-      held.leaveIfUnused();
+  void resetBounces() {
+    bounces = 0;
+  }
+
+  /** Returns the gate at which it is parked; null if it is ready. */
+  @Nullable LimitGate parkedAt() {
+    return parkedAt;
+  }
+
+  @Nullable KeyWaiters place() {
+    return place;
+  }
+
+  /** Parks it with a place at {@code gate}; it gives up a place that it has elsewhere. */
+  void parkInTurn(LimitGate gate) {
+    KeyWaiters kept = place;
+    if (kept == null || kept.gate() != gate) {
+      leavePlace();
+      kept = flow.waitersAt(gate).keepPlace();
+      place = kept;
+    }
+    parkedAt = gate;
+    kept.park(this);
+  }
+
+  /** Parks it at {@code gate} without a place there. */
+  void parkAt(LimitGate gate) {
+    parkedAt = gate;
+  }
+
+  void leavePlace() {
+    KeyWaiters kept = place;
+    if (kept != null) {
+      place = null;
+      kept.leavePlace();
     }
   }
 
-  /** Leaves the line of the gate at which it is parked, but not its seat. */
+  /** It is parked nowhere, but keeps its place. */
   void unpark() {
-    if (seat != null) {
-      seat.leave(this);
+    if (place != null) {
+      place.unpark(this);
     }
     unlink();
     parkedAt = null;

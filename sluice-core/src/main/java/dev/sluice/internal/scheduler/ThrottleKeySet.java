@@ -3,11 +3,11 @@ package dev.sluice.internal.scheduler;
 import java.util.List;
 
 /** The throttle keys that some items have in common; interned, so that equal means identical. */
-public final class ThrottleKeySet {
+final class ThrottleKeySet {
   static final ThrottleKeySet EMPTY = new ThrottleKeySet(List.of(), new LimitGate[0]);
 
   /** In the order of {@link #names}. */
-  public final LimitGate[] gates;
+  final LimitGate[] gates;
 
   final List<String> names;
 

@@ -1,6 +1,5 @@
 package dev.sluice.internal.time;
 
-import dev.sluice.ManualClock;
 import dev.sluice.NanoClock;
 import dev.sluice.internal.util.DaemonThreads;
 import java.util.concurrent.Executor;
@@ -28,13 +27,13 @@ public interface ClockTimer {
 
   /** The alarms of {@code clock}: its own if it is manual, else those of the one shared timer. */
   static ClockTimer of(NanoClock clock) {
-    return clock instanceof ManualClock manual
+    return clock instanceof SimulatedClock manual
         ? new ClockTimer.ManualTimer(manual)
         : new ClockTimer.SharedThreadTimer(clock);
   }
 
   /** Alarms that go off on the thread that advances the clock. */
-  record ManualTimer(ManualClock clock) implements ClockTimer {
+  record ManualTimer(SimulatedClock clock) implements ClockTimer {
     @Override
     public ClockTimer.Timeout at(long dueNanos, Runnable action) {
       return clock.alarmAt(dueNanos, action);

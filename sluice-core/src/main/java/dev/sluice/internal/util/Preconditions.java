@@ -27,6 +27,14 @@ public final class Preconditions {
     return value;
   }
 
+  public static int requireBetween(String name, int value, int least, int most) {
+    if (value < least || value > most) {
+      throw new IllegalArgumentException(
+          name + " must be from " + least + " to " + most + ": " + name + "=" + value);
+    }
+    return value;
+  }
+
   public static long requireAtMost(String name, long value, long most) {
     if (value > most) {
       throw new IllegalArgumentException(

@@ -11,7 +11,7 @@ public final class SpinBackoff {
 
   private SpinBackoff() {}
 
-  /** Lets whoever won the race go on a few times; without it, two threads mostly pass the line. */
+  /** Lets the winner of a race go on a few times, instead of passing the cache line to and fro. */
   public static void pause() {
     for (int i = 0; i < SPINS; i++) {
       Thread.onSpinWait();

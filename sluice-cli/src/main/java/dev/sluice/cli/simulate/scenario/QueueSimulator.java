@@ -50,7 +50,7 @@ final class QueueSimulator {
       this.queue = queue;
       this.meter = meter;
       this.placement = placement;
-      this.inFifo = new Placement(EVERYBODY, 0, 0, 1, placement.throttleKeys());
+      this.inFifo = Placement.of(EVERYBODY).withThrottleKeys(placement.throttleKeys());
       this.takes = List.copyOf(takes);
     }
 

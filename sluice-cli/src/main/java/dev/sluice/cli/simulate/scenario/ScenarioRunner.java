@@ -189,7 +189,11 @@ public final class ScenarioRunner {
           LimitMeter throttle = meter(scenario.throttle(key));
           takes.add(new QueueSimulator.LimitCost(key, each, throttle, throttle.key(key)));
         });
-    Placement placement = new Placement(name, tenant.weight(), tenant.priority(), 1, tokens);
+    Placement placement =
+        Placement.of(name)
+            .withWeight(tenant.weight())
+            .withPriority(tenant.priority())
+            .withThrottleKeys(tokens);
     return new QueueSimulator.TenantTraffic(queue, meter, placement, takes);
   }
 

@@ -10,9 +10,9 @@ import org.junit.jupiter.api.Test;
 import org.openjdk.jol.info.ClassLayout;
 
 /** The memory that limits keep, and for how long. */
-final class ThrottleMemoryTest {
+final class LimitsMemoryTest {
   private final ManualClock clock = ManualClock.create();
-  private final Limits throttle = Limits.builder().clock(clock).build();
+  private final Limits limits = Limits.builder().clock(clock).build();
 
   @Test
   void aBucket_isFortyBytes() {
@@ -22,51 +22,51 @@ final class ThrottleMemoryTest {
   @Test
   void keysOfOneRate_shareTheirAxis() {
     for (int i = 0; i < 1_000; i++) {
-      throttle.set("key" + i, Limit.ofRate(i % 2 + 1, 10));
+      limits.set("key" + i, Limit.ofRate(i % 2 + 1, 10));
       clock.advanceNanos(1_000_000);
     }
-    assertThat(((AtomicLimits) throttle).axes()).isEqualTo(2);
+    assertThat(((AtomicLimits) limits).epochScales()).isEqualTo(2);
   }
 
   @Test
   void nothingIsKept_ofARemovedKey() {
     WeakReference<String> removed = usedAndRemoved(false);
     assertCollected(removed);
-    assertThat(throttle.size()).isZero();
+    assertThat(limits.size()).isZero();
   }
 
   @Test
   void nothingIsKept_ofAnEvictedKey() {
-    throttle.set("key*", Limit.ofRate(1, 1));
+    limits.set("key*", Limit.ofRate(1, 1));
     assertCollected(usedAndRemoved(true));
-    assertThat(throttle.size()).isZero();
+    assertThat(limits.size()).isZero();
   }
 
   private WeakReference<String> usedAndRemoved(boolean template) {
     String key = "key" + System.identityHashCode(this);
     if (!template) {
-      throttle.set(key, Limit.ofRate(1, 1));
+      limits.set(key, Limit.ofRate(1, 1));
     }
-    throttle.tryAcquire(List.of(key));
+    limits.tryAcquire(List.of(key));
     clock.advanceNanos(1_000_000_000);
-    assertThat(template ? throttle.evictIdle() == 1 : throttle.remove(key)).isTrue();
+    assertThat(template ? limits.evictIdle() == 1 : limits.remove(key)).isTrue();
     return new WeakReference<>(key);
   }
 
   @Test
   void ratesNoLongerUsed_areForgotten() {
     for (int i = 1; i <= 1_000; i++) {
-      throttle.set("key", Limit.ofRate(i, 10));
+      limits.set("key", Limit.ofRate(i, 10));
     }
     System.gc();
-    for (int tries = 0; tries < 50 && ((AtomicLimits) throttle).axes() > 200; tries++) {
+    for (int tries = 0; tries < 50 && ((AtomicLimits) limits).epochScales() > 200; tries++) {
       System.gc();
       for (int i = 1; i <= 200; i++) {
-        throttle.set("key", Limit.ofRate(2_000 + 200 * tries + i, 10));
+        limits.set("key", Limit.ofRate(2_000 + 200 * tries + i, 10));
       }
       Thread.onSpinWait();
     }
-    assertThat(((AtomicLimits) throttle).axes()).isLessThan(1_000);
+    assertThat(((AtomicLimits) limits).epochScales()).isLessThan(1_000);
   }
 
   private static void assertCollected(WeakReference<?> reference) {

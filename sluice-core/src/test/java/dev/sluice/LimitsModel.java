@@ -11,7 +11,7 @@ import java.util.Map;
  * token a second brings r a nanosecond; bursts are in tenths of a token. Single-threaded; time must
  * not run backwards.
  */
-final class ThrottleModel {
+final class LimitsModel {
   static final BigInteger TOKEN = BigInteger.TEN.pow(12);
   private static final BigInteger TENTH = BigInteger.TEN.pow(11);
 
@@ -36,7 +36,7 @@ final class ThrottleModel {
   private final Map<String, BigInteger> levels = new HashMap<>();
   private long updatedNanos;
 
-  ThrottleModel(Map<String, Rule> rules) {
+  LimitsModel(Map<String, Rule> rules) {
     this.rules = rules;
     rules.forEach((key, rule) -> levels.put(key, rule.capacity()));
   }

@@ -2,6 +2,7 @@ package dev.sluice;
 
 import static dev.sluice.Threads.beside;
 import static dev.sluice.Threads.sumOver;
+import static dev.sluice.Costs.each;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.sluice.ModelPropertyTest.Grant;
@@ -23,7 +24,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 /** Many threads, many keys: never a token too many, none lost, nobody stuck. */
 @Timeout(value = 60, threadMode = Timeout.ThreadMode.SEPARATE_THREAD) // who spins is not asked
-final class ThrottleConcurrencyTest {
+final class LimitsConcurrencyTest {
   private static final int KEYS = 8;
   private static final long BURST = 1_000_000;
 
@@ -31,7 +32,7 @@ final class ThrottleConcurrencyTest {
   void aWriterWithAnOldReading_doesNotBackdateAFasterRate() {
     AtomicLong time = new AtomicLong();
     AtomicReference<Runnable> betweenReadingAndUse = new AtomicReference<>(() -> {});
-    Limits throttle =
+    Limits limits =
         Limits.builder()
             .clock(
                 () -> {
@@ -40,27 +41,27 @@ final class ThrottleConcurrencyTest {
                   return reading;
                 })
             .build();
-    throttle.set("key", Limit.ofRate(1, 10));
+    limits.set("key", Limit.ofRate(1, 10));
     betweenReadingAndUse.set(
         () -> {
           time.set(5_000_000_000L);
-          assertThat(throttle.tryAcquire("key", 5)).isTrue();
+          assertThat(limits.tryAcquire("key", 5)).isTrue();
         });
-    throttle.set("key", Limit.ofRate(1_000, 10));
-    assertThat(level(throttle, "key")).isEqualTo(5);
+    limits.set("key", Limit.ofRate(1_000, 10));
+    assertThat(level(limits, "key")).isEqualTo(5);
   }
 
   @Test
   void eightThreadsWithoutRefill_getExactlyTheBurst() {
     for (int round = 0; round < 10; round++) {
-      Limits throttle = Limits.create();
-      throttle.set("key", Limit.ofRate(0, 50_000));
+      Limits limits = Limits.create();
+      limits.set("key", Limit.ofRate(0, 50_000));
       long granted =
           sumOver(
               8,
               () -> {
                 long count = 0;
-                while (throttle.tryAcquire("key")) {
+                while (limits.tryAcquire("key")) {
                   count++;
                 }
                 return count;
@@ -71,7 +72,7 @@ final class ThrottleConcurrencyTest {
 
   @Test
   void restoredWhileItIsRemoved_beginsEmpty() {
-    Limits throttle = Limits.create();
+    Limits limits = Limits.create();
     AtomicBoolean restoring = new AtomicBoolean(true);
     AtomicInteger turns = new AtomicInteger();
     long full =
@@ -81,13 +82,13 @@ final class ThrottleConcurrencyTest {
               long count = 0;
               if (turns.getAndIncrement() == 0) {
                 for (int i = 0; i < 300_000; i++) {
-                  throttle.restore("key", Limit.ofRate(0, 10));
-                  count += throttle.stats("key").filter(all -> all.level() > 0).isPresent() ? 1 : 0;
+                  limits.restore("key", Limit.ofRate(0, 10));
+                  count += limits.stats("key").filter(all -> all.level() > 0).isPresent() ? 1 : 0;
                 }
                 restoring.set(false);
               } else {
                 while (restoring.get()) {
-                  throttle.remove("key");
+                  limits.remove("key");
                 }
               }
               return count;
@@ -97,34 +98,34 @@ final class ThrottleConcurrencyTest {
 
   @Test
   void severalKeysWithoutRefill_getExactlyTheSmallestBurst() {
-    Limits throttle = Limits.create();
-    throttle.set("a", Limit.ofRate(0, 60_000));
-    throttle.set("b", Limit.ofRate(0, 50_000));
-    throttle.set("c", Limit.ofRate(0, 70_000));
+    Limits limits = Limits.create();
+    limits.set("a", Limit.ofRate(0, 60_000));
+    limits.set("b", Limit.ofRate(0, 50_000));
+    limits.set("c", Limit.ofRate(0, 70_000));
     long granted =
         sumOver(
             4,
             () -> {
               long count = 0;
-              while (throttle.tryAcquire(List.of("c", "a", "b"))) {
+              while (limits.tryAcquire(List.of("c", "a", "b"))) {
                 count++;
               }
               return count;
             });
     assertThat(granted).isEqualTo(50_000);
-    assertThat(level(throttle, "a")).isEqualTo(10_000);
-    assertThat(level(throttle, "b")).isZero();
-    assertThat(level(throttle, "c")).isEqualTo(20_000);
+    assertThat(level(limits, "a")).isEqualTo(10_000);
+    assertThat(level(limits, "b")).isZero();
+    assertThat(level(limits, "c")).isEqualTo(20_000);
   }
 
   @ParameterizedTest
   @ValueSource(booleans = {false, true})
   void overlappingKeysInAnyOrder_someRefused_conserveEveryLevel(boolean rulesChange) {
-    Limits throttle = Limits.create();
+    Limits limits = Limits.create();
     for (int i = 0; i < KEYS; i++) {
-      throttle.set("key" + i, Limit.ofRate(0, BURST));
+      limits.set("key" + i, Limit.ofRate(0, BURST));
     }
-    throttle.set("empty", Limit.ofRate(0, 0));
+    limits.set("empty", Limit.ofRate(0, 0));
     AtomicLongArray taken = new AtomicLongArray(KEYS);
     AtomicLong seeds = new AtomicLong();
     AtomicBoolean done = new AtomicBoolean();
@@ -134,28 +135,28 @@ final class ThrottleConcurrencyTest {
               while (rulesChange && !done.get()) {
                 // Levels stay as they are: the lower burst is the one that all began with.
                 for (int i = 0; i < KEYS; i++) {
-                  throttle.set("key" + i, Limit.ofRate(0, 2 * BURST));
-                  throttle.set("key" + i, Limit.ofRate(0, BURST));
+                  limits.set("key" + i, Limit.ofRate(0, 2 * BURST));
+                  limits.set("key" + i, Limit.ofRate(0, BURST));
                 }
-                throttle.set("other", Limit.ofRate(1, 1));
-                throttle.remove("other");
-                throttle.evictIdle();
+                limits.set("other", Limit.ofRate(1, 1));
+                limits.remove("other");
+                limits.evictIdle();
               }
             });
     long refused =
         sumOver(
             4,
-            () -> consumeAtRandom(throttle, new SplittableRandom(seeds.getAndIncrement()), taken));
+            () -> consumeAtRandom(limits, new SplittableRandom(seeds.getAndIncrement()), taken));
     done.set(true);
     changes.join();
     assertThat(refused).as("requests with the empty key").isPositive();
     for (int i = 0; i < KEYS; i++) {
-      assertThat(level(throttle, "key" + i)).isEqualTo((double) (BURST - taken.get(i)));
+      assertThat(level(limits, "key" + i)).isEqualTo((double) (BURST - taken.get(i)));
     }
   }
 
   private static long consumeAtRandom(
-      Limits throttle, SplittableRandom random, AtomicLongArray taken) {
+      Limits limits, SplittableRandom random, AtomicLongArray taken) {
     long refused = 0;
     for (int i = 0; i < 30_000; i++) {
       List<Integer> chosen = new ArrayList<>();
@@ -167,7 +168,7 @@ final class ThrottleConcurrencyTest {
       if (hopeless) {
         keys.add(random.nextInt(keys.size() + 1), "empty");
       }
-      boolean granted = i % 3 == 0 ? throttle.decide(keys).isGranted() : throttle.tryAcquire(keys);
+      boolean granted = i % 3 == 0 ? limits.decide(each(keys, 1)).isGranted() : limits.tryAcquire(keys);
       assertThat(granted).isEqualTo(!hopeless);
       refused += granted ? 0 : 1;
       if (granted) {
@@ -179,22 +180,22 @@ final class ThrottleConcurrencyTest {
 
   @Test
   void twoKeysTakenTogether_areNeverSeenApart() {
-    Limits throttle = Limits.create();
-    throttle.set("a", Limit.ofRate(0, BURST));
-    throttle.set("b", Limit.ofRate(0, BURST));
+    Limits limits = Limits.create();
+    limits.set("a", Limit.ofRate(0, BURST));
+    limits.set("b", Limit.ofRate(0, BURST));
     AtomicBoolean done = new AtomicBoolean();
     CompletableFuture<Void> taker =
         beside(
             () -> {
               for (int i = 0; i < 200_000; i++) {
-                throttle.tryAcquire(i % 2 == 0 ? List.of("a", "b") : List.of("b", "a"));
+                limits.tryAcquire(i % 2 == 0 ? List.of("a", "b") : List.of("b", "a"));
               }
               done.set(true);
             });
     while (!done.get()) {
-      double a = level(throttle, "a");
-      double b = level(throttle, "b");
-      double aAgain = level(throttle, "a");
+      double a = level(limits, "a");
+      double b = level(limits, "b");
+      double aAgain = level(limits, "a");
       assertThat(b).as("between %s and %s", a, aAgain).isBetween(aAgain, a);
     }
     taker.join();
@@ -204,12 +205,12 @@ final class ThrottleConcurrencyTest {
   void shortEpochs_crossedByThreads_loseAndMintNothing() {
     // Never full, so that every token minted must be granted once; an epoch lasts about a second.
     AtomicLong clock = new AtomicLong();
-    Limits throttle = Limits.builder().clock(clock::get).build();
+    Limits limits = Limits.builder().clock(clock::get).build();
     double burst = 3_000_000_000.0;
-    throttle.set("a", Limit.ofRate(999_999_937, burst));
-    throttle.set("b", Limit.ofRate(999_999_937, burst));
-    throttle.set("idle", Limit.ofRate(999_999_937, burst));
-    assertThat(throttle.tryAcquire(List.of("a", "b"), (long) burst)).isTrue();
+    limits.set("a", Limit.ofRate(999_999_937, burst));
+    limits.set("b", Limit.ofRate(999_999_937, burst));
+    limits.set("idle", Limit.ofRate(999_999_937, burst));
+    assertThat(limits.tryAcquire(each(List.of("a", "b"), (long) burst))).isTrue();
     long granted =
         sumOver(
             4,
@@ -217,7 +218,7 @@ final class ThrottleConcurrencyTest {
               long count = 0;
               for (int i = 0; i < 10_000; i++) {
                 clock.addAndGet(50_000_000);
-                while (throttle.tryAcquire(List.of("a", "b"), 1_000_003)) {
+                while (limits.tryAcquire(each(List.of("a", "b"), 1_000_003))) {
                   count += 1_000_003;
                 }
               }
@@ -225,15 +226,17 @@ final class ThrottleConcurrencyTest {
             });
     long minted = clock.get() / 1_000_000_000 * 999_999_937;
     for (String key : List.of("a", "b")) {
-      assertThat(granted + (long) level(throttle, key)).isEqualTo(minted);
+      assertThat(granted + (long) level(limits, key)).isEqualTo(minted);
     }
   }
 
   @Test
   void realClock_everyWindowHolds_whileBucketsAreEvicted() {
     Limit.Balanced limit = new Limit.Balanced(3, 100_000, Duration.ofSeconds(1));
-    Limits throttle = Limits.create();
-    throttle.set("t:*", Limit.ofRate(100_000, 3));
+    ReplaceableClock clock = new ReplaceableClock(NanoClock.system());
+    Limits limits = Limits.builder().clock(clock).build();
+    limits.set("t:*", Limit.ofRate(100_000, 3));
+    List<String> both = List.of("t:2", "t:1");
     long start = System.nanoTime();
     List<Grant> log = Collections.synchronizedList(new ArrayList<>());
     sumOver(
@@ -245,15 +248,13 @@ final class ThrottleConcurrencyTest {
           // granted some.
           for (int i = 0; now - start < 300_000_000 || mine.size() <= 25; i++) {
             now = System.nanoTime();
-            boolean granted =
-                i % 2 == 0
-                    ? throttle.tryAcquire("t:1", 1, now)
-                    : throttle.tryAcquire(List.of("t:2", "t:1"), 1, now);
-            if (granted) {
+            boolean one = i % 2 == 0;
+            if (clock.at(
+                now, () -> one ? limits.tryAcquire("t:1") : limits.tryAcquire(both))) {
               mine.add(new Grant(now, 1));
             }
             if (i % 64 == 0) {
-              throttle.evictIdle();
+              limits.evictIdle();
             }
           }
           log.addAll(mine);
@@ -266,19 +267,19 @@ final class ThrottleConcurrencyTest {
   @Test
   void templatesChangingUnderLoad_giveNoKeyATokenMore() {
     // Without refill a key must not gain by moving between rules, whoever finishes the move.
-    Limits throttle = Limits.create();
-    throttle.set("t:*", Limit.ofRate(0, 10_000));
-    assertThat(throttle.tryAcquire("t:x:1")).isTrue();
+    Limits limits = Limits.create();
+    limits.set("t:*", Limit.ofRate(0, 10_000));
+    assertThat(limits.tryAcquire("t:x:1")).isTrue();
     AtomicBoolean done = new AtomicBoolean();
     CompletableFuture<Void> changes =
         beside(
             () -> {
               while (!done.get()) {
-                throttle.set("t:x:*", Limit.ofRate(0, 20_000));
-                throttle.set("t:x:1", Limit.ofRate(0, 30_000));
-                throttle.remove("t:x:*");
-                throttle.remove("t:x:1");
-                throttle.evictIdle();
+                limits.set("t:x:*", Limit.ofRate(0, 20_000));
+                limits.set("t:x:1", Limit.ofRate(0, 30_000));
+                limits.remove("t:x:*");
+                limits.remove("t:x:1");
+                limits.evictIdle();
               }
             });
     long granted =
@@ -287,8 +288,8 @@ final class ThrottleConcurrencyTest {
             () -> {
               long count = 0;
               for (int i = 0; i < 20_000; i++) {
-                count += throttle.tryAcquire(List.of("t:2", "t:x:1")) ? 1 : 0;
-                count += throttle.tryAcquire("t:x:1") ? 1 : 0;
+                count += limits.tryAcquire(List.of("t:2", "t:x:1")) ? 1 : 0;
+                count += limits.tryAcquire("t:x:1") ? 1 : 0;
               }
               return count;
             });
@@ -300,32 +301,32 @@ final class ThrottleConcurrencyTest {
   @Test
   void aDecision_findsAllKeysAtOneInstant() {
     // Key a is always as far behind as b or further, so b alone can never be the binding one.
-    Limits throttle = Limits.builder().clock(ManualClock.create()).build();
+    Limits limits = Limits.builder().clock(ManualClock.create()).build();
     List<String> keys = new ArrayList<>(List.of("a"));
     for (int i = 0; i < 200; i++) {
       keys.add("full" + i);
     }
     keys.add("b");
-    keys.forEach(key -> throttle.set(key, Limit.ofRate(1, BURST)));
-    throttle.tryAcquire("a");
+    keys.forEach(key -> limits.set(key, Limit.ofRate(1, BURST)));
+    limits.tryAcquire("a");
     AtomicBoolean done = new AtomicBoolean();
     CompletableFuture<Void> taker =
         beside(
             () -> {
               for (int i = 0; i < 300_000; i++) {
-                throttle.tryAcquire("a");
-                throttle.tryAcquire("b");
+                limits.tryAcquire("a");
+                limits.tryAcquire("b");
               }
               done.set(true);
             });
     while (!done.get()) {
-      Decision decision = throttle.peek(keys, BURST);
+      Decision decision = limits.peek(each(keys, BURST));
       assertThat(((Decision.Denied) decision).limitName()).isEqualTo("a");
     }
     taker.join();
   }
 
-  private static double level(Limits throttle, String key) {
-    return throttle.stats(key).orElseThrow().level();
+  private static double level(Limits limits, String key) {
+    return limits.stats(key).orElseThrow().level();
   }
 }

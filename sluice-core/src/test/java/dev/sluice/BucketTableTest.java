@@ -8,7 +8,7 @@ import java.util.Objects;
 import org.junit.jupiter.api.Test;
 
 /** Changes that one thread leaves half done and others finish. */
-final class KeyedBucketsTest {
+final class BucketTableTest {
   private static final long SECOND = 1_000_000_000;
 
   private final BucketTable buckets = new BucketTable(() -> 0);

@@ -24,15 +24,14 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 /** The waiting line under real threads and the real timer. */
 @Timeout(120)
-final class WaitingLineStressTest {
+final class WaitingListStressTest {
   private static final Duration SECOND = Duration.ofSeconds(1);
   private static final long MS = 1_000_000;
 
   /** An empty manual bucket for so many callers at once. */
   private static TokenBucket emptyManual(int callers) {
     return TokenBucket.builder()
-        .capacity(callers)
-        .manual()
+        .limit(Limit.manual(callers))
         .initialTokens(0)
         .maxWaiters(callers)
         .build();
@@ -128,8 +127,7 @@ final class WaitingLineStressTest {
     // Fed by hand and never full: what was granted and what is left must add up to the feed.
     TokenBucket bucket =
         TokenBucket.builder()
-            .capacity(Limit.MAX_CAPACITY)
-            .manual()
+            .limit(Limit.manual(Limit.MAX_CAPACITY))
             .initialTokens(0)
             .maxWaiters(100_000)
             .build();
@@ -171,7 +169,7 @@ final class WaitingLineStressTest {
   void cancelRacingWithTheGrant_conservesTokensExactly() {
     for (int round = 0; round < 300; round++) {
       TokenBucket bucket =
-          TokenBucket.builder().capacity(1_000_000).manual().initialTokens(0).build();
+          TokenBucket.builder().limit(Limit.manual(1_000_000)).initialTokens(0).build();
       List<CompletableFuture<Void>> futures = new ArrayList<>();
       for (int i = 0; i < 100; i++) {
         futures.add(bucket.acquireAsync(1 + i % 7));

@@ -4,7 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.within;
 
 import dev.sluice.ModelPropertyTest.Grant;
-import dev.sluice.ThrottleModel.Rule;
+import dev.sluice.LimitsModel.Rule;
 import dev.sluice.properties.Generator;
 import dev.sluice.properties.Property;
 import java.math.BigInteger;
@@ -17,7 +17,7 @@ import java.util.Map;
 import org.junit.jupiter.api.Test;
 
 /** The throttle against an exact model that never evicts, and every window within bounds. */
-final class ThrottlePropertyTest {
+final class LimitsPropertyTest {
   private static final List<String> KEYS = List.of("a", "b", "t:1", "t:2", "unknown");
 
   /** A request, and the time since the one before. */
@@ -43,21 +43,22 @@ final class ThrottlePropertyTest {
           Rule template = rule(generator);
           List<Step> steps = steps(generator);
           ManualClock clock = ManualClock.create();
-          Limits throttle = Limits.builder().clock(clock).build();
-          throttle.set("a", Limit.ofRate(a.rate(), a.burst()));
-          throttle.set("b", Limit.ofRate(b.rate(), b.burst()));
-          throttle.set("t:*", Limit.ofRate(template.rate(), template.burst()));
-          ThrottleModel model =
-              new ThrottleModel(Map.of("a", a, "b", b, "t:1", template, "t:2", template));
+          ReplaceableClock readings = new ReplaceableClock(clock);
+          Limits limits = Limits.builder().clock(readings).build();
+          limits.set("a", Limit.ofRate(a.rate(), a.burst()));
+          limits.set("b", Limit.ofRate(b.rate(), b.burst()));
+          limits.set("t:*", Limit.ofRate(template.rate(), template.burst()));
+          LimitsModel model =
+              new LimitsModel(Map.of("a", a, "b", b, "t:1", template, "t:2", template));
           for (Step step : steps) {
             clock.advanceNanos(step.advance * step.advance);
             model.advanceTo(clock.nanoTime());
             if (step.evict) {
-              throttle.evictIdle();
+              limits.evictIdle();
             }
-            assertSameAnswer(throttle, model, step.costs(), clock.nanoTime());
+            assertSameAnswer(limits, readings, model, step.costs());
             for (String key : List.of("a", "b", "t:1", "t:2")) {
-              assertThat(throttle.stats(key).orElseThrow().level())
+              assertThat(limits.stats(key).orElseThrow().level())
                   .isCloseTo(model.level(key).doubleValue() / 1e12, within(1e-9));
             }
           }
@@ -65,30 +66,31 @@ final class ThrottlePropertyTest {
   }
 
   private static void assertSameAnswer(
-      Limits throttle, ThrottleModel model, Map<String, Long> costs, long nowNanos) {
+      Limits limits, ReplaceableClock clock, LimitsModel model, Map<String, Long> costs) {
+    long nowNanos = clock.nanoTime();
     String binding =
         costs.keySet().stream()
             .max(Comparator.comparing(key -> model.wait(key, costs)))
             .orElse("unknown");
     BigInteger wait = model.wait(binding, costs);
-    assertThat(throttle.peek(costs).isGranted()).isEqualTo(wait.signum() == 0);
+    assertThat(limits.peek(costs).isGranted()).isEqualTo(wait.signum() == 0);
     if (nowNanos % 2 == 0) {
-      assertThat(throttle.tryAcquire(costs)).isEqualTo(model.tryAcquire(costs));
+      assertThat(limits.tryAcquire(costs)).isEqualTo(model.tryAcquire(costs));
       return;
     }
-    Decision decision = throttle.decide(costs);
+    Decision decision = limits.decide(costs);
     assertThat(decision.isGranted()).isEqualTo(model.tryAcquire(costs));
     if (decision instanceof Decision.Denied denied) {
       assertThat(BigInteger.valueOf(denied.retryAfterNanos())).isEqualTo(wait);
       assertThat(model.wait(denied.limitName(), costs)).isEqualTo(wait);
       long retryAt = nowNanos + denied.retryAfterNanos();
-      assertThat(throttle.peek(costs, retryAt - 1).isGranted()).as("minimal").isFalse();
-      assertThat(throttle.peek(costs, retryAt).isGranted()).as("for all keys").isTrue();
+      assertThat(clock.at(retryAt - 1, () -> limits.peek(costs)).isGranted()).as("minimal").isFalse();
+      assertThat(clock.at(retryAt, () -> limits.peek(costs)).isGranted()).as("for all keys").isTrue();
     } else if (decision instanceof Decision.Depleted depleted) {
-      assertThat(wait).isEqualTo(ThrottleModel.TOKEN.pow(4));
+      assertThat(wait).isEqualTo(LimitsModel.TOKEN.pow(4));
       assertThat(model.wait(depleted.limitName(), costs)).isEqualTo(wait);
     } else if (decision instanceof Decision.Impossible impossible) {
-      assertThat(wait).isEqualTo(ThrottleModel.TOKEN.pow(5));
+      assertThat(wait).isEqualTo(LimitsModel.TOKEN.pow(5));
       assertThat(model.wait(impossible.limitName(), costs)).isEqualTo(wait);
     }
   }
@@ -102,8 +104,9 @@ final class ThrottlePropertyTest {
           List<Step> steps = steps(generator);
           double rate = limit.refillTokens() * 1e9 / limit.refillPeriod().toNanos();
           long fillNanos = (long) (limit.capacity() * 1e9 / rate);
-          Limits throttle = Limits.builder().clock(ManualClock.create()).build();
-          throttle.set("t:*", Limit.ofRate(rate, (double) limit.capacity()));
+          ReplaceableClock clock = new ReplaceableClock(ManualClock.create());
+          Limits limits = Limits.builder().clock(clock).build();
+          limits.set("t:*", Limit.ofRate(rate, (double) limit.capacity()));
           List<Grant> grants = new ArrayList<>();
           long latest = 0;
           int n = 0;
@@ -112,19 +115,22 @@ final class ThrottlePropertyTest {
             latest += advance;
             long now = step.keys % 3 == 0 ? latest : latest - advance * (step.keys % 32) / 16;
             if (step.evict) {
-              throttle.evictIdle(step.cost % 2 == 0 ? latest : now);
+              clock.at(step.cost % 2 == 0 ? latest : now, limits::evictIdle);
             }
             long cost = 1 + step.cost % limit.capacity();
-            boolean granted =
-                n++ % 2 == 0
-                    ? throttle.tryAcquire("t:1", cost, now)
-                    : throttle.tryAcquire(List.of("t:1", "t:2" + n), cost, now);
-            if (granted) {
+            List<String> names = n++ % 2 == 0 ? List.of("t:1") : List.of("t:1", "t:2" + n);
+            if (clock.at(now, () -> tryAcquire(limits, names, cost))) {
               grants.add(new Grant(now, cost));
             }
           }
           Windows.assertBounded(grants, limit);
         });
+  }
+
+  private static boolean tryAcquire(Limits limits, List<String> names, long cost) {
+    return names.size() == 1
+        ? limits.tryAcquire(names.get(0), cost)
+        : limits.tryAcquire(Costs.each(names, cost));
   }
 
   @Test
@@ -136,17 +142,17 @@ final class ThrottlePropertyTest {
           Rule after = rule(generator);
           List<Step> steps = steps(generator);
           ManualClock clock = ManualClock.create();
-          Limits throttle = Limits.builder().clock(clock).build();
-          throttle.set("a", Limit.ofRate(before.rate(), before.burst()));
+          Limits limits = Limits.builder().clock(clock).build();
+          limits.set("a", Limit.ofRate(before.rate(), before.burst()));
           for (Step step : steps) {
             clock.advanceNanos(step.advance * step.advance);
-            throttle.tryAcquire("a", 1 + step.cost % 5);
+            limits.tryAcquire("a", 1 + step.cost % 5);
           }
-          double level = throttle.stats("a").orElseThrow().level();
-          throttle.set("a", Limit.ofRate(after.rate(), after.burst()));
+          double level = limits.stats("a").orElseThrow().level();
+          limits.set("a", Limit.ofRate(after.rate(), after.burst()));
           double expected = Math.min(level, after.burst());
           double lost = after.milliPerSecond() == 0 ? 1 : 1e-6;
-          assertThat(throttle.stats("a").orElseThrow().level())
+          assertThat(limits.stats("a").orElseThrow().level())
               .isBetween(Math.max(0, expected - lost), expected + 1e-9);
         });
   }

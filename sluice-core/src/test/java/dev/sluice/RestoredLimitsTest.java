@@ -2,6 +2,7 @@ package dev.sluice;
 
 import static dev.sluice.Threads.beside;
 import static dev.sluice.Threads.sumOver;
+import static dev.sluice.Costs.each;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
@@ -18,12 +19,13 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 /** Rules of which nobody remembers what was consumed: as if empty when they were restored. */
 @Timeout(value = 60, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
-final class RestoredThrottleTest {
+final class RestoredLimitsTest {
   private final ManualClock clock = ManualClock.create();
-  private final Limits throttle = Limits.builder().clock(clock).build();
+  private final ReplaceableClock readings = new ReplaceableClock(clock);
+  private final Limits limits = Limits.builder().clock(readings).build();
 
   private double level(String key) {
-    return throttle.stats(key).orElseThrow().level();
+    return limits.stats(key).orElseThrow().level();
   }
 
   private void seconds(long count) {
@@ -32,12 +34,12 @@ final class RestoredThrottleTest {
 
   @Test
   void aRestoredRate_startsEmpty_andFillsAtItsRate() {
-    throttle.restore("key", Limit.ofRate(2, 10));
-    assertThat(throttle.tryAcquire("key")).isFalse();
+    limits.restore("key", Limit.ofRate(2, 10));
+    assertThat(limits.tryAcquire("key")).isFalse();
     seconds(3);
     assertThat(level("key")).isEqualTo(6);
-    assertThat(throttle.tryAcquire("key", 7)).isFalse();
-    assertThat(throttle.tryAcquire("key", 6)).isTrue();
+    assertThat(limits.tryAcquire("key", 7)).isFalse();
+    assertThat(limits.tryAcquire("key", 6)).isTrue();
     seconds(100);
     assertThat(level("key")).isEqualTo(10);
   }
@@ -45,32 +47,32 @@ final class RestoredThrottleTest {
   @ParameterizedTest
   @CsvSource({"0, 0", "5, 5", "10, 10", "1000, 10"})
   void aKeyOfARestoredTemplate_hasWhatAccruedSince(long after, double expected) {
-    throttle.restore("tenant:*", Limit.ofRate(1, 10));
+    limits.restore("tenant:*", Limit.ofRate(1, 10));
     seconds(after);
     assertThat(level("tenant:a")).isEqualTo(expected);
-    assertThat(throttle.tryAcquire("tenant:a", (long) expected + 1)).isFalse();
-    assertThat(expected == 0 || throttle.tryAcquire("tenant:a", (long) expected)).isTrue();
-    assertThat(throttle.tryAcquire("tenant:a")).isFalse();
+    assertThat(limits.tryAcquire("tenant:a", (long) expected + 1)).isFalse();
+    assertThat(expected == 0 || limits.tryAcquire("tenant:a", (long) expected)).isTrue();
+    assertThat(limits.tryAcquire("tenant:a")).isFalse();
     assertThat(level("tenant:b")).isEqualTo(expected);
   }
 
   @Test
   void withoutRefill_nothingIsGrantedEver() {
-    throttle.restore("key", Limit.ofRate(0, 10));
-    throttle.restore("tenant:*", Limit.ofRate(0, 10));
+    limits.restore("key", Limit.ofRate(0, 10));
+    limits.restore("tenant:*", Limit.ofRate(0, 10));
     clock.advance(Duration.ofDays(1_000));
-    assertThat(throttle.tryAcquire("key")).isFalse();
-    assertThat(throttle.tryAcquire("tenant:a")).isFalse();
-    assertThat(throttle.evictIdle()).isZero();
+    assertThat(limits.tryAcquire("key")).isFalse();
+    assertThat(limits.tryAcquire("tenant:a")).isFalse();
+    assertThat(limits.evictIdle()).isZero();
   }
 
   @Test
   void aKeyThatHasABucket_keepsItsTokens() {
-    throttle.set("key", Limit.ofRate(1, 10));
-    throttle.set("tenant:*", Limit.ofRate(1, 10));
-    assertThat(throttle.tryAcquire(List.of("key", "tenant:a"), 4)).isTrue();
-    throttle.restore("key", Limit.ofRate(1, 20));
-    throttle.restore("tenant:*", Limit.ofRate(1, 20));
+    limits.set("key", Limit.ofRate(1, 10));
+    limits.set("tenant:*", Limit.ofRate(1, 10));
+    assertThat(limits.tryAcquire(each(List.of("key", "tenant:a"), 4))).isTrue();
+    limits.restore("key", Limit.ofRate(1, 20));
+    limits.restore("tenant:*", Limit.ofRate(1, 20));
     assertThat(level("key")).isEqualTo(6);
     assertThat(level("tenant:a")).isEqualTo(6);
     assertThat(level("tenant:b")).isZero();
@@ -78,62 +80,62 @@ final class RestoredThrottleTest {
 
   @Test
   void anUpdate_isNoWayToAFreshBurst() {
-    throttle.restore("key", Limit.ofRate(1, 10));
-    throttle.restore("tenant:*", Limit.ofRate(1, 10));
+    limits.restore("key", Limit.ofRate(1, 10));
+    limits.restore("tenant:*", Limit.ofRate(1, 10));
     seconds(3);
-    throttle.set("key", Limit.ofRate(10, 100));
-    throttle.set("tenant:*", Limit.ofRate(10, 100));
+    limits.set("key", Limit.ofRate(10, 100));
+    limits.set("tenant:*", Limit.ofRate(10, 100));
     assertThat(level("key")).isEqualTo(3);
     assertThat(level("tenant:a")).isEqualTo(3);
     seconds(2);
     assertThat(level("key")).isEqualTo(23);
     assertThat(level("tenant:b")).isEqualTo(23);
-    throttle.set("tenant:*", Limit.ofRate(10, 5));
+    limits.set("tenant:*", Limit.ofRate(10, 5));
     assertThat(level("tenant:c")).isEqualTo(5);
   }
 
   @Test
   void aNarrowerRule_isNoWayToAFreshBurst() {
-    throttle.restore("tenant:*", Limit.ofRate(1, 10));
+    limits.restore("tenant:*", Limit.ofRate(1, 10));
     seconds(3);
-    throttle.set("tenant:gold:*", Limit.ofRate(1, 100));
-    throttle.set("tenant:a", Limit.ofRate(1, 100));
+    limits.set("tenant:gold:*", Limit.ofRate(1, 100));
+    limits.set("tenant:a", Limit.ofRate(1, 100));
     assertThat(level("tenant:gold:x")).isEqualTo(3);
     assertThat(level("tenant:a")).isEqualTo(3);
     assertThat(level("tenant:b")).isEqualTo(3);
-    throttle.set("other:*", Limit.ofRate(1, 100));
+    limits.set("other:*", Limit.ofRate(1, 100));
     assertThat(level("other:x")).isEqualTo(100);
   }
 
   @Test
   void onceFull_aRestoredTemplateIsLikeAnyOther() {
-    throttle.restore("tenant:*", Limit.ofRate(1, 10));
+    limits.restore("tenant:*", Limit.ofRate(1, 10));
     seconds(10);
-    throttle.set("tenant:*", Limit.ofRate(1, 100));
-    throttle.set("tenant:gold", Limit.ofRate(1, 50));
+    limits.set("tenant:*", Limit.ofRate(1, 100));
+    limits.set("tenant:gold", Limit.ofRate(1, 50));
     assertThat(level("tenant:a")).isEqualTo(100);
     assertThat(level("tenant:gold")).isEqualTo(50);
   }
 
   @Test
   void evictIdle_leavesKeysThatAreNotFull() {
-    throttle.restore("tenant:*", Limit.ofRate(1, 10));
+    limits.restore("tenant:*", Limit.ofRate(1, 10));
     seconds(9);
-    assertThat(throttle.tryAcquire("tenant:a", 10)).isFalse();
-    assertThat(throttle.evictIdle()).isZero();
+    assertThat(limits.tryAcquire("tenant:a", 10)).isFalse();
+    assertThat(limits.evictIdle()).isZero();
     seconds(1);
-    assertThat(throttle.evictIdle()).isEqualTo(1);
-    assertThat(throttle.tryAcquire("tenant:a", 10)).isTrue();
+    assertThat(limits.evictIdle()).isEqualTo(1);
+    assertThat(limits.tryAcquire("tenant:a", 10)).isTrue();
   }
 
   @Test
   void aKeyEvictedAfterAnUpdate_comesBackFull() {
-    throttle.restore("tenant:*", Limit.ofRate(10, 10));
+    limits.restore("tenant:*", Limit.ofRate(10, 10));
     clock.advance(Duration.ofMillis(500));
-    assertThat(throttle.tryAcquire("tenant:a", 6)).isFalse();
-    throttle.set("tenant:*", Limit.ofRate(0.001, 5));
+    assertThat(limits.tryAcquire("tenant:a", 6)).isFalse();
+    limits.set("tenant:*", Limit.ofRate(0.001, 5));
     assertThat(level("tenant:a")).isEqualTo(5);
-    assertThat(throttle.evictIdle()).isEqualTo(1);
+    assertThat(limits.evictIdle()).isEqualTo(1);
     assertThat(level("tenant:a")).isEqualTo(5);
   }
 
@@ -142,17 +144,17 @@ final class RestoredThrottleTest {
   void eviction_showsInMemoryOnly(long seed) {
     Limits kept = Limits.builder().clock(clock).build();
     SplittableRandom random = new SplittableRandom(seed);
-    for (Limits each : List.of(throttle, kept)) {
+    for (Limits each : List.of(limits, kept)) {
       each.restore("tenant:*", Limit.ofRate(2, 5));
     }
     for (int step = 0; step < 2_000; step++) {
       clock.advanceNanos(random.nextLong(400_000_000));
       String key = "tenant:" + random.nextInt(5);
       long cost = random.nextLong(1, 4);
-      assertThat(throttle.tryAcquire(key, cost))
+      assertThat(limits.tryAcquire(key, cost))
           .as("step %d, %s", step, key)
           .isEqualTo(kept.tryAcquire(key, cost));
-      throttle.evictIdle();
+      limits.evictIdle();
     }
   }
 
@@ -179,35 +181,36 @@ final class RestoredThrottleTest {
       assertThat(extreme.stats("t:b").orElseThrow().level())
           .isBetween(0.0, burst / 2 + 2 * rate / 1e9);
       time.advanceNanos(fillNanos / 2 + fillNanos / 1_000 + 2);
-      assertThat(extreme.tryAcquire(List.of("key", "t:a", "t:b", "t:c"), (long) burst)).isTrue();
+      assertThat(extreme.tryAcquire(each(List.of("key", "t:a", "t:b", "t:c"), (long) burst))).isTrue();
     }
   }
 
   @Test
   void aReadingFromThePast_getsNothing() {
-    throttle.restore("tenant:*", Limit.ofRate(1, 10));
+    limits.restore("tenant:*", Limit.ofRate(1, 10));
     seconds(5);
     long now = clock.nanoTime();
-    assertThat(throttle.tryAcquire("tenant:a", 1, now - Duration.ofDays(400).toNanos())).isFalse();
-    assertThat(throttle.tryAcquire("tenant:b", 1, Long.MIN_VALUE)).isFalse();
+    long longAgo = now - Duration.ofDays(400).toNanos();
+    assertThat(readings.at(longAgo, () -> limits.tryAcquire("tenant:a"))).isFalse();
+    assertThat(readings.at(Long.MIN_VALUE, () -> limits.tryAcquire("tenant:b"))).isFalse();
     assertThat(level("tenant:a")).isEqualTo(5);
     assertThat(level("tenant:b")).isEqualTo(5);
   }
 
   @Test
   void misuse_namesTheRuleAndTheValue() {
-    assertThatThrownBy(() -> throttle.restore("", Limit.ofRate(1, 1))).hasMessageContaining("name");
-    assertThatThrownBy(() -> throttle.restore("a", Limit.ofRate(-1, 1))).hasMessageContaining("-1");
-    assertThatThrownBy(() -> throttle.restore("a*b*", Limit.ofRate(1, 1)))
+    assertThatThrownBy(() -> limits.restore("", Limit.ofRate(1, 1))).hasMessageContaining("name");
+    assertThatThrownBy(() -> limits.restore("a", Limit.ofRate(-1, 1))).hasMessageContaining("-1");
+    assertThatThrownBy(() -> limits.restore("a*b*", Limit.ofRate(1, 1)))
         .hasMessageContaining("a*b*");
-    assertThatThrownBy(() -> throttle.restore("a*", Limit.ofRate(1, Double.NaN)))
+    assertThatThrownBy(() -> limits.restore("a*", Limit.ofRate(1, Double.NaN)))
         .hasMessageContaining("NaN");
-    assertThat(throttle.size()).isZero();
+    assertThat(limits.size()).isZero();
   }
 
   @Test
   void threadsThatRaceForAKey_getExactlyWhatAccrued() {
-    throttle.restore("tenant:*", Limit.ofRate(1, 10));
+    limits.restore("tenant:*", Limit.ofRate(1, 10));
     seconds(5);
     for (int round = 0; round < 2_000; round++) {
       String key = "tenant:" + round;
@@ -216,7 +219,7 @@ final class RestoredThrottleTest {
               2,
               () -> {
                 long count = 0;
-                while (throttle.tryAcquire(key)) {
+                while (limits.tryAcquire(key)) {
                   count++;
                 }
                 return count;
@@ -227,23 +230,23 @@ final class RestoredThrottleTest {
 
   @Test
   void threadsThatRaceWithUpdatesAndEviction_getNoMoreThanAccrued() {
-    throttle.restore("tenant:*", Limit.ofRate(1, 10));
+    limits.restore("tenant:*", Limit.ofRate(1, 10));
     seconds(5);
     AtomicBoolean over = new AtomicBoolean();
     CompletableFuture<Void> updates =
         beside(
             () -> {
               for (int i = 0; !over.get(); i++) {
-                throttle.set("tenant:*", Limit.ofRate(1 + i % 3, 10 + i % 7));
-                throttle.set("tenant:1*", Limit.ofRate(1 + i % 2, 20 + i % 5));
-                throttle.evictIdle();
+                limits.set("tenant:*", Limit.ofRate(1 + i % 3, 10 + i % 7));
+                limits.set("tenant:1*", Limit.ofRate(1 + i % 2, 20 + i % 5));
+                limits.evictIdle();
               }
             });
     for (int round = 0; round < 1_000; round++) {
       String key = "tenant:" + round;
       long granted =
-          sumOver(2, () -> (throttle.tryAcquire(key) ? 1 : 0) + (throttle.tryAcquire(key) ? 1 : 0));
-      while (throttle.tryAcquire(key)) {
+          sumOver(2, () -> (limits.tryAcquire(key) ? 1 : 0) + (limits.tryAcquire(key) ? 1 : 0));
+      while (limits.tryAcquire(key)) {
         granted++;
       }
       assertThat(granted).isLessThanOrEqualTo(5);
