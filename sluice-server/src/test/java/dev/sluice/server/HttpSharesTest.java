@@ -78,7 +78,7 @@ final class HttpSharesTest {
     }
     String given = String.valueOf(authorization);
     authenticated.add(given);
-    return new Caller(given.split(" ")[0], true, List.of(), ApiKey.NEVER);
+    return new Caller(given.split(" ", 2)[0], true, List.of(), ApiKey.NEVER);
   }
 
   @BeforeEach
