@@ -146,6 +146,11 @@ public final class BudgetLog implements BudgetListener, AutoCloseable {
     }
   }
 
+  /** Logs a call that took long, and how much of that threads of its process did not run. */
+  void slow(String call, long nanos, long standstillNanos) {
+    write("slow", call, micros(nanos), micros(standstillNanos));
+  }
+
   /** A call failed. */
   void failed(String call, Throwable failure) {
     write("failed", call, failure.getClass().getSimpleName());

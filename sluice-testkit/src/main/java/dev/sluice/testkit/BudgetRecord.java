@@ -50,6 +50,7 @@ public final class BudgetRecord {
   private final Set<String> over = new HashSet<>();
   private final Set<Integer> killed = new HashSet<>();
   private final Map<String, Set<String>> told = new HashMap<>();
+  private final List<SlowCall> slowCalls = new ArrayList<>();
   private final Map<Integer, List<Grant>> sinceOutage = new HashMap<>();
   private final List<List<Grant>> alone = new ArrayList<>();
 
@@ -75,6 +76,20 @@ public final class BudgetRecord {
 
   /** Tokens that a node was about to refund. */
   private record Settling(int file, long tokens) {}
+
+  /**
+   * A call that took long.
+   *
+   * @param call the method
+   * @param millis how long it took
+   * @param standstillMillis for how much of that some thread of its process did not run
+   */
+  public record SlowCall(String call, double millis, double standstillMillis) {
+    /** Returns how long it took, less the time for which the process did not run. */
+    public double ownMillis() {
+      return millis - standstillMillis;
+    }
+  }
 
   private BudgetRecord() {}
 
@@ -137,6 +152,10 @@ public final class BudgetRecord {
         outages.merge(file, 1, Integer::sum);
         sinceOutage.put(file, new ArrayList<>());
       }
+      case "slow" ->
+          slowCalls.add(
+              new SlowCall(
+                  words[1], Long.parseLong(words[2]) / 1e3, Long.parseLong(words[3]) / 1e3));
       case "ended" -> ends.merge(words[1], 1, Integer::sum);
       default -> wrongs.add(String.join(" ", words));
     }
@@ -318,6 +337,11 @@ public final class BudgetRecord {
   /** How many grants there were. */
   public int grants() {
     return grants.size();
+  }
+
+  /** Returns the calls that took long, where {@link SlowCalls} logged them. */
+  public List<SlowCall> slowCalls() {
+    return slowCalls;
   }
 
   /** Calls that failed, by kind and failure. */

@@ -54,4 +54,11 @@ class BudgetRecordTest {
   void settlementWithoutAnAnswer_ofALiveNode_returnsNothing() throws IOException {
     assertThat(excess(record("settling p1-1 40"))).isEqualTo(30);
   }
+
+  @Test
+  void slowCall_isReadWithTheTimeOfItsStandstill() throws IOException {
+    BudgetRecord.SlowCall slow = record("slow settle 175000 60000").slowCalls().get(0);
+    assertThat(slow.call()).isEqualTo("settle");
+    assertThat(slow.ownMillis()).isEqualTo(115);
+  }
 }

@@ -6,6 +6,7 @@ import dev.sluice.redis.OutageListener;
 import dev.sluice.testkit.BudgetLoad;
 import dev.sluice.testkit.BudgetLog;
 import dev.sluice.testkit.BudgetNode;
+import dev.sluice.testkit.SlowCalls;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.List;
@@ -47,6 +48,15 @@ final class FaultProcess {
           }
         };
     return open(url, log, outages);
+  }
+
+  /** The same, which also logs slow calls. */
+  static final class Timed {
+    private Timed() {}
+
+    public static void main(String[] args) throws IOException {
+      BudgetNode.run((url, log) -> SlowCalls.logged(openLogged(url, log), log), List.of(args));
+    }
   }
 
   public static void main(String[] args) throws IOException {
