@@ -210,6 +210,45 @@ public final class Faults {
         });
   }
 
+  /**
+   * Returns a time in which a node is cut off, and another one that begins after the node has
+   * missed the first answers to a script that it sends on its return.
+   *
+   * @param count how many answers are lost
+   * @param pauseNanos how long after the last of them the node is cut off again
+   */
+  public static Fault lostAnswers(
+      long atNanos,
+      int node,
+      String script,
+      int count,
+      long nanos,
+      long pauseNanos,
+      long secondNanos) {
+    return new Fault(
+        atNanos,
+        text("cut at %d, loss of %d answers to %s, cut".formatted(node, count, script), nanos),
+        s -> {
+          SimulatedWire wire = s.wire(node);
+          wire.cut(true);
+          s.endLater(nanos, () -> wire.cut(false));
+          wire.loseAnswersTo(
+              script,
+              count,
+              () -> {
+                s.lasts(pauseNanos + secondNanos);
+                s.scheduler()
+                    .after(
+                        pauseNanos,
+                        () -> {
+                          s.note(() -> "FAULT second cut at " + node);
+                          wire.cut(true);
+                          s.endLater(secondNanos, () -> wire.cut(false));
+                        });
+              });
+        });
+  }
+
   /** Returns a time in which Redis stands still. */
   public static Fault stopOfRedis(long atNanos, long nanos) {
     return new Fault(

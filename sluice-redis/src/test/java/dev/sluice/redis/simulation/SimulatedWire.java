@@ -41,6 +41,9 @@ public final class SimulatedWire implements SimulatedLink.Wire {
   private int lostRequestsInHundred;
   private int lostAnswersInHundred;
   private boolean cut;
+  private String muteScript = "";
+  private int answersToLose;
+  private Runnable onceMute = () -> {};
   private long requestsHeldUntil;
   private long answersHeldUntil;
 
@@ -82,7 +85,7 @@ public final class SimulatedWire implements SimulatedLink.Wire {
 
     @Override
     void answered(long nanos, @Nullable List<Object> answer, @Nullable Throwable failure) {
-      if (on.broken || cut || loses(lostAnswersInHundred)) {
+      if (on.broken || cut || loses(lostAnswersInHundred) || isMute(this)) {
         return;
       }
       on.lastAnswer =
@@ -163,6 +166,18 @@ public final class SimulatedWire implements SimulatedLink.Wire {
     return inHundred > 0 && random.nextInt(100) < inHundred;
   }
 
+  /** Returns whether the answer is lost because of what was asked. */
+  private boolean isMute(Request request) {
+    if (answersToLose == 0 || !String.valueOf(request.script()).equals(muteScript)) {
+      return false;
+    }
+    answersToLose--;
+    if (answersToLose == 0) {
+      onceMute.run();
+    }
+    return true;
+  }
+
   private long delay() {
     long usual = MILLI / 10 + random.nextInt((int) MILLI);
     return usual + (slowNanos > 0 ? (long) (random.nextDouble() * slowNanos) : 0);
@@ -179,6 +194,13 @@ public final class SimulatedWire implements SimulatedLink.Wire {
   public void lose(int requestsInHundred, int answersInHundred) {
     lostRequestsInHundred = requestsInHundred;
     lostAnswersInHundred = answersInHundred;
+  }
+
+  /** Loses the next answers to a script, by its name, and then does something. */
+  public void loseAnswersTo(String script, int count, Runnable then) {
+    muteScript = script;
+    answersToLose = count;
+    onceMute = then;
   }
 
   /** Everything vanishes, and nobody is told. */

@@ -46,6 +46,12 @@ final class CallerLedger {
     /** The most calls that its node may have open, by its share. */
     int slotsOfNode;
 
+    /** The part of the budget that was its node's, if its share decided. */
+    double share;
+
+    /** Whether its caller asks for it again under its key, and settles it afterwards. */
+    boolean askedAgain;
+
     Grant(
         String reservation,
         GovernorNode node,
@@ -65,6 +71,10 @@ final class CallerLedger {
 
     boolean isOpenAt(long nanos) {
       return decidedNanos <= nanos && closedNanos > nanos;
+    }
+
+    boolean isAskedFor() {
+      return askedAgain && node.isAlive();
     }
 
     @Override
@@ -119,14 +129,25 @@ final class CallerLedger {
 
   /** Returns the worst of all windows. */
   Worst worstWindow(double burst, double perNano) {
+    return worstWindow(all().stream().filter(grant -> !grant.unreserved).toList(), burst, perNano);
+  }
+
+  /**
+   * Returns the worst window of what a node granted when Redis had not reserved its share, beyond
+   * that share.
+   */
+  Worst worstUnreserved(GovernorNode node, double burst, double perNano) {
+    List<Grant> own = all().stream().filter(each -> each.unreserved && each.node == node).toList();
+    double share = own.stream().mapToDouble(each -> each.share).max().orElse(0);
+    return worstWindow(own, burst * share, perNano * share);
+  }
+
+  private static Worst worstWindow(List<Grant> sorted, double burst, double perNano) {
     double sum = 0;
     double least = Double.POSITIVE_INFINITY;
     long start = 0;
     Worst worst = new Worst(Double.NEGATIVE_INFINITY, 0, 0);
-    for (Grant grant : all()) {
-      if (grant.unreserved) {
-        continue;
-      }
+    for (Grant grant : sorted) {
       double before = sum - perNano * grant.decidedNanos;
       if (before < least) {
         least = before;

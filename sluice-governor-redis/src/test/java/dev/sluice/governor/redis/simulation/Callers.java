@@ -33,6 +33,7 @@ final class Callers {
   private final GovernorPlan plan;
   private final CallerLedger ledger;
   private final Random random;
+  private final RestlessCallers restless;
   private final List<Call> calls = new ArrayList<>();
   private int waiting;
   private boolean rests;
@@ -46,7 +47,9 @@ final class Callers {
     AWAITS,
     POLLS,
     CANCELS,
-    WALKS_AWAY
+    WALKS_AWAY,
+    /** Cancels its waits, comes back or not, and goes from node to node. */
+    RESTLESS
   }
 
   /** One request, and what became of it. */
@@ -74,6 +77,9 @@ final class Callers {
 
     /** Whether nobody knows what became of it. */
     boolean unanswered;
+
+    /** How often a restless caller has done something about its ticket. */
+    int steps;
 
     Call(int number, GovernorNode node, TokenRequest request, Patience patience, long nanos) {
       this.number = number;
@@ -109,11 +115,17 @@ final class Callers {
     }
   }
 
-  Callers(GovernorSimulation simulation, GovernorPlan plan, CallerLedger ledger, Random random) {
+  Callers(
+      GovernorSimulation simulation,
+      GovernorPlan plan,
+      CallerLedger ledger,
+      Random random,
+      Random restlessness) {
     this.simulation = simulation;
     this.plan = plan;
     this.ledger = ledger;
     this.random = random;
+    this.restless = new RestlessCallers(simulation, this, plan, restlessness);
   }
 
   List<Call> calls() {
@@ -123,6 +135,10 @@ final class Callers {
   /** From now on callers want nothing new. */
   void rest() {
     rests = true;
+  }
+
+  boolean rests() {
+    return rests;
   }
 
   /** From now on callers want more than there is, and settle at once. */
@@ -189,6 +205,8 @@ final class Callers {
               case 2 -> Patience.WALKS_AWAY;
               default -> Patience.AWAITS;
             };
+    boolean isRestless = !saturates && restless.isNext();
+    patience = isRestless ? Patience.RESTLESS : patience;
     long tokens =
         saturates
             ? plan.size()
@@ -200,7 +218,7 @@ final class Callers {
             .withTenant(TENANTS.get(random.nextInt(TENANTS.size())));
     if (random.nextInt(4) == 0) {
       request = request.withIdempotencyKey("key" + calls.size());
-      patience = Patience.AWAITS;
+      patience = isRestless ? patience : Patience.AWAITS;
     }
     Call call = new Call(calls.size(), node, request, patience, simulation.scheduler().nanos());
     calls.add(call);
@@ -217,7 +235,7 @@ final class Callers {
     }
   }
 
-  private void ask(Call call, GovernorNode node) {
+  void ask(Call call, GovernorNode node) {
     call.nodes.add(node);
     call.node = node;
     simulation.note(() -> call + " asks");
@@ -235,8 +253,7 @@ final class Callers {
     }
   }
 
-  private void react(
-      CompletableFuture<Optional<TokenDecision>> answer, Call call, GovernorNode node) {
+  void react(CompletableFuture<Optional<TokenDecision>> answer, Call call, GovernorNode node) {
     var unused =
         answer.whenComplete(
             (outcome, failure) -> {
@@ -265,6 +282,8 @@ final class Callers {
       askAgain(call, node);
     } else if (call.ticket == null) {
       end(call);
+    } else if (call.patience == Patience.RESTLESS) {
+      restless.goOnLater(call);
     }
   }
 
@@ -280,7 +299,7 @@ final class Callers {
         });
   }
 
-  private void end(Call call) {
+  void end(Call call) {
     if (!call.isOver()) {
       call.endedNanos = simulation.scheduler().nanos();
       waiting--;
@@ -294,7 +313,7 @@ final class Callers {
 
   // ---- being told
 
-  private void told(Call call, GovernorNode node, @Nullable TokenDecision outcome) {
+  void told(Call call, GovernorNode node, @Nullable TokenDecision outcome) {
     simulation.note(() -> call + " is told at " + node + ": " + describe(outcome));
     if (outcome instanceof TokenDecision.Granted granted) {
       granted(call, node, granted);
@@ -337,6 +356,7 @@ final class Callers {
     switch (call.patience) {
       case POLLS -> later((100 + random.nextInt(600)) * MILLI, () -> poll(call));
       case WALKS_AWAY -> end(call);
+      case RESTLESS -> restless.queued(call);
       default -> {
         if (!known || call.isKeyed()) {
           await(call, node, ticket);
@@ -386,7 +406,7 @@ final class Callers {
                 });
   }
 
-  private void cancel(Call call) {
+  void cancel(Call call) {
     String ticket = call.ticket;
     if (ticket != null && !call.isOver()) {
       simulation.note(() -> call + " cancels");
@@ -407,7 +427,7 @@ final class Callers {
     if (known != null && !simulation.isAnother(node, known)) {
       return;
     }
-    CallerLedger.Grant grant = simulation.granted(node, call.request, granted);
+    CallerLedger.Grant grant = simulation.granted(node, call, granted);
     ledger.add(grant);
     boolean unwanted = call.endedNanos < Long.MAX_VALUE;
     waiting -= call.isOver() ? 0 : 1;
@@ -423,14 +443,16 @@ final class Callers {
               ? 20 * MILLI
               : (20 + (long) (random.nextDouble() * plan.longestCallMillis())) * MILLI;
       long used = saturates ? grant.tokens : plan.used(random, grant.tokens);
-      later(lasts, () -> settle(grant, null, used));
+      later(
+          lasts + (rests ? 0 : restless.longerNanos(call)),
+          () -> restless.end(call, grant, () -> settle(grant, null, used)));
     }
   }
 
   /** Settles what is open. */
   void settleAll() {
     for (CallerLedger.Grant grant : ledger.all()) {
-      if (grant.closedNanos == Long.MAX_VALUE) {
+      if (grant.closedNanos == Long.MAX_VALUE && !grant.isAskedFor()) {
         settle(grant, null, grant.tokens);
       }
     }
@@ -440,7 +462,8 @@ final class Callers {
     if (grant.closedNanos < Long.MAX_VALUE) {
       return;
     }
-    boolean elsewhere = !grant.node.isAlive() || random.nextInt(8) == 0;
+    boolean elsewhere =
+        !grant.node.isAlive() || random.nextInt(8) == 0 || restless.settlesElsewhere();
     GovernorNode node =
         at != null ? at : elsewhere ? simulation.node(random.nextInt(8)) : grant.node;
     grant.closedNanos = simulation.scheduler().nanos();
@@ -459,6 +482,8 @@ final class Callers {
                           + (failure == null ? settlement : failure));
               if (failure == null && settlement.isPresent()) {
                 grant.toldRefund = settlement.get().refundedTokens();
+              } else if (failure == null) {
+                simulation.unknownGrant(grant);
               }
             });
   }

@@ -77,6 +77,11 @@ final class GovernorNode extends SimulatedMember {
     return request.priorityClass() + ' ' + request.tenant() + ' ' + request.tokens();
   }
 
+  /** Returns whether its share granted what no caller was told of yet. */
+  boolean hasDecided(TokenRequest request) {
+    return decisions.stream().anyMatch(each -> each.request.equals(nameOf(request)));
+  }
+
   /**
    * Returns when its share granted what a caller is told of now. Callers that may learn of it later
    * ask for different numbers of tokens, so that it is clear which one it is.

@@ -29,6 +29,7 @@ import java.util.concurrent.TimeUnit;
  * @param size tokens of most requests
  * @param longestCallMillis how long a call lasts at most
  * @param reloadsTo concurrency that all nodes load in an outage, too little to divide; 0 for none
+ * @param restless whether some callers cancel their waits and go from node to node
  * @param faults in the order of their times
  * @param endNanos when all faults have begun
  */
@@ -44,6 +45,7 @@ record GovernorPlan(
     long size,
     int longestCallMillis,
     int reloadsTo,
+    boolean restless,
     List<Fault> faults,
     long endNanos) {
   GovernorPlan {
@@ -89,6 +91,7 @@ record GovernorPlan(
         kind == Kind.TOKENS ? perSecond / 3 : kind == Kind.SLOTS ? perSecond / 9 : burst / 8,
         kind == Kind.TOKENS ? 800 : kind == Kind.SLOTS ? 3_000 : 6_000,
         kind == Kind.SLOTS && random.nextInt(4) == 0 ? nodes - 1 : 0,
+        Math.floorMod(seed, 3L) < 2,
         faults(seed, random, kind, end),
         end);
   }
@@ -104,8 +107,31 @@ record GovernorPlan(
       long length = SECOND + (long) (random.nextDouble() * 19 * SECOND);
       faults.add(Faults.stopOfRedis(WARM_UP + random.nextInt(5) * SECOND, length));
     }
+    if (Math.floorMod(seed, 4L) == 1) {
+      faults.add(lostReport(new Random(seed * 7 + 7)));
+    }
+    if (Math.floorMod(seed, 3L) < 2 && Math.floorMod(seed, 4L) == 3) {
+      // Callers of a node that is cut off go on at the others.
+      Random cut = new Random(seed * 7 + 8);
+      long length = 3 * SECOND + (long) (cut.nextDouble() * 5 * SECOND);
+      faults.add(Faults.cut(WARM_UP + cut.nextInt(4) * SECOND, cut.nextInt(8), length));
+    }
     faults.sort(Comparator.comparingLong(Fault::nanos));
     return faults;
+  }
+
+  /**
+   * An outage of a node, whose report Redis takes without the node's hearing so, and another one.
+   */
+  private static Fault lostReport(Random random) {
+    return Faults.lostAnswers(
+        WARM_UP + random.nextInt(3) * SECOND,
+        random.nextInt(8),
+        "REPORT",
+        1 + random.nextInt(2),
+        2 * SECOND + (long) (random.nextDouble() * 3 * SECOND),
+        (long) (random.nextDouble() * 3 * SECOND),
+        2 * SECOND + (long) (random.nextDouble() * 4 * SECOND));
   }
 
   /** Returns how many tokens a request asks for. */

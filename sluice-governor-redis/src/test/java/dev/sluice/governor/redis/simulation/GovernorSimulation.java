@@ -2,7 +2,6 @@ package dev.sluice.governor.redis.simulation;
 
 import dev.sluice.governor.GovernorStatus;
 import dev.sluice.governor.TokenDecision;
-import dev.sluice.governor.TokenRequest;
 import dev.sluice.governor.redis.SimulatedGovernor;
 import dev.sluice.redis.connection.ConnectionState;
 import dev.sluice.redis.connection.FleetConnection;
@@ -54,7 +53,8 @@ final class GovernorSimulation extends SimulatedFleet<GovernorNode> {
     super(scripts, new Random(seed * 7 + 2), plan.faults(), verbose);
     this.plan = plan;
     this.random = new Random(seed * 7 + 1);
-    this.callers = new Callers(this, plan, ledger, new Random(seed * 7 + 3));
+    this.callers =
+        new Callers(this, plan, ledger, new Random(seed * 7 + 3), new Random(seed * 7 + 6));
   }
 
   @Override
@@ -139,10 +139,11 @@ final class GovernorSimulation extends SimulatedFleet<GovernorNode> {
   // ---- grants
 
   CallerLedger.Grant granted(
-      GovernorNode node, TokenRequest request, TokenDecision.Granted granted) {
+      GovernorNode teller, Callers.Call call, TokenDecision.Granted granted) {
     long decided = tap.grantedNanos(CallerLedger.idIn(granted.reservation()));
     // A share may have decided just before the node returned.
-    boolean local = node.isOut() || decided < 0;
+    boolean local = teller.isOut() || decided < 0;
+    GovernorNode node = local ? deciderOf(teller, call) : teller;
     CallerLedger.Origin origin =
         !local
             ? CallerLedger.Origin.REDIS
@@ -155,18 +156,40 @@ final class GovernorSimulation extends SimulatedFleet<GovernorNode> {
             node,
             granted.tokens(),
             origin,
-            local ? node.decidedNanos(request) : decided,
+            local ? node.decidedNanos(call.request) : decided,
             scheduler().nanos());
     // One of which Redis was told by a report may be of another node's share.
-    grant.slotsOfNode = node.isOut() ? slotsOf(node, grant.decidedNanos) : Integer.MAX_VALUE;
+    grant.slotsOfNode = teller.isOut() ? slotsOf(node, grant.decidedNanos) : Integer.MAX_VALUE;
+    grant.share = (double) node.connection().share() / MembershipConfig.PARTS;
     note(() -> node + " grants " + granted.tokens() + " by " + origin);
     return grant;
+  }
+
+  /** A caller that moves may learn at one node what the share of another one has granted. */
+  private GovernorNode deciderOf(GovernorNode teller, Callers.Call call) {
+    return call.patience != Callers.Patience.RESTLESS || teller.hasDecided(call.request)
+        ? teller
+        : nodes().stream().filter(node -> node.hasDecided(call.request)).findFirst().orElse(teller);
   }
 
   /** Returns whether a ticket that is awaited at two nodes was granted by a share and once more. */
   boolean isAnother(GovernorNode node, CallerLedger.Grant known) {
     return node != known.node
         && (node.isOut() || (known.local && tap.grantedNanos(known.id) >= known.decidedNanos));
+  }
+
+  /**
+   * The node at which a caller settles does not know the grant, though its life has not ended. A
+   * ticket that is awaited at two nodes may be granted, and settled, twice.
+   */
+  void unknownGrant(CallerLedger.Grant grant) {
+    boolean mayBeForgotten =
+        lostNanos.stream().anyMatch(lost -> lost >= grant.decidedNanos)
+            || (grant.local && grant.closedAt != grant.node)
+            || ledger.all().stream().anyMatch(other -> other != grant && other.id.equals(grant.id));
+    if (!mayBeForgotten) {
+      fail("GONE at its settlement nobody knows " + grant);
+    }
   }
 
   private int slotsOf(GovernorNode node, long nanos) {
@@ -218,6 +241,7 @@ final class GovernorSimulation extends SimulatedFleet<GovernorNode> {
   private void check() {
     ledger.all().forEach(grant -> grant.refunded = refunded(grant));
     checkTokens();
+    checkUnreserved();
     checkSlots();
     checkKeys();
     if (!reloaded) {
@@ -260,6 +284,17 @@ final class GovernorSimulation extends SimulatedFleet<GovernorNode> {
                   plan.burst(),
                   plan.perSecond(),
                   ledger.between(worst)));
+    }
+  }
+
+  /** A node that is cut off for longer than its membership grants no more than its share. */
+  private void checkUnreserved() {
+    for (GovernorNode node : nodes()) {
+      CallerLedger.Worst worst =
+          ledger.worstUnreserved(node, (double) plan.burst(), plan.perSecond() / 1e9);
+      if (worst.excess() > NEGLIGIBLE_TOKENS) {
+        fail("SHARE %s grants %.1f more than its share".formatted(node, worst.excess()));
+      }
     }
   }
 

@@ -1,0 +1,202 @@
+package dev.sluice.governor.redis.simulation;
+
+import dev.sluice.governor.TokenDecision;
+import dev.sluice.governor.redis.simulation.Callers.Call;
+import java.util.List;
+import java.util.Optional;
+import java.util.Random;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+
+/**
+ * What callers do that do not stay: they cancel their waits, come back or not, and go on at any
+ * living node with a wait, a poll or a cancellation. Under a key they ask their node again, also
+ * for what they were granted. They settle anywhere, or cancel the ticket of their grant.
+ */
+final class RestlessCallers {
+  private static final long MILLI = TimeUnit.MILLISECONDS.toNanos(1);
+  private static final long MISSED_NANOS = TimeUnit.SECONDS.toNanos(4);
+
+  private final GovernorSimulation simulation;
+  private final Callers callers;
+  private final GovernorPlan plan;
+  private final Random random;
+
+  RestlessCallers(
+      GovernorSimulation simulation, Callers callers, GovernorPlan plan, Random random) {
+    this.simulation = simulation;
+    this.callers = callers;
+    this.plan = plan;
+    this.random = random;
+  }
+
+  /** Returns whether the next caller is restless. */
+  boolean isNext() {
+    return plan.restless() && random.nextInt(3) == 0;
+  }
+
+  boolean settlesElsewhere() {
+    return plan.restless() && random.nextInt(4) == 0;
+  }
+
+  private void later(long nanos, Runnable work) {
+    simulation.scheduler().after(nanos, work);
+  }
+
+  private GovernorNode any() {
+    return simulation.node(random.nextInt(8));
+  }
+
+  // ---- tickets
+
+  /** A caller has heard that it waits. */
+  void queued(Call call) {
+    String ticket = call.ticket;
+    if (ticket != null && call.isKeyed() && !call.isOver()) {
+      await(call, call.node, ticket);
+    } else if (call.steps == 0) {
+      step(call);
+    } else {
+      goOnLater(call);
+    }
+  }
+
+  /** Does the next thing about a ticket after a while, which is seldom longer than the patience. */
+  void goOnLater(Call call) {
+    int most = List.of(5, 300, 300, 2_500, 2_500, 7_000).get(random.nextInt(6));
+    later(random.nextInt(most) * MILLI, () -> step(call));
+  }
+
+  private void step(Call call) {
+    String ticket = call.ticket;
+    if (ticket == null || call.isOver()) {
+      return;
+    }
+    boolean mayStay = call.isKeyed() || (random.nextInt(2) == 0 && !call.node.isOut());
+    GovernorNode node = call.node.isAlive() && mayStay ? call.node : any();
+    call.node = node;
+    call.nodes.add(node);
+    int chosen = callers.rests() ? 0 : random.nextInt(12);
+    if (call.isKeyed()) {
+      callers.ask(call, node);
+    } else if (chosen < 7) {
+      await(call, node, ticket);
+    } else if (chosen < 10) {
+      poll(call, node, ticket);
+    } else if (chosen < 11) {
+      callers.cancel(call);
+    } else {
+      callers.end(call);
+    }
+  }
+
+  private void poll(Call call, GovernorNode node, String ticket) {
+    goOnIfDies(call, node);
+    callers.react(node.store().poll(ticket), call, node);
+  }
+
+  private void await(Call call, GovernorNode node, String ticket) {
+    goOnIfDies(call, node);
+    CompletableFuture<Optional<TokenDecision>> wait = node.store().await(ticket);
+    callers.react(wait, call, node);
+    later(random.nextInt(3_000) * MILLI, () -> leave(call, node, wait));
+  }
+
+  private void goOnIfDies(Call call, GovernorNode node) {
+    int step = ++call.steps;
+    later(
+        MISSED_NANOS,
+        () -> {
+          if (call.steps == step && !node.isAlive()) {
+            step(call);
+          }
+        });
+  }
+
+  private void leave(
+      Call call, GovernorNode node, CompletableFuture<Optional<TokenDecision>> wait) {
+    if (node.isAlive() && !callers.rests() && wait.cancel(false)) {
+      simulation.note(() -> call + " stops waiting");
+      if (node.isOut() && !call.isKeyed()) {
+        step(call);
+      } else {
+        goOnLater(call);
+      }
+    }
+  }
+
+  // ---- grants
+
+  /** Returns how much longer a call lasts: some last longer than the patience with a ticket. */
+  long longerNanos(Call call) {
+    boolean isLonger = call.patience == Callers.Patience.RESTLESS && random.nextInt(4) == 0;
+    return isLonger ? GovernorPlan.PATIENCE.toNanos() + random.nextInt(3_000) * MILLI : 0;
+  }
+
+  /** Ends a grant, now or after its caller has asked for it again. */
+  void end(Call call, CallerLedger.Grant grant, Runnable settle) {
+    String ticket = call.ticket;
+    boolean asksAgain =
+        call.patience == Callers.Patience.RESTLESS && call.isKeyed() && call.nodes.size() == 1;
+    if (asksAgain) {
+      grant.askedAgain = true;
+      askAgain(call, grant, random.nextInt(4), settle);
+    } else if (plan.restless()
+        && ticket != null
+        && CallerLedger.idIn(ticket).equals(grant.id)
+        && random.nextInt(6) == 0) {
+      giveBack(ticket, grant);
+    } else {
+      settle.run();
+    }
+  }
+
+  /** As a caller does that lost the answer: its key finds the grant as long as that is open. */
+  private void askAgain(Call call, CallerLedger.Grant grant, int times, Runnable settle) {
+    GovernorNode node = grant.node;
+    if (times == 0 || callers.rests() || !node.isAlive() || call.nodes.size() > 1) {
+      grant.askedAgain = false;
+      settle.run();
+      return;
+    }
+    simulation.note(() -> call + " asks again for " + grant.reservation);
+    var unused =
+        node.store()
+            .request(call.request)
+            .whenComplete(
+                (outcome, failure) -> {
+                  if (outcome instanceof TokenDecision.Granted) {
+                    callers.told(call, node, outcome);
+                  } else if (outcome instanceof TokenDecision.Queued) {
+                    simulation.fail("TWICE " + call + " is queued again, and has " + grant);
+                  }
+                  later(
+                      random.nextInt(3_000) * MILLI,
+                      () -> askAgain(call, grant, times - 1, settle));
+                });
+  }
+
+  /** Cancels the ticket of a grant at any node: nothing of it was used. */
+  private void giveBack(String ticket, CallerLedger.Grant grant) {
+    if (grant.closedNanos < Long.MAX_VALUE) {
+      return;
+    }
+    GovernorNode node = any();
+    boolean ofShare = grant.local && node == grant.node && node.isOut();
+    grant.closedNanos = simulation.scheduler().nanos();
+    grant.closedAt = node;
+    simulation.note(() -> "return of " + grant.reservation + " at " + node);
+    var unused =
+        node.store()
+            .cancel(ticket)
+            .whenComplete(
+                (done, failure) -> {
+                  simulation.note(
+                      () ->
+                          "returned " + grant.reservation + ": " + (done == null ? failure : done));
+                  if (ofShare && failure == null && done) {
+                    grant.toldRefund = grant.tokens;
+                  }
+                });
+  }
+}
