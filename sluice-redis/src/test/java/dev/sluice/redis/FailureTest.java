@@ -278,4 +278,45 @@ final class FailureTest {
       }
     }
   }
+
+  @Test
+  void open_whileRedisIsAway_nodesDivideTheLimitAmongTheExpectedOnes() {
+    try (RedisServer server = RedisServer.start()) {
+      server.kill();
+      try (FleetNode one = expectingTwo(server.uri());
+          FleetNode other = expectingTwo(server.uri())) {
+        List<FleetNode> nodes = List.of(one, other);
+        Load load = new Load(nodes, 1, log);
+        try (load) {
+          Waiting.until(
+              "grants by share",
+              PATIENCE,
+              () -> load.granted(FleetNode.Judge.SHARE) > CAPACITY + RATE);
+          server.restart();
+          nodes.forEach(FailureTest::awaitReturn);
+          awaitGrants(load);
+        }
+        assertThat(log.maxExcess(CAPACITY, RATE)).isLessThanOrEqualTo(0);
+      }
+    }
+  }
+
+  @Test
+  void keyThatIsEvicted_bringsAtMostOneCapacity() {
+    try (RedisServer server = RedisServer.start();
+        FleetNode node = FleetNode.patient(server.uri(), "v:", LIMIT)) {
+      Load load = new Load(List.of(node), 2, log);
+      try (load) {
+        awaitGrants(load);
+        assertThat(server.command("DEL", "v:2:b:" + FleetNode.BUCKET)).isEqualTo(1L);
+        awaitGrants(load);
+      }
+      assertThat(log.maxExcess(CAPACITY, RATE)).isBetween(1L, CAPACITY);
+    }
+  }
+
+  private static FleetNode expectingTwo(String url) {
+    return new FleetNode(
+        SharedLimits.builder().url(url).prefix("x:").expectedNodes(2), LIMIT, OutageMode.LOCAL);
+  }
 }

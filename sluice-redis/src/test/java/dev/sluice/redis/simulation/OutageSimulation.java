@@ -30,6 +30,10 @@ final class OutageSimulation extends SimulatedFleet<SimulatedNode> {
   private final Plan plan;
   private final Random random;
   private final Map<Target, Ledger> ledgers = new LinkedHashMap<>();
+
+  /** The grants of nodes for which Redis need not have reserved a share, too. */
+  private final Map<Target, Ledger> everything = new LinkedHashMap<>();
+
   private final List<Breach> breaches = new ArrayList<>();
   private final Load load;
 
@@ -50,7 +54,10 @@ final class OutageSimulation extends SimulatedFleet<SimulatedNode> {
     this.plan = plan;
     this.random = new Random(seed * 7 + 1);
     this.load = new Load(this, plan.lonely(), new Random(seed * 7 + 3));
-    targets().forEach(target -> ledgers.put(target, new Ledger()));
+    for (Target target : targets()) {
+      ledgers.put(target, new Ledger());
+      everything.put(target, new Ledger());
+    }
   }
 
   // ---- parts
@@ -113,14 +120,15 @@ final class OutageSimulation extends SimulatedFleet<SimulatedNode> {
                 + tokens
                 + " of "
                 + target.name());
+    double counted = isLocal ? tokens / Math.max(1, node.speed()) : tokens;
+    long slack =
+        isLocal ? Math.abs(node.connection().serverNanos() - server().micros() * 1_000) : 0;
+    long at = node.decidedNanos();
+    Ledger.Grant grant =
+        new Ledger.Grant(at, server().microsAt(at) * 1_000, counted, slack, node.name());
+    everything.get(target).add(grant);
     if (!isUnreserved) {
-      double counted = isLocal ? tokens / Math.max(1, node.speed()) : tokens;
-      long slack =
-          isLocal ? Math.abs(node.connection().serverNanos() - server().micros() * 1_000) : 0;
-      long at = node.decidedNanos();
-      ledgers
-          .get(target)
-          .add(new Ledger.Grant(at, server().microsAt(at) * 1_000, counted, slack, node.name()));
+      ledgers.get(target).add(grant);
     }
   }
 
@@ -163,6 +171,14 @@ final class OutageSimulation extends SimulatedFleet<SimulatedNode> {
 
   Ledger ledger(Target target) {
     return ledgers.get(target);
+  }
+
+  /** Returns by how much the worst window exceeds so many times a limit, whoever granted it. */
+  double excessOf(Target target, double times) {
+    return everything
+        .get(target)
+        .worstWindow(times * target.capacity(), times * target.perNano(), 0, Long.MAX_VALUE)
+        .excess();
   }
 
   void checkWindows() {

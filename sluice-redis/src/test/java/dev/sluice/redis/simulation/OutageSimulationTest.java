@@ -145,6 +145,42 @@ class OutageSimulationTest {
     }
   }
 
+  @Test
+  void nodesThatAreCutOffForLong_grantTheirShareOnceMore() {
+    Seeds.chosen(USUAL_SEEDS).limit(USUAL_SEEDS / 50).forEach(OutageSimulationTest::cutOff);
+  }
+
+  /** Some nodes are cut off for so long that the others get their part as well. */
+  private static void cutOff(long seed) {
+    Random random = new Random(seed);
+    int nodes = 2 + random.nextInt(4);
+    int cut = 1 + random.nextInt(nodes - 1);
+    Target target = Target.balanced(Target.Kind.BUCKET, "limit", 40, 200);
+    OutageSimulation simulation =
+        simulation(
+            seed,
+            plan(
+                nodes,
+                target,
+                new Fault(
+                    4 * SECOND,
+                    "cut of " + cut,
+                    each -> each.nodes().subList(0, cut).forEach(node -> node.wire().cut(true))),
+                new Fault(
+                    24 * SECOND,
+                    "end of the cut",
+                    each -> each.nodes().subList(0, cut).forEach(node -> node.wire().cut(false)))));
+    simulation.load().saturate();
+    simulation.begin();
+    simulation.runUntil(28 * SECOND);
+    simulation.checkWindows();
+    double part = (double) cut / nodes;
+    assertThat(simulation.excessOf(target, 1))
+        .as("seed %d: tokens of %d of %d nodes in 8 s", seed, cut, nodes)
+        .isGreaterThan(part * 200 * 5);
+    assertThat(simulation.excessOf(target, 1 + part)).isLessThanOrEqualTo(0);
+  }
+
   private static Plan plan(int nodes, Target target, Fault... faults) {
     return new Plan(
         nodes,
