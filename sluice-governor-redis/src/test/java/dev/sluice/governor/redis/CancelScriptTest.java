@@ -32,8 +32,7 @@ final class CancelScriptTest {
   }
 
   private void ask(String id) {
-    scripts.run(
-        ONE, "request", 2, List.of(id, "queue", "", OutageRig.P1, "5", "5", "0", "", ""));
+    scripts.run(ONE, "request", 2, List.of(id, "queue", "", OutageRig.P1, "5", "5", "0", "", ""));
   }
 
   private long running(long micros) {
@@ -47,11 +46,9 @@ final class CancelScriptTest {
     ask("b");
     ask("t");
     scripts.run(ONE, "ticket", 3, List.of("await", "t"));
-    assertThat(scripts.runWith(ABSENT, "ticket", 4, List.of("cancel", "t")))
-        .isEqualTo(List.of(1L));
+    assertThat(scripts.runWith(ABSENT, "ticket", 4, List.of("cancel", "t"))).isEqualTo(List.of(1L));
     List<String> report =
-        List.of(
-            "1", "0", "0", "1", "t", "5", "5", OutageRig.P1, "", "", "ticket", "", "0", "0");
+        List.of("1", "0", "0", "1", "t", "5", "5", OutageRig.P1, "", "", "ticket", "", "0", "0");
     assertThat(scripts.run(ONE, "report", 5, report)).isEqualTo(List.of(1L, "t"));
     assertThat(running(6)).isEqualTo(2);
   }

@@ -110,6 +110,12 @@ record GovernorPlan(
     if (Math.floorMod(seed, 4L) == 1) {
       faults.add(lostReport(new Random(seed * 7 + 7)));
     }
+    if (Math.floorMod(seed, 3L) < 2 && Math.floorMod(seed, 4L) == 3) {
+      // Callers of a node that is cut off go on at the others.
+      Random cut = new Random(seed * 7 + 8);
+      long length = 3 * SECOND + (long) (cut.nextDouble() * 5 * SECOND);
+      faults.add(Faults.cut(WARM_UP + cut.nextInt(4) * SECOND, cut.nextInt(8), length));
+    }
     faults.sort(Comparator.comparingLong(Fault::nanos));
     return faults;
   }

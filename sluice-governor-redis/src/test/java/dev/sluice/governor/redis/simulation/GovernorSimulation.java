@@ -178,11 +178,15 @@ final class GovernorSimulation extends SimulatedFleet<GovernorNode> {
         && (node.isOut() || (known.local && tap.grantedNanos(known.id) >= known.decidedNanos));
   }
 
-  /** The node at which a caller settles does not know the grant, though its life has not ended. */
+  /**
+   * The node at which a caller settles does not know the grant, though its life has not ended. A
+   * ticket that is awaited at two nodes may be granted, and settled, twice.
+   */
   void unknownGrant(CallerLedger.Grant grant) {
     boolean mayBeForgotten =
         lostNanos.stream().anyMatch(lost -> lost >= grant.decidedNanos)
-            || (grant.local && grant.closedAt != grant.node);
+            || (grant.local && grant.closedAt != grant.node)
+            || ledger.all().stream().anyMatch(other -> other != grant && other.id.equals(grant.id));
     if (!mayBeForgotten) {
       fail("GONE at its settlement nobody knows " + grant);
     }

@@ -7,8 +7,9 @@ import java.util.List;
 import java.util.concurrent.TimeUnit;
 
 /**
- * Whether a caller was overtaken at its node by one that came after it had its place: of the same
- * class and tenant, or of a lower class, and that asked for no less.
+ * Whether a caller was overtaken by one that came after it had its place: of the same class and
+ * tenant, or of a lower class, and that asked for no less. Redis keeps the order of all nodes, also
+ * for callers that leave and move; the share of a node keeps that of its own callers.
  */
 final class OrderCheck {
   /** A node learns the place of a ticket that it awaits by a call; this long it may take. */
@@ -27,27 +28,49 @@ final class OrderCheck {
   /** Returns what is wrong. */
   List<String> inversions() {
     List<String> inversions = new ArrayList<>();
-    List<Call> waiters =
-        calls.stream().filter(call -> isPlain(call) && call.queuedNanos > 0).toList();
-    List<Call> granted = calls.stream().filter(call -> isPlain(call) && call.isGranted()).toList();
-    for (Call first : waiters) {
-      for (Call later : granted) {
-        if (later.askedNanos > first.queuedNanos && isAhead(first, later)) {
-          CallerLedger.Grant grant = later.grants.get(0);
-          if (grant.decidedNanos < overNanos(first) && isKnown(first, grant)) {
-            inversions.add(
-                "ORDER %s with %s is overtaken by %s: %s, but %s"
-                    .formatted(
-                        first,
-                        first.ticket,
-                        later,
-                        grant,
-                        first.isGranted() ? first.grants.get(0) : "nothing"));
-          }
+    for (Call first : calls) {
+      for (Call later : calls) {
+        boolean isComparable =
+            first.queuedNanos > 0
+                && later.isGranted()
+                && later.askedNanos > first.queuedNanos
+                && isAhead(first, later);
+        if (isComparable && (isOvertakenAtItsNode(first, later) || isOvertaken(first, later))) {
+          inversions.add(
+              "ORDER %s with %s is overtaken by %s: %s, but %s"
+                  .formatted(
+                      first,
+                      first.ticket,
+                      later,
+                      later.grants.get(0),
+                      first.isGranted() ? first.grants.get(0) : "nothing"));
         }
       }
     }
     return inversions;
+  }
+
+  private boolean isOvertakenAtItsNode(Call first, Call later) {
+    CallerLedger.Grant grant = later.grants.get(0);
+    return isPlain(first)
+        && isPlain(later)
+        && first.node == later.node
+        && grant.decidedNanos < overNanos(first)
+        && isKnown(first, grant);
+  }
+
+  /** Whether Redis served a caller of any node first, and the other one had a place in Redis. */
+  private boolean isOvertaken(Call first, Call later) {
+    CallerLedger.Grant grant = later.grants.get(0);
+    String ticket = first.ticket;
+    return ticket != null
+        && !first.isKeyed()
+        && !later.isKeyed()
+        && !first.queuedLocally
+        && !grant.local
+        && !isLostBetween(first, grant)
+        && grant.decidedNanos
+            < Math.min(overNanos(first), tap.overNanos(CallerLedger.idIn(ticket)));
   }
 
   private static boolean isPlain(Call call) {
@@ -57,8 +80,7 @@ final class OrderCheck {
   private static boolean isAhead(Call first, Call later) {
     int rank = GovernorPlan.CLASSES.indexOf(first.request.priorityClass());
     int other = GovernorPlan.CLASSES.indexOf(later.request.priorityClass());
-    return first.node == later.node
-        && first.request.tokens() <= later.request.tokens()
+    return first.request.tokens() <= later.request.tokens()
         && (rank < other
             || (rank == other && first.request.tenant().equals(later.request.tenant())));
   }
@@ -72,8 +94,7 @@ final class OrderCheck {
 
   /** Returns whether whoever made a grant knew of a place. */
   private boolean isKnown(Call first, CallerLedger.Grant grant) {
-    if (lostNanos.stream()
-        .anyMatch(lost -> lost >= first.queuedNanos && lost <= grant.decidedNanos)) {
+    if (isLostBetween(first, grant)) {
       return false;
     }
     return first.queuedLocally
@@ -81,5 +102,10 @@ final class OrderCheck {
         || first.node.losses().stream()
             .filter(lost -> lost <= grant.decidedNanos && lost >= first.queuedNanos)
             .allMatch(lost -> first.queuedNanos < lost - UNTIL_KNOWN);
+  }
+
+  private boolean isLostBetween(Call first, CallerLedger.Grant grant) {
+    return lostNanos.stream()
+        .anyMatch(lost -> lost >= first.queuedNanos && lost <= grant.decidedNanos);
   }
 }

@@ -72,8 +72,8 @@ final class RestlessCallers {
     if (ticket == null || call.isOver()) {
       return;
     }
-    boolean stays = call.node.isAlive() && (call.isKeyed() || random.nextInt(2) == 0);
-    GovernorNode node = stays ? call.node : any();
+    boolean mayStay = call.isKeyed() || (random.nextInt(2) == 0 && !call.node.isOut());
+    GovernorNode node = call.node.isAlive() && mayStay ? call.node : any();
     call.node = node;
     call.nodes.add(node);
     int chosen = callers.rests() ? 0 : random.nextInt(12);
@@ -117,7 +117,11 @@ final class RestlessCallers {
       Call call, GovernorNode node, CompletableFuture<Optional<TokenDecision>> wait) {
     if (node.isAlive() && !callers.rests() && wait.cancel(false)) {
       simulation.note(() -> call + " stops waiting");
-      goOnLater(call);
+      if (node.isOut() && !call.isKeyed()) {
+        step(call);
+      } else {
+        goOnLater(call);
+      }
     }
   }
 

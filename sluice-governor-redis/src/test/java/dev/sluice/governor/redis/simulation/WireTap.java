@@ -19,12 +19,14 @@ final class WireTap {
   private static final int NEWS = 3;
   private static final int RESULT = 4;
   private static final int KEY = 8;
+  private static final int WORDS_OF_GRANT = 8;
 
   private final Map<String, List<Grant>> grants = new HashMap<>();
   private final Map<String, Set<String>> concerned = new HashMap<>();
   private final Map<String, Long> refunds = new HashMap<>();
   private final Map<String, Long> settledNanos = new HashMap<>();
   private final Set<String> givenBack = new HashSet<>();
+  private final Map<String, Long> overNanos = new HashMap<>();
   private final Map<String, String> keys = new HashMap<>();
 
   /**
@@ -60,9 +62,11 @@ final class WireTap {
       case "SETTLE" -> {
         boolean quick = answer.size() == QUICK_SETTLEMENT;
         List<?> result = quick ? answer.subList(3, answer.size()) : list(answer.get(RESULT));
+        if (words[1].equals("settle")) {
+          settledNanos.putIfAbsent(words[2], nanos);
+        }
         if (words[1].equals("settle") && result.size() > NEWS) {
           refunds.merge(words[2], (Long) result.get(NEWS), Math::max);
-          settledNanos.putIfAbsent(words[2], nanos);
         }
         if (!quick) {
           news(answer, nanos, request.node());
@@ -80,7 +84,11 @@ final class WireTap {
           }
         }
       }
-      case "CONFIGURE", "REPORT", "POLL", "KEEP_GRANTS" -> news(answer, nanos, request.node());
+      case "REPORT" -> {
+        reported(words, nanos);
+        news(answer, nanos, request.node());
+      }
+      case "CONFIGURE", "POLL", "KEEP_GRANTS" -> news(answer, nanos, request.node());
       default -> {
         // Heartbeats decide nothing.
       }
@@ -92,8 +100,24 @@ final class WireTap {
       for (Object each : list(answer.get(NEWS))) {
         if (list(each).get(1).equals("g")) {
           granted(text(list(each).get(0)), nanos, node);
+        } else {
+          overNanos.putIfAbsent(text(list(each).get(0)), nanos);
         }
       }
+    }
+  }
+
+  /** A node tells which tickets its share has decided. */
+  private void reported(String[] words, long nanos) {
+    int at = 2;
+    int over = Integer.parseInt(words[at++]);
+    for (int i = 0; i < over; i++) {
+      overNanos.putIfAbsent(words[at++], nanos);
+    }
+    at += 1 + 2 * Integer.parseInt(words[at]);
+    int grants = Integer.parseInt(words[at++]);
+    for (int i = 0; i < grants; i++, at += WORDS_OF_GRANT) {
+      overNanos.putIfAbsent(words[at], nanos);
     }
   }
 
@@ -122,6 +146,11 @@ final class WireTap {
         .mapToLong(Grant::nanos)
         .max()
         .orElse(-1);
+  }
+
+  /** Returns when a ticket left the line without a grant of Redis; later than any time if not. */
+  long overNanos(String id) {
+    return overNanos.getOrDefault(id, Long.MAX_VALUE);
   }
 
   /** Returns when Redis settled it first; later than any time if it did not. */
