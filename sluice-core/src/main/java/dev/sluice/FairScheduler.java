@@ -12,8 +12,8 @@ import java.util.Optional;
  *
  * <p>Pure and deterministic: it does no input or output, reads no clock and starts no thread. The
  * time that an item takes does not grow with the number of keys. Between two calls nothing happens,
- * and nothing is ever polled: {@link #next} returns an item that can go at the given instant, or the
- * instant at which to ask again.
+ * and nothing is ever polled: {@link #next} returns an item that can go at the given instant, or
+ * the instant at which to ask again.
  *
  * <p>Not thread-safe: it belongs to one thread at a time. {@link FairExecutor} is the thread-safe
  * way to run tasks by it.

@@ -157,7 +157,8 @@ public sealed interface Limits permits AtomicLimits {
   boolean tryAcquire(Map<String, Long> costs);
 
   /**
-   * Takes {@code tokens} of a limit if all are available, and returns what is left or when to retry.
+   * Takes {@code tokens} of a limit if all are available, and returns what is left or when to
+   * retry.
    *
    * @param name not empty
    * @param tokens at least 1

@@ -194,8 +194,8 @@ public sealed interface TokenBucket permits AtomicTokenBucket {
   boolean acquire(long tokens, Duration maxWait) throws InterruptedException;
 
   /**
-   * Returns the whole tokens that can be taken now. Other callers may take them at any moment, first
-   * of all waiters that are due and that the timer has yet to notice.
+   * Returns the whole tokens that can be taken now. Other callers may take them at any moment,
+   * first of all waiters that are due and that the timer has yet to notice.
    *
    * @return tokens, from 0 to the capacity
    */
@@ -235,11 +235,11 @@ public sealed interface TokenBucket permits AtomicTokenBucket {
   /**
    * Changes the limit; the tokens stay, up to the new capacity, and so do the waiters.
    *
-   * <p>Atomic: each grant is made under the old limit or under the new one.
-   * A limit equal to the present one changes nothing. The conversion never gains and loses less
-   * than one unit, which is a whole token where the new limit is strict or manual and less than a
-   * billionth of a second of refill elsewhere. The grid of a strict limit starts with the bucket,
-   * not with the change. Under {@link Limit.DenyAll} waiters go on waiting.
+   * <p>Atomic: each grant is made under the old limit or under the new one. A limit equal to the
+   * present one changes nothing. The conversion never gains and loses less than one unit, which is
+   * a whole token where the new limit is strict or manual and less than a billionth of a second of
+   * refill elsewhere. The grid of a strict limit starts with the bucket, not with the change. Under
+   * {@link Limit.DenyAll} waiters go on waiting.
    *
    * @param limit the new limit
    * @throws IllegalArgumentException if no exact scale fits the limit; nothing changes

@@ -3,8 +3,8 @@
  *
  * <p>Start at {@link dev.sluice.TokenBucket}, or at {@link dev.sluice.Limits} for many by name;
  * {@link dev.sluice.Limit} says what they allow, {@link dev.sluice.Decision} what they answered,
- * {@link dev.sluice.NanoClock} where their time comes from. {@link dev.sluice.FairScheduler} decides
- * which item goes next, and {@link dev.sluice.FairExecutor} runs tasks by it.
+ * {@link dev.sluice.NanoClock} where their time comes from. {@link dev.sluice.FairScheduler}
+ * decides which item goes next, and {@link dev.sluice.FairExecutor} runs tasks by it.
  *
  * <h2>Vocabulary</h2>
  *
@@ -17,8 +17,8 @@
  *   <dd>the tokens a bucket holds at an instant, fractions included; {@code available} is its
  *       floor.
  *   <dt>unit
- *   <dd>the integer in which a bucket calculates: small enough that one nanosecond of refill and one
- *       token are both whole numbers of it, so that nothing is ever rounded.
+ *   <dd>the integer in which a bucket calculates: small enough that one nanosecond of refill and
+ *       one token are both whole numbers of it, so that nothing is ever rounded.
  *   <dt>full-at
  *   <dd>the instant, in units, at which a bucket will be full if no caller touches it: its whole
  *       state.

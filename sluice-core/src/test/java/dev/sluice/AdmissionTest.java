@@ -93,7 +93,8 @@ final class AdmissionTest {
   void arrivalsLeftOver_keepTheBucketFromBeingFreed() {
     HoldingClock clock = new HoldingClock();
     AtomicTokenBucket bucket = manual(clock);
-    CompletableFuture<Void> held = clock.holdUnderLock(() -> bucket.reconfigure(new Limit.Manual(20)));
+    CompletableFuture<Void> held =
+        clock.holdUnderLock(() -> bucket.reconfigure(new Limit.Manual(20)));
     List<CompletableFuture<Boolean>> hopeless = new ArrayList<>();
     for (int i = 0; i < 100; i++) {
       hopeless.add(bucket.acquireAsync(6, Duration.ZERO));
@@ -115,7 +116,8 @@ final class AdmissionTest {
   void callerBetweenTwoAdmissions_doesNotGetAheadOfTheSecond() {
     HoldingClock clock = new HoldingClock();
     TokenBucket bucket = bucket(Limit.perSecond(20), 5, clock);
-    CompletableFuture<Void> held = clock.holdUnderLock(() -> bucket.reconfigure(Limit.perSecond(10)));
+    CompletableFuture<Void> held =
+        clock.holdUnderLock(() -> bucket.reconfigure(Limit.perSecond(10)));
     CompletableFuture<Boolean> refused = bucket.acquireAsync(6, Duration.ZERO);
     CompletableFuture<Void> first = bucket.acquireAsync(1);
     CompletableFuture<Void> second = clock.at(FAR_NANOS, () -> bucket.acquireAsync(1));

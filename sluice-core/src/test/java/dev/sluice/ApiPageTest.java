@@ -51,7 +51,8 @@ final class ApiPageTest {
     assertThat(retries).isEmpty();
     assertThat(limits.decide(Map.of("provider:mail", 1L, "tenant:" + tenant, 2L)))
         .isInstanceOfSatisfying(
-            Decision.Denied.class, denied -> assertThat(denied.limitName()).isEqualTo("tenant:acme"));
+            Decision.Denied.class,
+            denied -> assertThat(denied.limitName()).isEqualTo("tenant:acme"));
   }
 
   private void send(String mail) {

@@ -73,7 +73,8 @@ final class ArrivalsTest {
   void acquireWhileALimitChanges_isAnsweredAfterwards() {
     HoldingClock clock = new HoldingClock();
     TokenBucket bucket = bucket(new Limit.Manual(10), 0, clock);
-    CompletableFuture<Void> held = clock.holdUnderLock(() -> bucket.reconfigure(new Limit.Manual(20)));
+    CompletableFuture<Void> held =
+        clock.holdUnderLock(() -> bucket.reconfigure(new Limit.Manual(20)));
     CompletableFuture<Boolean> hopeless = bucket.acquireAsync(1, Duration.ZERO);
     CompletableFuture<Void> waiting = bucket.acquireAsync(15);
     assertThat(hopeless).isNotDone();

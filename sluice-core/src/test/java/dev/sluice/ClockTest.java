@@ -3,8 +3,8 @@ package dev.sluice;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 
-import dev.sluice.internal.time.CoarseClock;
 import dev.sluice.internal.time.ClockTimer;
+import dev.sluice.internal.time.CoarseClock;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -113,13 +113,14 @@ final class ClockTest {
   void manual_alarmsSetOnTheWay_goOffOnTheSameAdvance() {
     ManualClock clock = ManualClock.create();
     List<Long> log = new ArrayList<>();
-    ClockTimer.of(clock).at(
-        10,
-        () -> {
-          log.add(clock.nanoTime());
-          ClockTimer.of(clock).at(20, () -> log.add(clock.nanoTime()));
-          ClockTimer.of(clock).at(5, () -> log.add(clock.nanoTime()));
-        });
+    ClockTimer.of(clock)
+        .at(
+            10,
+            () -> {
+              log.add(clock.nanoTime());
+              ClockTimer.of(clock).at(20, () -> log.add(clock.nanoTime()));
+              ClockTimer.of(clock).at(5, () -> log.add(clock.nanoTime()));
+            });
     clock.advanceNanos(20);
     assertThat(log).containsExactly(10L, 10L, 20L);
   }

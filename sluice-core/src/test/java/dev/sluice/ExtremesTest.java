@@ -299,7 +299,10 @@ final class ExtremesTest {
     AtomicLong now = new AtomicLong();
     Duration period = Duration.ofSeconds(1);
     TokenBucket bucket =
-        TokenBucket.builder().limit(new Limit.Balanced(14, 999_983, period)).clock(now::get).build();
+        TokenBucket.builder()
+            .limit(new Limit.Balanced(14, 999_983, period))
+            .clock(now::get)
+            .build();
     assertThat(bucket.tryAcquire(14)).isTrue();
     now.set(3_000 * second);
     assertThat(bucket.tryAcquire(1, 2_700 * second)).isFalse();

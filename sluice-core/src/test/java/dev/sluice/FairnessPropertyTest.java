@@ -225,7 +225,8 @@ class FairnessPropertyTest {
       Next<String> next = scheduler.next(now);
       if (next instanceof Next.Offer<String> offer) {
         assertThat(offer.confirm().isQueued()).isFalse();
-      } else if (next instanceof Next.Wait<String> wait && !((DrrScheduler<?>) scheduler).isReserving()) {
+      } else if (next instanceof Next.Wait<String> wait
+          && !((DrrScheduler<?>) scheduler).isReserving()) {
         now = Math.min(wait.untilNanos(), now + SECOND / 2);
       }
     }

@@ -1,8 +1,8 @@
 package dev.sluice;
 
+import static dev.sluice.Costs.each;
 import static dev.sluice.Threads.beside;
 import static dev.sluice.Threads.sumOver;
-import static dev.sluice.Costs.each;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.sluice.ModelPropertyTest.Grant;
@@ -145,8 +145,7 @@ final class LimitsConcurrencyTest {
             });
     long refused =
         sumOver(
-            4,
-            () -> consumeAtRandom(limits, new SplittableRandom(seeds.getAndIncrement()), taken));
+            4, () -> consumeAtRandom(limits, new SplittableRandom(seeds.getAndIncrement()), taken));
     done.set(true);
     changes.join();
     assertThat(refused).as("requests with the empty key").isPositive();
@@ -168,7 +167,8 @@ final class LimitsConcurrencyTest {
       if (hopeless) {
         keys.add(random.nextInt(keys.size() + 1), "empty");
       }
-      boolean granted = i % 3 == 0 ? limits.decide(each(keys, 1)).isGranted() : limits.tryAcquire(keys);
+      boolean granted =
+          i % 3 == 0 ? limits.decide(each(keys, 1)).isGranted() : limits.tryAcquire(keys);
       assertThat(granted).isEqualTo(!hopeless);
       refused += granted ? 0 : 1;
       if (granted) {
@@ -249,8 +249,7 @@ final class LimitsConcurrencyTest {
           for (int i = 0; now - start < 300_000_000 || mine.size() <= 25; i++) {
             now = System.nanoTime();
             boolean one = i % 2 == 0;
-            if (clock.at(
-                now, () -> one ? limits.tryAcquire("t:1") : limits.tryAcquire(both))) {
+            if (clock.at(now, () -> one ? limits.tryAcquire("t:1") : limits.tryAcquire(both))) {
               mine.add(new Grant(now, 1));
             }
             if (i % 64 == 0) {

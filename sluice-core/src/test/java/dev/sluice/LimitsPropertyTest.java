@@ -3,8 +3,8 @@ package dev.sluice;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.within;
 
-import dev.sluice.ModelPropertyTest.Grant;
 import dev.sluice.LimitsModel.Rule;
+import dev.sluice.ModelPropertyTest.Grant;
 import dev.sluice.properties.Generator;
 import dev.sluice.properties.Property;
 import java.math.BigInteger;
@@ -84,8 +84,12 @@ final class LimitsPropertyTest {
       assertThat(BigInteger.valueOf(denied.retryAfterNanos())).isEqualTo(wait);
       assertThat(model.wait(denied.limitName(), costs)).isEqualTo(wait);
       long retryAt = nowNanos + denied.retryAfterNanos();
-      assertThat(clock.at(retryAt - 1, () -> limits.peek(costs)).isGranted()).as("minimal").isFalse();
-      assertThat(clock.at(retryAt, () -> limits.peek(costs)).isGranted()).as("for all keys").isTrue();
+      assertThat(clock.at(retryAt - 1, () -> limits.peek(costs)).isGranted())
+          .as("minimal")
+          .isFalse();
+      assertThat(clock.at(retryAt, () -> limits.peek(costs)).isGranted())
+          .as("for all keys")
+          .isTrue();
     } else if (decision instanceof Decision.Depleted depleted) {
       assertThat(wait).isEqualTo(LimitsModel.TOKEN.pow(4));
       assertThat(model.wait(depleted.limitName(), costs)).isEqualTo(wait);

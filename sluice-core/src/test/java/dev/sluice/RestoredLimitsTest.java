@@ -1,8 +1,8 @@
 package dev.sluice;
 
+import static dev.sluice.Costs.each;
 import static dev.sluice.Threads.beside;
 import static dev.sluice.Threads.sumOver;
-import static dev.sluice.Costs.each;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
@@ -181,7 +181,8 @@ final class RestoredLimitsTest {
       assertThat(extreme.stats("t:b").orElseThrow().level())
           .isBetween(0.0, burst / 2 + 2 * rate / 1e9);
       time.advanceNanos(fillNanos / 2 + fillNanos / 1_000 + 2);
-      assertThat(extreme.tryAcquire(each(List.of("key", "t:a", "t:b", "t:c"), (long) burst))).isTrue();
+      assertThat(extreme.tryAcquire(each(List.of("key", "t:a", "t:b", "t:c"), (long) burst)))
+          .isTrue();
     }
   }
 

@@ -2,9 +2,9 @@ package dev.sluice;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.sluice.SchedulerModel.Item;
 import dev.sluice.internal.scheduler.DrrScheduler;
 import dev.sluice.internal.scheduler.QueuedItem;
-import dev.sluice.SchedulerModel.Item;
 import dev.sluice.properties.Generator;
 import dev.sluice.properties.Property;
 import java.util.ArrayList;

@@ -26,7 +26,7 @@ public final class RateLimitFilter extends OncePerRequestFilter {
       HttpServletRequest request, HttpServletResponse response, FilterChain chain)
       throws ServletException, IOException {
     String key = "caller:" + caller(request);
-    Decision decision = throttle.decide(key);
+    Decision decision = throttle.decide(key, 1);
     throttle.stats(key).ifPresent(stats -> describe(stats, response));
     if (decision.isGranted()) {
       chain.doFilter(request, response);

@@ -231,8 +231,7 @@ public final class AtomicLimits implements Limits {
   }
 
   private void requireCosts(Map<String, Long> costs) {
-    costs.forEach(
-        (name, cost) -> requireCost(name, Objects.requireNonNull(cost, "cost")));
+    costs.forEach((name, cost) -> requireCost(name, Objects.requireNonNull(cost, "cost")));
   }
 
   private void requireCost(String name, long cost) {
