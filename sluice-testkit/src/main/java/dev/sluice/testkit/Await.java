@@ -4,6 +4,7 @@ import java.time.Duration;
 import java.util.concurrent.Callable;
 import java.util.function.Supplier;
 import org.awaitility.Awaitility;
+import org.awaitility.core.ConditionFactory;
 import org.awaitility.core.ConditionTimeoutException;
 
 /**
@@ -32,25 +33,26 @@ public final class Await {
    * @throws ConditionTimeoutException if it does not hold within {@code limit}
    */
   public static void until(String what, Duration limit, Callable<Boolean> condition) {
-    Awaitility.await(what)
-        .pollDelay(Duration.ZERO)
-        .pollInterval(POLL)
-        .atMost(limit)
-        .until(condition);
+    await(what, limit).until(condition);
   }
 
   /**
-   * Returns once the condition holds.
+   * Returns once the condition holds. It is asked by the calling thread, which may hold locks, and so
+   * it must not block.
    *
    * @param what describes what is awaited, as it is when the limit has passed
    * @throws ConditionTimeoutException if it does not hold within {@code limit}
    */
   public static void until(Supplier<String> what, Duration limit, Callable<Boolean> condition) {
     try {
-      until("the condition", limit, condition);
+      await("the condition", limit).pollInSameThread().until(condition);
     } catch (ConditionTimeoutException e) {
       throw new ConditionTimeoutException("not within " + limit + ": " + what.get(), e);
     }
+  }
+
+  private static ConditionFactory await(String what, Duration limit) {
+    return Awaitility.await(what).pollDelay(Duration.ZERO).pollInterval(POLL).atMost(limit);
   }
 
   /** Lets time pass where that is the point of a test. */
