@@ -35,6 +35,7 @@ final class RedisArchitectureTest {
                 "org.jspecify.annotations",
                 "io.lettuce..",
                 "io.netty..",
+                "reactor.core.publisher",
                 "org.slf4j.."))
         .check(REDIS);
   }
