@@ -14,7 +14,7 @@ import org.awaitility.core.ConditionTimeoutException;
  */
 public final class Await {
   private static final Duration POLL = Duration.ofMillis(2);
-  private static final Duration PATIENCE = Duration.ofSeconds(60);
+  private static final Duration PATIENCE = Duration.ofMinutes(1);
 
   private Await() {}
 

@@ -20,7 +20,7 @@ import java.util.regex.Pattern;
  * @since 0.1
  */
 public final class ServerProcess implements AutoCloseable {
-  private static final Duration START_LIMIT = Duration.ofSeconds(120);
+  private static final Duration START_LIMIT = Duration.ofMinutes(2);
   private static final long END_SECONDS = 60;
   private static final Pattern READY =
       Pattern.compile(
