@@ -28,7 +28,7 @@ build_if_stale() {
     echo "building $module ..." >&2
     touch "$stamp.new"
     (cd "$root" && ./mvnw -B -ntp -q package -pl "$module" -am \
-      -Dmaven.test.skip -Dverification.skip) >&2 9>&-
+      -Dmaven.test.skip -Dmaven.source.skip -Dverification.skip) >&2 9>&-
     after_build "$module" >&2 9>&-
     mv "$stamp.new" "$stamp"
   ) 9>"$target/.lock"

@@ -3,12 +3,14 @@ package dev.sluice;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.sluice.internal.bucket.UnitScale;
+import dev.sluice.properties.BucketModel;
 import dev.sluice.properties.Generator;
 import dev.sluice.properties.Property;
 import java.math.BigInteger;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import org.junit.jupiter.api.Test;
 
 /** The bucket against the exact model: same answers, every window within bounds, honest waits. */
@@ -38,18 +40,20 @@ final class ModelPropertyTest {
           long origin = origin(generator);
           ManualClock clock = ManualClock.startingAt(origin);
           TokenBucket bucket = TokenBucket.builder().limit(limit).clock(clock).build();
-          BucketModel model = new BucketModel(limit, limit.capacity(), origin);
+          BucketModel model = BucketModel.of(Refills.of(limit), limit.capacity(), origin);
           for (Step step : scaledTo(limit, steps)) {
             clock.advanceNanos(step.advanceNanos);
             long now = clock.nanoTime();
             switch (step.kind) {
-              case CONSUME ->
-                  assertThat(bucket.tryAcquire(step.tokens))
-                      .isEqualTo(model.tryAcquire(step.tokens, now));
-              case DECIDE -> assertSameDecision(bucket, model, step.tokens, now);
+              case CONSUME -> {
+                Optional<BucketModel> taken = model.take(step.tokens, now);
+                assertThat(bucket.tryAcquire(step.tokens)).isEqualTo(taken.isPresent());
+                model = taken.orElse(model);
+              }
+              case DECIDE -> model = decideAlike(bucket, model, step.tokens, now);
               case REPLENISH -> {
                 bucket.replenish(step.tokens);
-                model.replenish(step.tokens, now);
+                model = model.give(step.tokens, now);
               }
               case READ -> {}
             }
@@ -60,14 +64,16 @@ final class ModelPropertyTest {
         });
   }
 
-  private static void assertSameDecision(
+  /** Compares the decisions of both; returns the model after its decision. */
+  private static BucketModel decideAlike(
       TokenBucket bucket, BucketModel model, long tokens, long now) {
     BigInteger wait = model.waitNanos(tokens, now);
     Decision peeked = bucket.peek(tokens);
     Decision decision = bucket.decide(tokens);
     assertThat(peeked).isEqualTo(decision);
-    if (model.tryAcquire(tokens, now)) {
-      assertThat(((Decision.Granted) decision).remaining()).isEqualTo(model.available(now));
+    Optional<BucketModel> taken = model.take(tokens, now);
+    if (taken.isPresent()) {
+      assertThat(((Decision.Granted) decision).remaining()).isEqualTo(taken.get().available(now));
     } else if (tokens > bucket.limit().capacity()) {
       assertThat(decision).isInstanceOf(Decision.Impossible.class);
     } else if (wait.signum() < 0) {
@@ -76,6 +82,7 @@ final class ModelPropertyTest {
       assertThat(BigInteger.valueOf(((Decision.Denied) decision).retryAfterNanos()))
           .isEqualTo(wait);
     }
+    return taken.orElse(model);
   }
 
   @Test

@@ -146,8 +146,8 @@ final class BucketSuite {
     }
     double[] ratios = new double[above.size()];
     Arrays.setAll(ratios, i -> above.get(i).nanos / below.get(i).nanos);
-    report.line("%-24s %10.2f   (%s / %s)", name, median(ratios), dividend, divisor);
-    report.ratio(name, median(ratios));
+    report.line("%-24s %10.2f   (%s / %s)", name, Rounds.median(ratios), dividend, divisor);
+    report.ratio(name, Rounds.median(ratios));
   }
 
   private double nanos(String label) {
@@ -166,12 +166,6 @@ final class BucketSuite {
   }
 
   private static double median(List<Measured> measured, ToDoubleFunction<Measured> figure) {
-    return median(measured.stream().mapToDouble(figure).toArray());
-  }
-
-  static double median(double[] figures) {
-    Arrays.sort(figures);
-    int middle = figures.length / 2;
-    return figures.length % 2 == 1 ? figures[middle] : (figures[middle - 1] + figures[middle]) / 2;
+    return Rounds.median(measured.stream().mapToDouble(figure).toArray());
   }
 }

@@ -96,8 +96,7 @@ final class GovernorFleetSuite {
     new GovernorFleetLoad(effort.processes(), effort.overload(), report)
         .measure(redis.url(), folder);
     report.line("");
-    Rounds.value(
-        report, "failover_gap_ms", BucketSuite.median(FailoverGap.millis(effort.failovers())));
+    Rounds.value(report, "failover_gap_ms", Rounds.median(FailoverGap.millis(effort.failovers())));
     report.line("");
     rounds.ratio(report, "of_redis_exact", "redis_per_s", "exact_per_s");
     rounds.ratio(report, "settled_of_redis_exact", "redis_settled_per_s", "exact_per_s");

@@ -90,7 +90,7 @@ final class Rounds {
 
   double median(String name) {
     List<Double> each = figures.get(name);
-    return BucketSuite.median(each.stream().mapToDouble(Double::doubleValue).toArray());
+    return median(each.stream().mapToDouble(Double::doubleValue).toArray());
   }
 
   /** Reports the figure that was recorded under this name. */
@@ -108,7 +108,7 @@ final class Rounds {
   }
 
   static void ratio(Report report, String name, double... ratios) {
-    double ratio = BucketSuite.median(ratios);
+    double ratio = median(ratios);
     report.line("%-32s %14.2f", name, ratio);
     report.ratio(name, ratio);
   }
@@ -119,5 +119,11 @@ final class Rounds {
     double[] results = new double[first.size()];
     Arrays.setAll(results, i -> operator.applyAsDouble(first.get(i), second.get(i)));
     return results;
+  }
+
+  static double median(double[] figures) {
+    Arrays.sort(figures);
+    int middle = figures.length / 2;
+    return figures.length % 2 == 1 ? figures[middle] : (figures[middle - 1] + figures[middle]) / 2;
   }
 }

@@ -2,6 +2,7 @@ package dev.sluice.bench;
 
 import dev.sluice.client.QueueConfig;
 import dev.sluice.client.SluiceClient;
+import dev.sluice.testkit.ServerProcess;
 import io.nats.client.Connection;
 import java.io.IOException;
 import java.nio.file.Path;
@@ -62,11 +63,17 @@ final class ServerSuite {
 
   // ---- ours
 
+  /** Returns the command {@code ./sluice serve}, as a user types it. */
+  private static List<String> serve() {
+    Path command = Path.of(System.getProperty("sluice.root"), "sluice");
+    return List.of(command.toString(), "serve", "--grpc-port", "0", "--http-port", "0");
+  }
+
   private void sluice() throws Exception {
     Path folder = scratch.next();
-    try (ServerProcess server = new ServerProcess(folder);
-        SluiceClient client = SluiceClient.connect("127.0.0.1", server.grpcPort)) {
-      rounds.record("start_ms", server.startMillis);
+    try (ServerProcess server = ServerProcess.start(folder, serve());
+        SluiceClient client = SluiceClient.connect("127.0.0.1", server.grpcPort())) {
+      rounds.record("start_ms", server.startTime().toNanos() / 1e6);
       // The compilers of both sides: the first figure would pay for them otherwise.
       lifecycle(server, client, QueueConfig.Durability.OS);
       double perSecond = lifecycle(server, client, QueueConfig.Durability.ALWAYS);
@@ -79,7 +86,7 @@ final class ServerSuite {
           "limit_grpc_per_s", new LimitLoad().perSecond(client, effort.limits(), effort.limits()));
       rounds.record(
           "limit_http_per_s",
-          new HttpLimitLoad(server.httpPort).perSecond(effort.limits(), effort.limits()));
+          new HttpLimitLoad(server.httpPort()).perSecond(effort.limits(), effort.limits()));
     }
     Scratch.delete(folder);
   }
@@ -90,7 +97,7 @@ final class ServerSuite {
     String queue = queue(client, durability);
     List<Wire> wires = new ArrayList<>();
     for (int i = 0; i < CONNECTIONS; i++) {
-      wires.add(new SluiceWire(server.grpcPort, queue, PREFETCH));
+      wires.add(new SluiceWire(server.grpcPort(), queue, PREFETCH));
     }
     double perSecond =
         new WireLoad(wires, ON_THEIR_WAY).lifecycle(effort.warmUp(), effort.measured());
@@ -102,7 +109,7 @@ final class ServerSuite {
   private void latency(ServerProcess server, SluiceClient client, double perSecond)
       throws Exception {
     String queue = queue(client, QueueConfig.Durability.ALWAYS);
-    try (Wire wire = new SluiceWire(server.grpcPort, queue, PREFETCH)) {
+    try (Wire wire = new SluiceWire(server.grpcPort(), queue, PREFETCH)) {
       OpenLoop.Latency latency =
           new WireOpenLoop(wire, perSecond).measure(Duration.ofSeconds(1), effort.measured());
       rounds.record("p50_ms", latency.p50());

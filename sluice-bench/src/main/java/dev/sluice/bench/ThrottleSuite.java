@@ -54,7 +54,7 @@ final class ThrottleSuite {
     TIMES.forEach(name -> rounds.value(report, name));
     double[] overClock =
         rounds.perRound("three_key_ns", "nanotime_ns", (three, clock) -> three - clock);
-    Rounds.value(report, "three_key_over_clock_ns", BucketSuite.median(overClock));
+    Rounds.value(report, "three_key_over_clock_ns", Rounds.median(overClock));
     rounds.ratio(report, "vs_bucket4j", "bucket4j_one_key_ns", "one_key_ns");
     rounds.ratio(report, "vs_bucket4j_caffeine", "bucket4j_caffeine_one_key_ns", "one_key_ns");
   }

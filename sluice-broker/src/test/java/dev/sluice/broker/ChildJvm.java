@@ -2,10 +2,9 @@ package dev.sluice.broker;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 
+import dev.sluice.testkit.JavaProcess;
 import java.io.IOException;
-import java.nio.file.Path;
 import java.util.ArrayList;
-import java.util.Collections;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 
@@ -21,17 +20,13 @@ final class ChildJvm {
   /** The same, with a heap such as {@code -Xmx64m}. */
   static Process start(List<String> prefix, String heap, Class<?> main, String... arguments)
       throws IOException {
-    List<String> command = new ArrayList<>(prefix);
-    command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
-    command.addAll(List.of(heap, "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"));
-    // RocksDB loads native code, which newer JDKs warn of.
-    command.add("--enable-native-access=ALL-UNNAMED");
+    List<String> flags = new ArrayList<>(List.of(heap, "-XX:+UseSerialGC"));
     String logging = System.getProperty("java.util.logging.config.file");
     if (logging != null) {
-      command.add("-Djava.util.logging.config.file=" + logging);
+      flags.add("-Djava.util.logging.config.file=" + logging);
     }
-    command.addAll(List.of("-cp", System.getProperty("java.class.path"), main.getName()));
-    Collections.addAll(command, arguments);
+    List<String> command = new ArrayList<>(prefix);
+    command.addAll(JavaProcess.command(flags, main, List.of(arguments)));
     return new ProcessBuilder(command).redirectError(ProcessBuilder.Redirect.INHERIT).start();
   }
 

@@ -9,6 +9,7 @@ import dev.sluice.broker.runtime.LocalBroker;
 import dev.sluice.broker.store.Store;
 import dev.sluice.broker.store.StoreException;
 import dev.sluice.broker.store.rocks.RocksStore;
+import dev.sluice.testkit.Await;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -19,7 +20,6 @@ import java.util.List;
 import java.util.UUID;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.locks.LockSupport;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
@@ -90,9 +90,7 @@ final class LifecycleTest {
   }
 
   private static void await(Broker broker, BrokerStatus status) {
-    while (broker.view().status() != status) {
-      LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(5));
-    }
+    Await.until(status.toString(), () -> broker.view().status() == status);
   }
 
   /** Every confirmed message is in {@code broker}. */

@@ -3,6 +3,7 @@ package dev.sluice.cli;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.sluice.cli.runtime.ExitCodes;
+import dev.sluice.testkit.JavaProcess;
 import java.io.BufferedReader;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -42,10 +43,7 @@ final class ClientProcessTest {
   }
 
   private Process sluice(List<String> jvm, String... arguments) throws Exception {
-    List<String> command = JavaCommand.begin();
-    command.addAll(jvm);
-    command.addAll(List.of("-cp", System.getProperty("java.class.path"), Sluice.class.getName()));
-    command.addAll(List.of(arguments));
+    List<String> command = JavaProcess.command(jvm, Sluice.class, List.of(arguments));
     ProcessBuilder builder = new ProcessBuilder(command);
     builder.environment().putAll(server.environment());
     Process process = builder.start();

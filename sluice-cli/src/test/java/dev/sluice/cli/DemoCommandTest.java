@@ -15,6 +15,8 @@ import dev.sluice.cli.runtime.CommandFailedException;
 import dev.sluice.cli.runtime.CommandTimer;
 import dev.sluice.cli.runtime.SystemCommandTimer;
 import dev.sluice.client.SluiceClient;
+import dev.sluice.testkit.Await;
+import dev.sluice.testkit.JavaProcess;
 import java.io.BufferedReader;
 import java.net.InetAddress;
 import java.net.ServerSocket;
@@ -24,7 +26,6 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
-import java.util.function.BooleanSupplier;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -47,11 +48,10 @@ final class DemoCommandTest {
 
   /** A demo whose temporary files are in {@code temporary}. */
   private Process demo(Path temporary, String... arguments) throws Exception {
-    List<String> command = JavaCommand.begin();
-    command.add("-Djava.io.tmpdir=" + temporary);
-    command.addAll(List.of("-cp", System.getProperty("java.class.path"), Sluice.class.getName()));
-    command.add("demo");
-    command.addAll(List.of(arguments));
+    List<String> words = new ArrayList<>(List.of("demo"));
+    words.addAll(List.of(arguments));
+    List<String> command =
+        JavaProcess.command(List.of("-Djava.io.tmpdir=" + temporary), Sluice.class, words);
     Process process = new ProcessBuilder(command).redirectErrorStream(true).start();
     started.add(process);
     return process;
@@ -95,14 +95,6 @@ final class DemoCommandTest {
         .containsExactly("P0_clinical", "P1_user", "P2_batch");
   }
 
-  private static void await(BooleanSupplier condition) throws InterruptedException {
-    long end = System.nanoTime() + TimeUnit.SECONDS.toNanos(60);
-    while (!condition.getAsBoolean() && System.nanoTime() < end) {
-      TimeUnit.MILLISECONDS.sleep(10);
-    }
-    assertThat(condition.getAsBoolean()).isTrue();
-  }
-
   /** Until the demo plays; returns its server. */
   private static ProcessHandle awaitPlaying(Process demo) throws Exception {
     BufferedReader output = demo.inputReader();
@@ -133,7 +125,7 @@ final class DemoCommandTest {
 
     ProcessHandle orphan = awaitPlaying(killed);
     killed.destroyForcibly();
-    await(() -> !orphan.isAlive());
+    Await.until("the end of the orphan", () -> !orphan.isAlive());
   }
 
   @Test
@@ -229,7 +221,7 @@ final class DemoCommandTest {
           });
       assertThat(client.browse(DemoScenario.QUEUE + ".dlq", 1).get(0).text())
           .isEqualTo("a document that the provider refuses");
-      await(() -> batchInLine(client) == 0); // whoever was in line has left it
+      Await.until("an empty line", () -> batchInLine(client) == 0);
     }
   }
 

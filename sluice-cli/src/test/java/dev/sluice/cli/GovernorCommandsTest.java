@@ -2,6 +2,8 @@ package dev.sluice.cli;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.sluice.testkit.Await;
+import dev.sluice.testkit.JavaProcess;
 import java.io.IOException;
 import java.nio.file.DirectoryStream;
 import java.nio.file.Files;
@@ -96,10 +98,10 @@ class GovernorCommandsTest {
     }
   }
 
-  private void awaitInLine(long count) throws Exception {
-    while (!bucket("one").get("queueLengths").toString().contains("P1_user=" + count)) {
-      Thread.onSpinWait();
-    }
+  private void awaitInLine(long count) {
+    Await.until(
+        count + " in line",
+        () -> bucket("one").get("queueLengths").toString().contains("P1_user=" + count));
   }
 
   @Test
@@ -372,9 +374,11 @@ class GovernorCommandsTest {
   @Test
   void request_toldToEnd_leavesTheLineAtOnce() throws Exception {
     server.ok("governor", "request", "one", "--tokens", "5");
-    List<String> command = JavaCommand.begin();
-    command.addAll(List.of("-cp", System.getProperty("java.class.path"), Sluice.class.getName()));
-    command.addAll(List.of("governor", "request", "one", "--tokens", "5", "--wait"));
+    List<String> command =
+        JavaProcess.command(
+            List.of(),
+            Sluice.class,
+            List.of("governor", "request", "one", "--tokens", "5", "--wait"));
     ProcessBuilder builder = new ProcessBuilder(command);
     builder.environment().putAll(server.environment());
     Process waiting = builder.start();

@@ -6,10 +6,10 @@ import dev.sluice.attacks.RefusedCalls;
 import dev.sluice.attacks.Skirmish;
 import dev.sluice.attacks.catalog.Attack;
 import dev.sluice.attacks.catalog.Attacks;
+import dev.sluice.testkit.JavaProcess;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.Tag;
@@ -43,9 +43,9 @@ final class HostileClientsTest {
   private static Skirmish skirmish() throws Exception {
     if (skirmish == null) {
       Path folder = Files.createDirectory(dir.resolve("server-" + servers++));
-      List<String> program = new ArrayList<>(JavaCommand.begin());
-      program.remove(0); // the attacked server brings its own java
-      program.addAll(List.of("-cp", System.getProperty("java.class.path"), Sluice.class.getName()));
+      List<String> command = JavaProcess.command(List.of(), Sluice.class, List.of());
+      // The attacked server brings its own java.
+      List<String> program = command.subList(1, command.size());
       skirmish = Skirmish.start(program, folder);
     }
     return skirmish;

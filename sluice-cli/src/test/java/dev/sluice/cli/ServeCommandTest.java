@@ -4,7 +4,10 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
+import dev.sluice.testkit.Await;
+import dev.sluice.testkit.JavaProcess;
 import dev.sluice.testkit.SeedBudget;
+import dev.sluice.testkit.ServerProcess;
 import java.io.BufferedReader;
 import java.net.InetAddress;
 import java.net.ServerSocket;
@@ -54,12 +57,8 @@ final class ServeCommandTest {
 
   /** In the temporary directory, with stderr in the file {@code log} there. */
   private Process sluice(Map<String, String> environment, String... arguments) throws Exception {
-    List<String> command = JavaCommand.begin();
-    command.addAll(List.of("-cp", System.getProperty("java.class.path"), Sluice.class.getName()));
-    command.addAll(List.of(arguments));
-    ProcessBuilder builder =
-        new ProcessBuilder(command).directory(dir.toFile()).redirectError(log().toFile());
-    builder.environment().keySet().removeIf(name -> name.matches("(SLUICE|FILA)_.*"));
+    List<String> command = JavaProcess.command(List.of(), Sluice.class, List.of(arguments));
+    ProcessBuilder builder = ServerProcess.prepare(dir, command).redirectError(log().toFile());
     builder.environment().putAll(environment);
     Process process = builder.start();
     started.add(process);
@@ -250,10 +249,8 @@ final class ServeCommandTest {
     endByTerm(server);
   }
 
-  private void awaitLogged(String words) throws Exception {
-    while (!Files.readString(log()).contains(words)) {
-      TimeUnit.MILLISECONDS.sleep(10);
-    }
+  private void awaitLogged(String words) {
+    Await.until(words, () -> Files.readString(log()).contains(words));
   }
 
   private void issueCertificate() throws Exception {

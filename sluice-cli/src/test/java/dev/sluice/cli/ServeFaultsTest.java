@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import dev.sluice.cli.runtime.ExitCodes;
+import dev.sluice.testkit.Await;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -57,10 +58,8 @@ final class ServeFaultsTest {
     return reply;
   }
 
-  private static void awaitStatus(ServeProcess server, String path, int status) throws Exception {
-    while (server.get(path).status() != status) {
-      TimeUnit.MILLISECONDS.sleep(50);
-    }
+  private static void awaitStatus(ServeProcess server, String path, int status) {
+    Await.until(path + " to be " + status, () -> server.get(path).status() == status);
   }
 
   /** Another process, in the namespace of the server, writes until there is no space left. */
@@ -261,11 +260,13 @@ final class ServeFaultsTest {
     awaitLog(server, line);
   }
 
-  private static void awaitLog(ServeProcess server, String line) throws Exception {
-    while (!server.log().contains(line)) {
-      assertThat(server.process().isAlive()).as(server.log()).isTrue();
-      TimeUnit.MILLISECONDS.sleep(50);
-    }
+  private static void awaitLog(ServeProcess server, String line) {
+    Await.until(
+        line,
+        () -> {
+          assertThat(server.process().isAlive()).as(server.log()).isTrue();
+          return server.log().contains(line);
+        });
   }
 
   @Test
@@ -281,8 +282,7 @@ final class ServeFaultsTest {
       server.process().destroy();
       server.exitCode();
     }
-    Process refused =
-        ServeProcess.launch(dir, List.of(), List.of("-Xmx24m"), "--data", data().toString());
+    Process refused = ServeProcess.launch(dir, List.of("-Xmx24m"), "--data", data().toString());
     assertThat(refused.waitFor(60, TimeUnit.SECONDS)).isTrue();
     assertThat(refused.exitValue()).isEqualTo(ExitCodes.HEAP);
     List<String> log = Files.readAllLines(dir.resolve("log"));
@@ -311,7 +311,7 @@ final class ServeFaultsTest {
   }
 
   private void assertRefused(String reason) throws Exception {
-    Process refused = ServeProcess.launch(dir, List.of(), List.of(), "--data", data().toString());
+    Process refused = ServeProcess.launch(dir, List.of(), "--data", data().toString());
     assertThat(refused.waitFor(60, TimeUnit.SECONDS)).isTrue();
     assertThat(refused.exitValue()).isEqualTo(ExitCodes.STORE);
     List<String> log = Files.readAllLines(dir.resolve("log"));

@@ -4,32 +4,26 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
-import java.io.BufferedReader;
+import dev.sluice.testkit.JavaProcess;
+import dev.sluice.testkit.ServerProcess;
 import java.io.IOException;
 import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
 import java.net.http.HttpRequest.BodyPublishers;
 import java.net.http.HttpResponse.BodyHandlers;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.concurrent.TimeUnit;
-import java.util.regex.Matcher;
-import java.util.regex.Pattern;
 
 /** A server as a process of its own, called over HTTP. */
 final class ServeProcess implements AutoCloseable {
-  private static final Pattern READY =
-      Pattern.compile("sluice is ready: gRPC on 127.0.0.1:\\d+, HTTP on (http://\\S+), data in .*");
   private static final ObjectMapper JSON = new ObjectMapper();
 
   private final HttpClient http =
       HttpClient.newBuilder().connectTimeout(Duration.ofSeconds(20)).build();
-  private final Process process;
-  private final Path log;
+  private final ServerProcess server;
   private final String url;
 
   /** An answer over HTTP. */
@@ -43,10 +37,9 @@ final class ServeProcess implements AutoCloseable {
     }
   }
 
-  private ServeProcess(Process process, Path log, String url) {
-    this.process = process;
-    this.log = log;
-    this.url = url;
+  private ServeProcess(ServerProcess server) {
+    this.server = server;
+    this.url = server.url();
   }
 
   /**
@@ -57,40 +50,30 @@ final class ServeProcess implements AutoCloseable {
    */
   static ServeProcess start(Path dir, List<String> prefix, List<String> flags, String... arguments)
       throws IOException {
-    Process process = launch(dir, prefix, flags, arguments);
-    BufferedReader output = process.inputReader();
-    for (String line; (line = output.readLine()) != null; ) {
-      Matcher ready = READY.matcher(line);
-      if (ready.matches()) {
-        return new ServeProcess(process, dir.resolve("log"), ready.group(1));
-      }
-    }
-    throw new AssertionError("never ready: " + Files.readString(dir.resolve("log")));
+    return new ServeProcess(ServerProcess.start(dir, command(prefix, flags, arguments)));
   }
 
-  /** Starts a server whose standard error is the file {@code log} in {@code dir}. */
-  static Process launch(Path dir, List<String> prefix, List<String> flags, String... arguments)
-      throws IOException {
+  /** Starts a server that may refuse; its standard error is the file {@code log} in {@code dir}. */
+  static Process launch(Path dir, List<String> flags, String... arguments) throws IOException {
+    return ServerProcess.prepare(dir, command(List.of(), flags, arguments)).start();
+  }
+
+  private static List<String> command(
+      List<String> prefix, List<String> flags, String... arguments) {
+    List<String> words = new ArrayList<>();
+    words.addAll(List.of("serve", "--grpc-port", "0", "--http-port", "0"));
+    words.addAll(List.of(arguments));
     List<String> command = new ArrayList<>(prefix);
-    command.addAll(JavaCommand.begin());
-    command.addAll(flags);
-    command.addAll(List.of("-cp", System.getProperty("java.class.path"), Sluice.class.getName()));
-    command.addAll(List.of("serve", "--grpc-port", "0", "--http-port", "0"));
-    command.addAll(List.of(arguments));
-    ProcessBuilder builder =
-        new ProcessBuilder(command)
-            .directory(dir.toFile())
-            .redirectError(ProcessBuilder.Redirect.appendTo(dir.resolve("log").toFile()));
-    builder.environment().keySet().removeIf(name -> name.matches("(SLUICE|FILA)_.*"));
-    return builder.start();
+    command.addAll(JavaProcess.command(flags, Sluice.class, words));
+    return command;
   }
 
   Process process() {
-    return process;
+    return server.process();
   }
 
   String log() throws IOException {
-    return Files.readString(log);
+    return server.log();
   }
 
   Reply get(String path) throws Exception {
@@ -133,15 +116,11 @@ final class ServeProcess implements AutoCloseable {
 
   /** Waits for the process to end and returns its exit code. */
   int exitCode() throws InterruptedException {
-    if (!process.waitFor(60, TimeUnit.SECONDS)) {
-      throw new AssertionError("the server has not ended within 60 s");
-    }
-    return process.exitValue();
+    return server.exitCode();
   }
 
   @Override
   public void close() {
-    process.descendants().forEach(ProcessHandle::destroyForcibly);
-    process.destroyForcibly();
+    server.close();
   }
 }

@@ -8,7 +8,7 @@ import dev.sluice.client.SluiceClientException.Code;
 import dev.sluice.client.TokenDecision.Granted;
 import dev.sluice.client.TokenDecision.Queued;
 import dev.sluice.client.TokenDecision.Reason;
-import dev.sluice.server.SluiceServer;
+import dev.sluice.server.TestServer;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -36,13 +36,13 @@ final class GovernorTest {
       """;
 
   @TempDir Path dir;
-  private SluiceServer server;
+  private TestServer server;
   private SluiceClient client;
   private GovernorClient governor;
 
   @BeforeEach
   void start() throws Exception {
-    server = TestServer.start(dir, 0, BUDGETS);
+    server = TestServer.startGoverned(dir, 0, BUDGETS);
     client = SluiceClient.connect("127.0.0.1", server.grpcPort());
     governor = client.governor();
   }

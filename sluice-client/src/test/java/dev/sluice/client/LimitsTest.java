@@ -24,11 +24,11 @@ import org.junit.jupiter.api.io.TempDir;
 @Timeout(60)
 final class LimitsTest {
   @TempDir Path dir;
-  private TestServer at;
+  private ConnectedServer at;
 
   @BeforeEach
   void start() throws Exception {
-    at = new TestServer(dir);
+    at = new ConnectedServer(dir);
   }
 
   @AfterEach

@@ -27,11 +27,11 @@ import org.junit.jupiter.api.io.TempDir;
 @Timeout(60)
 final class ProducerTest {
   @TempDir Path dir;
-  private TestServer at;
+  private ConnectedServer at;
 
   @BeforeEach
   void start() throws Exception {
-    at = new TestServer(dir);
+    at = new ConnectedServer(dir);
     at.client.createQueue("q", QueueConfig.builder().dedupeWindow(Duration.ofMinutes(10)).build());
   }
 

@@ -4,7 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 import dev.sluice.Limit;
-import dev.sluice.server.SluiceServer;
+import dev.sluice.server.TestServer;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -31,9 +31,9 @@ final class RestartTest {
 
   @Test
   void serverRestarts_nothingConfirmedIsLostAndEverythingIsDelivered() throws Exception {
-    SluiceServer first = TestServer.start(dir, 0);
+    TestServer first = TestServer.start(dir, 0);
     int port = first.grpcPort();
-    SluiceServer second = null;
+    TestServer second = null;
     try (SluiceClient client = SluiceClient.connect("127.0.0.1", port)) {
       client.createQueue("q", QueueConfig.builder().leaseTimeout(Duration.ofSeconds(2)).build());
       client.setLimit("k", new Limit.Rate(1, 1_000));

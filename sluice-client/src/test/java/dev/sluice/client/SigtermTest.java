@@ -3,7 +3,9 @@ package dev.sluice.client;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
-import dev.sluice.server.SluiceServer;
+import dev.sluice.server.ServerMain;
+import dev.sluice.server.TestServer;
+import dev.sluice.testkit.ServerProcess;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -11,7 +13,6 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -27,8 +28,6 @@ final class SigtermTest {
   /**
    * The server lets calls end for ten seconds at the most; a busy machine needs more to get there.
    */
-  private static final long EXIT_SECONDS = 60;
-
   @TempDir private Path dir;
 
   private final Set<String> confirmed = ConcurrentHashMap.newKeySet();
@@ -42,9 +41,9 @@ final class SigtermTest {
   @Test
   void sigterm_underLoad_losesNothingAndBringsNothingBack() throws Exception {
     List<Thread> senders;
-    try (ServerProcess server = new ServerProcess(dir, "-XX:TieredStopAtLevel=1");
+    try (ServerProcess server = ServerMain.start(dir);
         SluiceClient client =
-            SluiceClient.builder("127.0.0.1", server.port)
+            SluiceClient.builder("127.0.0.1", server.grpcPort())
                 .callTimeout(Duration.ofSeconds(20))
                 .build()) {
       client.createQueue("q", QueueConfig.builder().leaseTimeout(Duration.ofSeconds(5)).build());
@@ -53,16 +52,15 @@ final class SigtermTest {
       await()
           .atMost(Duration.ofMinutes(1))
           .until(() -> acked.size() >= ENOUGH && confirmed.size() > acked.size());
-      server.process.destroy();
-      assertThat(server.process.waitFor(EXIT_SECONDS, TimeUnit.SECONDS)).isTrue();
-      assertThat(server.process.exitValue()).isIn(0, 128 + 15);
+      server.process().destroy();
+      assertThat(server.exitCode()).isIn(0, 128 + 15);
       over = true;
     }
     for (Thread sender : senders) {
       sender.join();
     }
     Set<String> left = new HashSet<>();
-    try (SluiceServer server = TestServer.start(dir, 0);
+    try (TestServer server = TestServer.start(dir.resolve("data"));
         SluiceClient client = SluiceClient.connect("127.0.0.1", server.grpcPort())) {
       client.consume(
           "q",

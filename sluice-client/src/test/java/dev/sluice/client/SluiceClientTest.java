@@ -29,11 +29,11 @@ import org.junit.jupiter.api.io.TempDir;
 
 final class SluiceClientTest {
   @TempDir Path dir;
-  private TestServer at;
+  private ConnectedServer at;
 
   @BeforeEach
   void start() throws Exception {
-    at = new TestServer(dir);
+    at = new ConnectedServer(dir);
   }
 
   @AfterEach

@@ -3,6 +3,7 @@ package dev.sluice.client;
 import static org.awaitility.Awaitility.await;
 
 import dev.sluice.Limit;
+import dev.sluice.testkit.ServerProcess;
 import java.io.IOException;
 import java.net.HttpURLConnection;
 import java.net.URI;
@@ -52,7 +53,7 @@ final class SoakLoad implements AutoCloseable {
 
   SoakLoad(ServerProcess server) {
     this.server = server;
-    client = SluiceClient.connect("127.0.0.1", server.port);
+    client = SluiceClient.connect("127.0.0.1", server.grpcPort());
     client.setLimit("rate", new Limit.Rate(1_000_000, 1_000_000));
     client.setLimit("each:*", new Limit.Rate(1_000, 1_000));
     client.createQueue(QUEUE, QueueConfig.builder().maxAttempts(3).build());
@@ -184,14 +185,14 @@ final class SoakLoad implements AutoCloseable {
 
   private void comeAndGo() throws IOException {
     String queue = "visit" + next.get();
-    try (SluiceClient visitor = SluiceClient.connect("127.0.0.1", server.port)) {
+    try (SluiceClient visitor = SluiceClient.connect("127.0.0.1", server.grpcPort())) {
       visitor.createQueue(queue, QueueConfig.defaults());
       visitor.enqueue(queue, Message.of("hello"));
       visitor.receive(queue, 1, Duration.ofSeconds(10)).forEach(each -> each.ack().join());
       visitor.deleteQueue(queue);
     }
     for (String path : List.of("/readyz", "/metrics", "/v1/queues")) {
-      URI address = URI.create("http://127.0.0.1:" + server.httpPort + path);
+      URI address = URI.create("http://127.0.0.1:" + server.httpPort() + path);
       HttpURLConnection connection = (HttpURLConnection) address.toURL().openConnection();
       connection.setRequestProperty("Connection", "close");
       connection.getInputStream().readAllBytes();

@@ -2,12 +2,13 @@ package dev.sluice.client;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.sluice.server.ServerMain;
+import dev.sluice.testkit.ServerProcess;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
-import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -27,6 +28,7 @@ final class SoakTest {
   private static final int ROUNDS = 6;
 
   private static final long MB = 1 << 20;
+  private static final Path BUDGETS = Path.of("..", "examples", "governor", "token-budget.json");
 
   @TempDir private Path dir;
 
@@ -34,11 +36,17 @@ final class SoakTest {
   void serverUnderLoad_losesNothing_andDoesNotGrow() throws Exception {
     List<Footprint> rounds = new ArrayList<>();
     try (ServerProcess server =
-        new ServerProcess(dir, "-Xms192m", "-Xmx192m", "-XX:+AlwaysPreTouch")) {
+        ServerMain.startGoverned(
+            dir,
+            BUDGETS,
+            "-XX:TieredStopAtLevel=4",
+            "-Xms192m",
+            "-Xmx192m",
+            "-XX:+AlwaysPreTouch")) {
       try (SoakLoad load = new SoakLoad(server)) {
         for (int i = 0; i < ROUNDS; i++) {
           load.round(Duration.ofSeconds(SECONDS).dividedBy(ROUNDS));
-          rounds.add(Footprint.of(server.process));
+          rounds.add(Footprint.of(server.process()));
           System.out.printf(
               Locale.ROOT, "round %d: %,d messages, %s%n", i, load.confirmed(), rounds.get(i));
         }
@@ -46,12 +54,11 @@ final class SoakTest {
         assertThat(load.missing().stream()).isEmpty();
         assertThat(load.confirmed()).isPositive();
       }
-      server.process.destroy();
-      assertThat(server.process.waitFor(1, TimeUnit.MINUTES)).isTrue();
-      assertThat(server.process.exitValue()).isIn(0, 128 + 15);
+      server.process().destroy();
+      assertThat(server.exitCode()).isIn(0, 128 + 15);
     }
     assertDoesNotGrow(rounds.get(1), rounds.get(ROUNDS - 1));
-    try (TestServer again = new TestServer(dir)) {
+    try (ConnectedServer again = new ConnectedServer(dir.resolve("data"))) {
       assertThat(again.client.queues()).allSatisfy(each -> assertThat(each.depth()).isZero());
     }
   }

@@ -31,11 +31,11 @@ final class SubscriptionTest {
   private static final Duration LONG = Duration.ofSeconds(20);
 
   @TempDir Path dir;
-  private TestServer at;
+  private ConnectedServer at;
 
   @BeforeEach
   void start() throws Exception {
-    at = new TestServer(dir);
+    at = new ConnectedServer(dir);
     at.client.createQueue(
         "q", QueueConfig.builder().maxAttempts(3).retryDelay(Duration.ofMillis(10)).build());
   }

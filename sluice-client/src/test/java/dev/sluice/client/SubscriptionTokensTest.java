@@ -25,11 +25,11 @@ final class SubscriptionTokensTest {
   private static final Duration LONG = Duration.ofSeconds(20);
 
   @TempDir Path dir;
-  private TestServer at;
+  private ConnectedServer at;
 
   @BeforeEach
   void start() throws Exception {
-    at = new TestServer(dir);
+    at = new ConnectedServer(dir);
     at.client.createQueue("q", QueueConfig.defaults());
     at.client.admin().setThrottle("t", new Limit.Rate(0, MESSAGES));
     at.client

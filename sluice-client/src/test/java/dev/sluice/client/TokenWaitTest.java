@@ -8,7 +8,7 @@ import dev.sluice.client.SluiceClientException.Code;
 import dev.sluice.client.TokenDecision.Granted;
 import dev.sluice.client.TokenDecision.Queued;
 import dev.sluice.client.TokenDecision.Reason;
-import dev.sluice.server.SluiceServer;
+import dev.sluice.server.TestServer;
 import java.net.ServerSocket;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -32,13 +32,13 @@ final class TokenWaitTest {
   private static final TokenRequest ONE = TokenRequest.of("one", 100);
 
   @TempDir Path dir;
-  private SluiceServer server;
+  private TestServer server;
   private SluiceClient client;
   private GovernorClient governor;
 
   @BeforeEach
   void start() throws Exception {
-    server = TestServer.start(dir, 0, GovernorTest.BUDGETS);
+    server = TestServer.startGoverned(dir, 0, GovernorTest.BUDGETS);
     client = SluiceClient.connect("127.0.0.1", server.grpcPort());
     governor = client.governor();
   }
@@ -227,7 +227,7 @@ final class TokenWaitTest {
     awaitInLine(3);
     int port = server.grpcPort();
     server.close();
-    server = TestServer.start(dir, port, GovernorTest.BUDGETS);
+    server = TestServer.startGoverned(dir, port, GovernorTest.BUDGETS);
     // A ticket alone does not say what for.
     assertFails(Code.NOT_FOUND, ticket);
     assertThat(((TokenDecision.Denied) late.get(20, TimeUnit.SECONDS)).reason())

@@ -10,6 +10,7 @@ import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicReference;
+import org.awaitility.Awaitility;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
@@ -159,9 +160,7 @@ class GovernorAcquireTest {
               }
             });
     waiter.start();
-    while (waiter.getState() != Thread.State.WAITING) {
-      Thread.onSpinWait();
-    }
+    Awaitility.await().until(() -> waiter.getState() == Thread.State.WAITING);
     assertThat(waiting()).isOne();
     waiter.interrupt();
     waiter.join();

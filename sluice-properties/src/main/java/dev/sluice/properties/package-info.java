@@ -1,4 +1,7 @@
-/** For tests: checks a property over random cases, each of which is replayed by its seed. */
+/**
+ * For tests: checks a property over random cases, each of which is replayed by its seed; and the
+ * reference model of a token bucket.
+ */
 @NullMarked
 package dev.sluice.properties;
 

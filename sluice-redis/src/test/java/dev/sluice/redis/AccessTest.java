@@ -3,6 +3,7 @@ package dev.sluice.redis;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.sluice.Limit;
+import dev.sluice.testkit.Await;
 import dev.sluice.testkit.RedisServer;
 import dev.sluice.testkit.TcpProxy;
 import java.time.Duration;
@@ -24,7 +25,7 @@ final class AccessTest {
 
   private static void assertDecidedByRedis(SharedLimits.Builder settings) {
     try (FleetNode node = new FleetNode(settings, LIMIT, OutageMode.LOCAL)) {
-      Waiting.until("Redis", PATIENCE, () -> node.status().available());
+      Await.until("Redis", PATIENCE, () -> node.status().available());
       assertThat(node.take().judge()).isEqualTo(FleetNode.Judge.REDIS);
     }
   }
@@ -32,16 +33,16 @@ final class AccessTest {
   /** It opens, says what is wrong, and grants by share. */
   private static void assertDegraded(SharedLimits.Builder settings, String cause) {
     try (FleetNode node = new FleetNode(settings, LIMIT, OutageMode.LOCAL)) {
-      Waiting.until(
+      Await.until(
           "the loss",
           PATIENCE,
           () ->
               node.events().stream()
                   .anyMatch(event -> event.kind() == RecordedOutages.Kind.STARTED));
       // On a busy machine the start may give up before the refusal is heard.
-      Waiting.until("the cause", PATIENCE, () -> node.events().toString().contains(cause));
+      Await.until("the cause", PATIENCE, () -> node.events().toString().contains(cause));
       assertThat(node.events().toString()).doesNotContain("secret");
-      Waiting.until("a grant by share", PATIENCE, () -> node.take().granted());
+      Await.until("a grant by share", PATIENCE, () -> node.take().granted());
       assertThat(node.status().available()).isFalse();
       assertThat(node.status().local()).isPositive();
     }
@@ -102,7 +103,7 @@ final class AccessTest {
       server.command("ACL", "SETUSER", "reader", "on", ">secret", "~*", "+@all", "-hdel");
       String url = "redis://reader:secret@127.0.0.1:" + proxy.port();
       try (FleetNode node = new FleetNode(to(url), LIMIT, OutageMode.LOCAL)) {
-        Waiting.until("Redis", PATIENCE, () -> node.status().available());
+        Await.until("Redis", PATIENCE, () -> node.status().available());
         String connection = connectionOf(server, "reader");
         node.limits().blocking().set("key", new Limit.Rate(1, 1));
         assertThat(node.limits().remove("key"))
@@ -110,15 +111,15 @@ final class AccessTest {
             .withThrowableThat()
             .withCauseInstanceOf(RedisUnavailableException.class)
             .withMessageContaining("script");
-        Waiting.during(Duration.ofMillis(2_300));
+        Await.during(Duration.ofMillis(2_300));
         assertThat(node.take().judge()).isEqualTo(FleetNode.Judge.REDIS);
         assertThat(connectionOf(server, "reader")).as("not dropped").isEqualTo(connection);
         assertThat(node.status().outages()).isZero();
         proxy.refuse();
         proxy.cut();
-        Waiting.until("the loss", PATIENCE, () -> !node.status().available());
+        Await.until("the loss", PATIENCE, () -> !node.status().available());
         proxy.heal();
-        Waiting.until("the return", PATIENCE, () -> node.status().available());
+        Await.until("the return", PATIENCE, () -> node.status().available());
       }
     }
   }

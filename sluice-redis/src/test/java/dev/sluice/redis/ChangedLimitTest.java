@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.sluice.Limit;
 import dev.sluice.redis.limits.ScriptLimit;
+import dev.sluice.testkit.Await;
 import dev.sluice.testkit.RedisServer;
 import java.time.Duration;
 import java.util.List;
@@ -34,7 +35,7 @@ final class ChangedLimitTest {
 
   /** Every try is a denial until the new rate has brought a token. */
   private static void assertRefills(Callable<Boolean> take) {
-    Waiting.until("a token at the new rate", PATIENCE, take);
+    Await.until("a token at the new rate", PATIENCE, take);
   }
 
   @Test

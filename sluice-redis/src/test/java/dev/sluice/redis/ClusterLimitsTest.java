@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import dev.sluice.Decision;
 import dev.sluice.Limit;
 import dev.sluice.redis.limits.CostChecks;
+import dev.sluice.testkit.Await;
 import dev.sluice.testkit.RedisCluster;
 import dev.sluice.testkit.RedisServer;
 import java.time.Duration;
@@ -37,7 +38,7 @@ final class ClusterLimitsTest {
   private SharedLimits open(SharedLimitOptions options) {
     SharedLimits node =
         SharedLimits.builder().url(url()).timeout(Duration.ofSeconds(20)).options(options).build();
-    Waiting.until("the cluster", Duration.ofSeconds(20), () -> node.status().available());
+    Await.until("the cluster", Duration.ofSeconds(20), () -> node.status().available());
     return node;
   }
 
@@ -142,7 +143,7 @@ final class ClusterLimitsTest {
       } finally {
         victim.resume();
       }
-      Waiting.until("the return", Duration.ofSeconds(30), () -> throttle.tryAcquire(dead));
+      Await.until("the return", Duration.ofSeconds(30), () -> throttle.tryAcquire(dead));
       assertThat(node.status().outages()).isZero();
       assertThat(node.status().local()).isZero();
     }

@@ -3,6 +3,7 @@ package dev.sluice.redis;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.sluice.Limit;
+import dev.sluice.testkit.Await;
 import dev.sluice.testkit.RedisSentinels;
 import java.time.Duration;
 import java.util.List;
@@ -35,9 +36,9 @@ final class FailoverTest {
       try (load) {
         awaitGrants(load, 100);
         sentinels.killMaster();
-        Waiting.until("the loss", PATIENCE, () -> !node.status().available());
+        Await.until("the loss", PATIENCE, () -> !node.status().available());
         sentinels.awaitFailover();
-        Waiting.until("the return", PATIENCE, () -> node.status().available());
+        Await.until("the return", PATIENCE, () -> node.status().available());
         since = System.nanoTime();
         awaitGrants(load, 200);
       }
@@ -56,6 +57,6 @@ final class FailoverTest {
 
   private static void awaitGrants(Load load, int grants) {
     long before = load.granted(FleetNode.Judge.REDIS);
-    Waiting.until("grants", PATIENCE, () -> load.granted(FleetNode.Judge.REDIS) >= before + grants);
+    Await.until("grants", PATIENCE, () -> load.granted(FleetNode.Judge.REDIS) >= before + grants);
   }
 }

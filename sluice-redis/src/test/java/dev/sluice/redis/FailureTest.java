@@ -3,6 +3,7 @@ package dev.sluice.redis;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.sluice.Limit;
+import dev.sluice.testkit.Await;
 import dev.sluice.testkit.Hiccups;
 import dev.sluice.testkit.RedisServer;
 import dev.sluice.testkit.TcpProxy;
@@ -27,16 +28,16 @@ final class FailureTest {
   private final WindowLog log = new WindowLog();
 
   private static void awaitReturn(FleetNode node) {
-    Waiting.until("the return", PATIENCE, () -> node.status().available());
+    Await.until("the return", PATIENCE, () -> node.status().available());
   }
 
   private static void awaitLoss(FleetNode node) {
-    Waiting.until("the loss", PATIENCE, () -> !node.status().available());
+    Await.until("the loss", PATIENCE, () -> !node.status().available());
   }
 
   private static void awaitGrants(Load load) {
     long before = load.granted(FleetNode.Judge.REDIS);
-    Waiting.until(
+    Await.until(
         "grants of Redis", PATIENCE, () -> load.granted(FleetNode.Judge.REDIS) > before + 100);
   }
 
@@ -50,7 +51,7 @@ final class FailureTest {
         awaitGrants(load);
         server.pause();
         awaitLoss(node);
-        Waiting.until("grants", PATIENCE, () -> load.granted(FleetNode.Judge.SHARE) > 2 * RATE);
+        Await.until("grants", PATIENCE, () -> load.granted(FleetNode.Judge.SHARE) > 2 * RATE);
         server.resume();
         awaitReturn(node);
         awaitGrants(load);
@@ -126,7 +127,7 @@ final class FailureTest {
         server.restartEmpty();
         awaitReturn(other);
         long before = load.granted(FleetNode.Judge.SHARE);
-        Waiting.until(
+        Await.until(
             "grants by share",
             PATIENCE,
             () -> load.granted(FleetNode.Judge.SHARE) > before + 2 * RATE);
@@ -179,7 +180,7 @@ final class FailureTest {
           TcpProxy proxy = TcpProxy.to(server);
           FleetNode node = FleetNode.local(proxy.uri(), "s:", LIMIT)) {
         proxy.delay(Duration.ofMillis(delay), Duration.ZERO);
-        Waiting.until(
+        Await.until(
             "the loss",
             PATIENCE,
             () -> {
@@ -203,7 +204,7 @@ final class FailureTest {
       Load load = new Load(List.of(node), 4, log);
       try (load) {
         for (int i = 0; i < 15; i++) {
-          Waiting.during(Duration.ofMillis(i * 13L));
+          Await.during(Duration.ofMillis(i * 13L));
           proxy.cut();
         }
         awaitReturn(node);
@@ -230,7 +231,7 @@ final class FailureTest {
         awaitGrants(load);
         proxy.blackHole();
         awaitLoss(alone);
-        Waiting.until(
+        Await.until(
             "grants by share", PATIENCE, () -> load.granted(FleetNode.Judge.SHARE) > RATE / 3);
         proxy.heal();
         proxy.cut();
@@ -250,7 +251,7 @@ final class FailureTest {
 
   private static void awaitShare(FleetNode node, int grants) {
     AtomicInteger left = new AtomicInteger(grants);
-    Waiting.until(
+    Await.until(
         "grants by share",
         PATIENCE,
         () -> {
@@ -267,13 +268,13 @@ final class FailureTest {
       long start = System.nanoTime();
       try (FleetNode node = FleetNode.local(server.uri(), "w:", LIMIT)) {
         assertThat(Duration.ofNanos(System.nanoTime() - start)).isLessThan(PATIENCE);
-        Waiting.until("the event", PATIENCE, () -> !node.events().isEmpty());
+        Await.until("the event", PATIENCE, () -> !node.events().isEmpty());
         assertThat(node.events().get(0).toString()).contains("Connection refused");
         awaitShare(node, 5);
         server.restart();
         awaitReturn(node);
         assertThat(node.take().judge()).isEqualTo(FleetNode.Judge.REDIS);
-        Waiting.until("the event", PATIENCE, () -> node.events().size() == 2);
+        Await.until("the event", PATIENCE, () -> node.events().size() == 2);
         assertThat(node.grantedByShare()).isEqualTo(5);
       }
     }

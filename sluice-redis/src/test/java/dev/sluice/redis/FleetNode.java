@@ -7,6 +7,7 @@ import dev.sluice.redis.limits.OutageLimits;
 import dev.sluice.redis.limits.RedisDecider;
 import dev.sluice.redis.limits.RedisLimits;
 import dev.sluice.redis.limits.ScriptLimit;
+import dev.sluice.testkit.Await;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
@@ -155,7 +156,7 @@ final class FleetNode implements AutoCloseable {
 
   /** Waits until every node knows of all. */
   static void awaitFleet(List<FleetNode> nodes) {
-    Waiting.until(
+    Await.until(
         "a fleet that knows its nodes",
         Duration.ofSeconds(10),
         () ->

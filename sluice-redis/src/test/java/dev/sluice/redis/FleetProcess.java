@@ -1,6 +1,7 @@
 package dev.sluice.redis;
 
 import dev.sluice.Limit;
+import dev.sluice.testkit.Await;
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.InputStreamReader;
@@ -54,7 +55,7 @@ final class FleetProcess {
         new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
     // Without grants of its own: what is asked here is whether those of Redis are too many.
     try (FleetNode node = new FleetNode(settings, LIMIT, OutageMode.CLOSED)) {
-      Waiting.until("Redis", Duration.ofSeconds(30), () -> node.status().available());
+      Await.until("Redis", Duration.ofSeconds(30), () -> node.status().available());
       for (String mode : List.of(args).subList(3, args.length)) {
         System.out.println(READY);
         // When all are ready.

@@ -3,6 +3,7 @@ package dev.sluice.redis;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.sluice.Limit;
+import dev.sluice.testkit.Await;
 import dev.sluice.testkit.RedisServer;
 import dev.sluice.testkit.TcpProxy;
 import java.time.Duration;
@@ -48,14 +49,14 @@ final class LeaseOutageTest {
       assertThat(node.status().fromBlocks()).as("from a block").isPositive();
       proxy.refuse();
       proxy.cut();
-      Waiting.until("the loss", PATIENCE, () -> !node.status().available());
-      Waiting.until("a grant by share", PATIENCE, () -> node.status().local() > 0 || take(bucket));
-      Waiting.during(Duration.ofSeconds(1));
+      Await.until("the loss", PATIENCE, () -> !node.status().available());
+      Await.until("a grant by share", PATIENCE, () -> node.status().local() > 0 || take(bucket));
+      Await.during(Duration.ofSeconds(1));
       long before = grants.total();
       drain(bucket);
       assertThat(grants.total() - before).as("by share").isGreaterThan(50);
       proxy.heal();
-      Waiting.until("the return", PATIENCE, () -> node.status().available());
+      Await.until("the return", PATIENCE, () -> node.status().available());
       drain(bucket);
       drain(bucket);
       assertThat(grants.maxExcess(200, 100 / 1e6)).isLessThanOrEqualTo(0);

@@ -96,7 +96,7 @@ class LeaseScriptTest {
   private static final class Run {
     private final String key;
     private final ScriptLimit quota;
-    private final BucketModel model;
+    private final TokenBlockModel model;
     private final Random random;
     private final List<String> ids = new ArrayList<>();
     private final Map<String, Long> sizes = new HashMap<>();
@@ -107,7 +107,7 @@ class LeaseScriptTest {
     Run(Limit limit, long seed) {
       key = "run:" + seed;
       quota = ScriptLimit.of(limit);
-      model = new BucketModel(quota.units());
+      model = new TokenBlockModel(quota.units());
       random = new Random(seed);
     }
 
@@ -151,7 +151,7 @@ class LeaseScriptTest {
 
     private void advance(long now) {
       // No node can use more of a block, or use it later.
-      for (BucketModel.Block ended : model.advance(now)) {
+      for (TokenBlockModel.Block ended : model.advance(now)) {
         granted(ended.ends() - 1, ended.tokens());
       }
     }

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.sluice.Decision;
 import dev.sluice.Limit;
+import dev.sluice.testkit.Await;
 import dev.sluice.testkit.RedisServer;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -36,7 +37,7 @@ final class LifecycleTest {
   }
 
   private static void assertGone(Set<Thread> before) {
-    Waiting.until("threads that end", PATIENCE, () -> before.containsAll(threads()));
+    Await.until("threads that end", PATIENCE, () -> before.containsAll(threads()));
   }
 
   private static SharedLimits open(RedisServer server) {
@@ -78,7 +79,7 @@ final class LifecycleTest {
     try (RedisServer server = RedisServer.start()) {
       SharedLimits limits = open(server);
       server.kill();
-      Waiting.until(
+      Await.until(
           "the loss",
           PATIENCE,
           () -> {
@@ -120,9 +121,9 @@ final class LifecycleTest {
         server.kill();
         calls += takeUntil(node, FleetNode.Judge.SHARE);
         server.restart();
-        Waiting.until("the return", PATIENCE, () -> node.status().available());
+        Await.until("the return", PATIENCE, () -> node.status().available());
       }
-      Waiting.until("events", PATIENCE, () -> node.events().size() == 6);
+      Await.until("events", PATIENCE, () -> node.events().size() == 6);
       for (int i = 0; i < 6; i++) {
         assertThat(node.events().get(i).kind())
             .isEqualTo(i % 2 == 0 ? RecordedOutages.Kind.STARTED : RecordedOutages.Kind.ENDED);
@@ -139,7 +140,7 @@ final class LifecycleTest {
   /** Takes tokens until one is granted by that judge; how many calls it took. */
   private static int takeUntil(FleetNode node, FleetNode.Judge judge) {
     int[] calls = {0};
-    Waiting.until(
+    Await.until(
         "a grant by " + judge,
         PATIENCE,
         () -> {
@@ -156,7 +157,7 @@ final class LifecycleTest {
         FleetNode node = FleetNode.patient(server.uri(), "r:", LIMIT)) {
       server.command("DEL", node.place());
       server.command("LPUSH", node.place(), "something else");
-      Waiting.until(
+      Await.until(
           "the event",
           PATIENCE,
           () -> {

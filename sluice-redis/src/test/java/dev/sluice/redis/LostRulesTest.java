@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.sluice.Limit;
 import dev.sluice.redis.limits.RedisKeys;
+import dev.sluice.testkit.Await;
 import dev.sluice.testkit.RedisServer;
 import java.time.Duration;
 import java.util.List;
@@ -41,7 +42,7 @@ final class LostRulesTest {
 
   private static void awaitRules(SharedLimits node, Named... rules) {
     List<Named> expected = List.of(rules);
-    Waiting.until(
+    Await.until(
         "the rules " + List.of(rules),
         PATIENCE,
         () -> Named.of(node).size() == expected.size() && Named.of(node).containsAll(expected));

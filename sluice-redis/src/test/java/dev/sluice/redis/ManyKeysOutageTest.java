@@ -3,6 +3,7 @@ package dev.sluice.redis;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.sluice.Limit;
+import dev.sluice.testkit.Await;
 import dev.sluice.testkit.RedisServer;
 import java.time.Duration;
 import java.util.List;
@@ -28,13 +29,13 @@ final class ManyKeysOutageTest {
       SharedLimits throttle = node;
       throttle.blocking().set("t:*", new Limit.Rate(100_000, 100_000));
       server.kill();
-      Waiting.until("the loss", PATIENCE, () -> !node.status().available());
+      Await.until("the loss", PATIENCE, () -> !node.status().available());
       try (KeyLoad load = new KeyLoad(throttle, 2, keys)) {
-        Waiting.until("all keys", PATIENCE, () -> load.rounds() > 1);
+        Await.until("all keys", PATIENCE, () -> load.rounds() > 1);
         server.restart();
-        Waiting.until("the return", PATIENCE, () -> node.status().available());
+        Await.until("the return", PATIENCE, () -> node.status().available());
         long exact = node.status().fromRedis();
-        Waiting.until(
+        Await.until(
             "decisions in Redis", PATIENCE, () -> node.status().fromRedis() > exact + 1_000);
       }
       assertThat(node.status().outages()).as(outages::toString).isEqualTo(1);

@@ -3,6 +3,7 @@ package dev.sluice.redis;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.sluice.Limit;
+import dev.sluice.testkit.Await;
 import dev.sluice.testkit.Hiccups;
 import dev.sluice.testkit.RedisServer;
 import dev.sluice.testkit.TcpProxy;
@@ -39,15 +40,15 @@ final class OutageTest {
       FleetNode.Answer half = node.take(500_000);
       Load load = new Load(List.of(node), 4, log);
       try (load) {
-        Waiting.during(Duration.ofMillis(400));
+        Await.during(Duration.ofMillis(400));
         server.kill();
-        Waiting.until("the loss", PATIENCE, () -> !node.status().available());
+        Await.until("the loss", PATIENCE, () -> !node.status().available());
         long grantsBefore = load.granted(FleetNode.Judge.REDIS);
-        Waiting.until("decisions without Redis", PATIENCE, () -> withoutRedis(policy, load) > 100);
+        Await.until("decisions without Redis", PATIENCE, () -> withoutRedis(policy, load) > 100);
         assertPolicy(policy, load);
         server.restart();
-        Waiting.until("the return", PATIENCE, () -> node.status().available());
-        Waiting.until(
+        Await.until("the return", PATIENCE, () -> node.status().available());
+        Await.until(
             "grants", PATIENCE, () -> load.granted(FleetNode.Judge.REDIS) > grantsBefore + 50);
       }
       Books books = Books.of(server, node);
@@ -155,16 +156,16 @@ final class OutageTest {
       try {
         for (long outageMillis : new long[] {300, 2_500}) {
           idle.load().pause();
-          Waiting.during(Duration.ofMillis(700));
+          Await.during(Duration.ofMillis(700));
           server.kill();
           idle.load().resume();
-          Waiting.until("the loss", PATIENCE, () -> groups.stream().allMatch(Group::isLost));
-          Waiting.during(Duration.ofMillis(outageMillis));
+          Await.until("the loss", PATIENCE, () -> groups.stream().allMatch(Group::isLost));
+          Await.during(Duration.ofMillis(outageMillis));
           server.restart();
-          Waiting.until("the return", PATIENCE, () -> groups.stream().allMatch(Group::isBack));
-          Waiting.during(Duration.ofMillis(700));
+          Await.until("the return", PATIENCE, () -> groups.stream().allMatch(Group::isBack));
+          Await.during(Duration.ofMillis(700));
         }
-        Waiting.during(Duration.ofMillis(1_500));
+        Await.during(Duration.ofMillis(1_500));
       } finally {
         groups.forEach(Group::close);
       }
@@ -187,18 +188,18 @@ final class OutageTest {
       WindowLog log = new WindowLog();
       Load load = new Load(both, 2, log);
       try (load) {
-        Waiting.during(Duration.ofMillis(500));
+        Await.during(Duration.ofMillis(500));
         proxy.refuse();
         server.kill();
-        Waiting.until(
+        Await.until(
             "the loss", PATIENCE, () -> both.stream().noneMatch(node -> node.status().available()));
-        Waiting.during(Duration.ofMillis(500));
+        Await.during(Duration.ofMillis(500));
         server.restart();
-        Waiting.until("the first return", PATIENCE, () -> first.status().available());
-        Waiting.during(Duration.ofMillis(500));
+        Await.until("the first return", PATIENCE, () -> first.status().available());
+        Await.during(Duration.ofMillis(500));
         proxy.heal();
-        Waiting.until("the second return", PATIENCE, () -> second.status().available());
-        Waiting.during(Duration.ofMillis(1_500));
+        Await.until("the second return", PATIENCE, () -> second.status().available());
+        Await.during(Duration.ofMillis(1_500));
       }
       long excess = log.maxExcess(CAPACITY, RATE);
       System.out.printf(

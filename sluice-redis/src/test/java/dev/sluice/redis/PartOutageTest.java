@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.sluice.Limit;
 import dev.sluice.redis.limits.RedisKeys;
+import dev.sluice.testkit.Await;
 import dev.sluice.testkit.RedisCluster;
 import dev.sluice.testkit.RedisServer;
 import java.time.Duration;
@@ -93,7 +94,7 @@ final class PartOutageTest {
       } finally {
         victim.resume();
       }
-      Waiting.until("Redis", PATIENCE, () -> throttle.tryAcquire(dead));
+      Await.until("Redis", PATIENCE, () -> throttle.tryAcquire(dead));
       assertThat(node.status().local()).isZero();
     }
   }

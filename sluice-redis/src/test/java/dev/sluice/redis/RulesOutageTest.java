@@ -9,6 +9,7 @@ import dev.sluice.redis.connection.MembershipConfig;
 import dev.sluice.redis.limits.RedisKeyedLimits;
 import dev.sluice.redis.limits.RedisKeys;
 import dev.sluice.redis.limits.RedisLimits;
+import dev.sluice.testkit.Await;
 import dev.sluice.testkit.RedisServer;
 import java.time.Duration;
 import java.util.Map;
@@ -49,7 +50,7 @@ final class RulesOutageTest {
   }
 
   private static void awaitStored(RedisServer server, String field, String text) {
-    Waiting.until(
+    Await.until(
         "the rule in Redis", PATIENCE, () -> text.equals(server.command("HGET", RULES, field)));
   }
 
@@ -62,7 +63,7 @@ final class RulesOutageTest {
         assertThat(passes(node, OutageMode.LOCAL)).isFalse();
         assertThat(passes(node, OutageMode.OPEN)).isTrue();
         server.restart();
-        Waiting.until("the return", PATIENCE, () -> node.status().available());
+        Await.until("the return", PATIENCE, () -> node.status().available());
         for (OutageMode policy : OutageMode.values()) {
           assertThat(passes(node, policy)).as(policy.name()).isTrue();
         }
@@ -80,7 +81,7 @@ final class RulesOutageTest {
       throttle.blocking().set("before", new Limit.Rate(1_000, 10));
       server.command("CONFIG", "SET", "maxmemory", "1");
       CompletableFuture<Void> set = throttle.set("change", new Limit.Rate(1, 1));
-      Waiting.until("the answer", PATIENCE, set::isDone);
+      Await.until("the answer", PATIENCE, set::isDone);
       // A pulse may have found it before: then the change is noted.
       if (set.isCompletedExceptionally()) {
         assertThat(set)
@@ -90,18 +91,18 @@ final class RulesOutageTest {
             // On a busy machine the time-out may come first.
             .withMessageMatching("(?s).*(OOM|in time).*");
       }
-      Waiting.until("the event", PATIENCE, () -> !outages.events().isEmpty());
+      Await.until("the event", PATIENCE, () -> !outages.events().isEmpty());
       assertThat(outages.events().get(0).kind()).isEqualTo(RecordedOutages.Kind.STARTED);
       assertThat(outages.events().get(0).text()).contains("OOM");
-      Waiting.until("a grant by share", PATIENCE, () -> throttle.blocking().tryAcquire("before"));
+      Await.until("a grant by share", PATIENCE, () -> throttle.blocking().tryAcquire("before"));
       assertThat(node.status().local()).isPositive();
       assertThat(node.status().available()).isFalse();
       assertThat(Named.of(throttle)).as("holds here").contains(change);
       assertThat(received).containsExactly(before);
       server.command("CONFIG", "SET", "maxmemory", "0");
       awaitStored(server, "kchange", "rate 1.0 1.0");
-      Waiting.until("the return", PATIENCE, () -> node.status().available());
-      Waiting.until("the message", PATIENCE, () -> received.contains(change));
+      Await.until("the return", PATIENCE, () -> node.status().available());
+      Await.until("the message", PATIENCE, () -> received.contains(change));
     }
   }
 
@@ -116,11 +117,11 @@ final class RulesOutageTest {
           .withThrowableThat()
           .withCauseInstanceOf(RedisUnavailableException.class);
       assertThat(Named.of(node)).as("holds here").containsExactly(change);
-      Waiting.during(Duration.ofMillis(50));
+      Await.during(Duration.ofMillis(50));
       assertThat(received).isEmpty();
       server.resume();
       awaitStored(server, "kchange", "rate 1.0 1.0");
-      Waiting.until("the message", PATIENCE, () -> received.contains(change));
+      Await.until("the message", PATIENCE, () -> received.contains(change));
     }
   }
 
@@ -132,11 +133,11 @@ final class RulesOutageTest {
       String later = Long.toString(server.micros() + 1_000_000);
       server.command("HSET", RULES, "ka*b*", "rate 1.0 1.0", "kz", "rate 2 2", "@version", later);
       Named read = Named.rate("z", 2, 2);
-      Waiting.until("the rules", PATIENCE, () -> Named.of(node).contains(read));
+      Await.until("the rules", PATIENCE, () -> Named.of(node).contains(read));
       server.kill();
-      Waiting.until("the loss", PATIENCE, () -> !node.status().available());
+      Await.until("the loss", PATIENCE, () -> !node.status().available());
       server.restart();
-      Waiting.until("the return", PATIENCE, () -> node.status().available());
+      Await.until("the return", PATIENCE, () -> node.status().available());
       assertThat(Named.of(node)).containsExactly(Named.rate("good", 1, 1), read);
     }
   }
@@ -183,10 +184,10 @@ final class RulesOutageTest {
         SharedLimits node = open(server)) {
       FleetConnection connection = ((RedisLimits) node).fleet().connection();
       SharedLimits other = open(server);
-      Waiting.until("shares", PATIENCE, () -> connection.share() == MembershipConfig.PARTS / 2);
+      Await.until("shares", PATIENCE, () -> connection.share() == MembershipConfig.PARTS / 2);
       // As if it had been killed: it does not say that it leaves.
       ((RedisLimits) other).fleet().connection().abandon();
-      Waiting.until(
+      Await.until(
           "its share", Duration.ofSeconds(30), () -> connection.share() == MembershipConfig.PARTS);
     }
   }

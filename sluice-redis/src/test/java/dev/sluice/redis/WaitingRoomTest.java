@@ -10,6 +10,7 @@ import dev.sluice.Limit;
 import dev.sluice.redis.limits.BucketWaiters;
 import dev.sluice.redis.limits.OutageDecisions;
 import dev.sluice.redis.limits.RedisTokenBucket;
+import dev.sluice.testkit.Await;
 import dev.sluice.testkit.RedisServer;
 import java.time.Duration;
 import java.time.temporal.ChronoUnit;
@@ -77,7 +78,7 @@ class WaitingRoomTest {
     long before = limits.status().fromRedis();
     CompletableFuture<Boolean> turn = bucket.acquire(tokens, maxWait);
     if (bucket instanceof RedisTokenBucket) {
-      Waiting.until("the denial", LONG, () -> limits.status().fromRedis() > before);
+      Await.until("the denial", LONG, () -> limits.status().fromRedis() > before);
     }
     assertThat(turn).isNotDone();
     return turn;
@@ -275,8 +276,8 @@ class WaitingRoomTest {
       assertThat(late.get(LONG.toSeconds(), TimeUnit.SECONDS)).isFalse();
       assertThat(gone.cancel(true)).isTrue();
       server.resume();
-      Waiting.until("the refund", LONG, () -> limits.status().fromRedis() == 1);
-      Waiting.until("all tokens", LONG, () -> bucket.blocking().available() == 5);
+      Await.until("the refund", LONG, () -> limits.status().fromRedis() == 1);
+      Await.until("all tokens", LONG, () -> bucket.blocking().available() == 5);
     }
   }
 

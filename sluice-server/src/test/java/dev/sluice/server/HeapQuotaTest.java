@@ -2,6 +2,7 @@ package dev.sluice.server;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.sluice.testkit.ServerProcess;
 import java.io.IOException;
 import java.nio.file.Path;
 import org.junit.jupiter.api.AfterAll;
@@ -23,7 +24,7 @@ final class HeapQuotaTest {
 
   @BeforeAll
   static void start(@TempDir Path dir) throws IOException {
-    server = ServerProcess.start(dir, "-Xmx160m", "-XX:+ExitOnOutOfMemoryError");
+    server = ServerMain.start(dir, "-Xmx160m", "-XX:+ExitOnOutOfMemoryError");
     http = new HttpProbe(server.httpPort());
   }
 

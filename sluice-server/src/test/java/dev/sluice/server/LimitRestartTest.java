@@ -15,6 +15,7 @@ import dev.sluice.server.operations.LocalLimitBackend;
 import dev.sluice.server.support.ApiException;
 import dev.sluice.server.support.ErrorKind;
 import dev.sluice.server.support.JsonListFile;
+import dev.sluice.testkit.ServerProcess;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -103,7 +104,7 @@ final class LimitRestartTest {
   @Test
   void killed_grantsNoMoreThanConfigured_inAnyWindow() throws IOException {
     for (int run = 0; run < 2; run++) {
-      try (ServerProcess server = ServerProcess.start(dir)) {
+      try (ServerProcess server = ServerMain.start(dir)) {
         HttpProbe http = new HttpProbe(server.httpPort());
         if (run == 0) {
           setLimits(http);

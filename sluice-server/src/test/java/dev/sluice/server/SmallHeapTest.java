@@ -10,6 +10,7 @@ import dev.sluice.proto.v1.EnqueueResponse;
 import dev.sluice.proto.v1.Message;
 import dev.sluice.proto.v1.QueuesGrpc;
 import dev.sluice.proto.v1.ReceiveRequest;
+import dev.sluice.testkit.ServerProcess;
 import io.grpc.CallOptions;
 import io.grpc.ClientCall;
 import io.grpc.ManagedChannel;
@@ -47,7 +48,7 @@ final class SmallHeapTest {
 
   @BeforeAll
   static void start(@TempDir Path dir) throws IOException {
-    server = ServerProcess.start(dir, "-Xmx256m", "-XX:+ExitOnOutOfMemoryError");
+    server = ServerMain.start(dir, "-Xmx256m", "-XX:+ExitOnOutOfMemoryError");
     http = new HttpProbe(server.httpPort());
     channel =
         NettyChannelBuilder.forAddress("127.0.0.1", server.grpcPort())

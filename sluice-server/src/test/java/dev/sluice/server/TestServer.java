@@ -12,13 +12,14 @@ import io.grpc.Status;
 import io.grpc.StatusRuntimeException;
 import io.grpc.netty.shaded.io.grpc.netty.NettyChannelBuilder;
 import java.io.IOException;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 import org.awaitility.Awaitility;
 
-/** A server on a port of its own, and a client of it. */
-final class TestServer implements AutoCloseable {
-  final SluiceServer server;
+/** A server on a port of its own, and a channel to it. */
+public final class TestServer implements AutoCloseable {
+  public final SluiceServer server;
   final ManagedChannel channel;
 
   private TestServer(SluiceServer server) {
@@ -27,13 +28,35 @@ final class TestServer implements AutoCloseable {
         NettyChannelBuilder.forAddress("127.0.0.1", server.grpcPort()).usePlaintext().build();
   }
 
-  static TestServer start(Path dir) throws IOException {
-    return start(ServerConfig.defaults(dir));
+  /** Starts a server on any port. */
+  public static TestServer start(Path dir) throws IOException {
+    return start(dir, 0);
   }
 
-  /** On any port. */
+  /** Starts a server with gRPC on a port, 0 for any. */
+  public static TestServer start(Path dir, int port) throws IOException {
+    return start(ServerConfig.defaults(dir), port);
+  }
+
+  /** Starts a server on any port. */
   static TestServer start(ServerConfig config) throws IOException {
-    return new TestServer(SluiceServer.start(config.withListen(ListenConfig.ANYWHERE)));
+    return start(config, 0);
+  }
+
+  /** Starts a server that governs models as {@code budgets}, the text of a file, says. */
+  public static TestServer startGoverned(Path dir, int port, String budgets) throws IOException {
+    Path file = dir.resolve("token-budget.json");
+    Files.writeString(file, budgets);
+    return start(ServerConfig.defaults(dir.resolve("data")).withGovernorFile(file), port);
+  }
+
+  private static TestServer start(ServerConfig config, int port) throws IOException {
+    return new TestServer(
+        SluiceServer.start(config.withListen(ListenConfig.ANYWHERE.withGrpcPort(port))));
+  }
+
+  public int grpcPort() {
+    return server.grpcPort();
   }
 
   /** Returns when limits are decided in Redis. */

@@ -19,6 +19,7 @@ import java.util.concurrent.locks.LockSupport;
  * @since 0.1
  */
 public final class JavaProcess implements AutoCloseable {
+  private static final int WARNS_SINCE = 24;
   private static final long PARK_NANOS = 1_000_000;
 
   private final Process process;
@@ -37,22 +38,33 @@ public final class JavaProcess implements AutoCloseable {
 
   /** Starts it. */
   public static JavaProcess start(Class<?> program, List<String> arguments) {
-    return new JavaProcess(command(program, arguments));
+    return new JavaProcess(command(List.of(), program, arguments));
   }
 
   /** Starts it on a clock that is so far ahead of this machine's, or behind. */
   public static JavaProcess startAt(Duration offset, Class<?> program, List<String> arguments) {
     Programs.find("faketime");
     List<String> command = new ArrayList<>(FakeClock.prefix(offset));
-    command.addAll(command(program, arguments));
+    command.addAll(command(List.of(), program, arguments));
     return new JavaProcess(command);
   }
 
-  private static List<String> command(Class<?> program, List<String> arguments) {
+  /**
+   * Returns the command that runs a program of this class path, compiled fast and without the
+   * warnings of newer JVMs.
+   *
+   * @param flags further flags of the JVM
+   */
+  public static List<String> command(List<String> flags, Class<?> program, List<String> arguments) {
     List<String> command = new ArrayList<>();
     command.add(Path.of(property("java.home"), "bin", "java").toString());
     // Short runs: what it costs to compile well does not come back.
     command.add("-XX:TieredStopAtLevel=1");
+    if (Runtime.version().feature() >= WARNS_SINCE) {
+      command.add("--enable-native-access=ALL-UNNAMED");
+      command.add("--sun-misc-unsafe-memory-access=allow");
+    }
+    command.addAll(flags);
     command.addAll(List.of("-cp", property("java.class.path"), program.getName()));
     command.addAll(arguments);
     return command;

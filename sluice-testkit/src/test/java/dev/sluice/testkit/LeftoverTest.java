@@ -65,12 +65,7 @@ class LeftoverTest {
   }
 
   private static Process startCareless() throws IOException {
-    return new ProcessBuilder(
-            Path.of(System.getProperty("java.home"), "bin", "java").toString(),
-            "-XX:TieredStopAtLevel=1",
-            "-cp",
-            System.getProperty("java.class.path"),
-            Careless.class.getName())
+    return new ProcessBuilder(JavaProcess.command(List.of(), Careless.class, List.of()))
         .redirectError(ProcessBuilder.Redirect.INHERIT)
         .start();
   }

@@ -1,6 +1,6 @@
 package dev.sluice.verify;
 
-import dev.sluice.Limit;
+import dev.sluice.properties.BucketModel;
 import dev.sluice.verify.Run.Step;
 import java.util.ArrayList;
 import java.util.Collections;
@@ -149,11 +149,11 @@ public abstract class ClockVerifier extends CachedVerifier {
     }
 
     private static Stream<BucketModel> afterChange(Step step, Run run, BucketModel bucket) {
-      Limit limit = ReconfiguredBucket.LIMITS.get((int) step.argument());
+      BucketModel.Refill next = Refills.of(ReconfiguredBucket.LIMITS.get((int) step.argument()));
       return run.readingsDuring(step)
           .filter(effectiveNanos -> effectiveNanos >= step.answer().nowNanos())
           .distinct()
-          .map(effectiveNanos -> bucket.reconfigure(limit, effectiveNanos));
+          .map(effectiveNanos -> bucket.reconfigure(next, effectiveNanos));
     }
 
     /** Whether anybody may be told less than there is. */

@@ -3,6 +3,7 @@ package dev.sluice.verify;
 import dev.sluice.Limit;
 import dev.sluice.NanoClock;
 import dev.sluice.TokenBucket;
+import dev.sluice.properties.BucketModel;
 import java.util.concurrent.atomic.AtomicLong;
 import org.jetbrains.lincheck.datastructures.LongGen;
 import org.jetbrains.lincheck.datastructures.Operation;
@@ -56,7 +57,7 @@ public abstract class ClockedBucket {
 
   /** Where an explanation of a run starts. */
   final BucketModel model() {
-    return BucketModel.of(limit, initialTokens, 0);
+    return BucketModel.of(Refills.of(limit), initialTokens, 0);
   }
 
   final long clockNanos() {

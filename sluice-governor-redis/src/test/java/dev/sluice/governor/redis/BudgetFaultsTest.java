@@ -7,6 +7,7 @@ import dev.sluice.governor.BudgetListener;
 import dev.sluice.governor.BudgetStore;
 import dev.sluice.governor.GovernorStatus;
 import dev.sluice.governor.redis.store.ModelKeys;
+import dev.sluice.testkit.Await;
 import dev.sluice.testkit.BudgetLoad;
 import dev.sluice.testkit.BudgetLog;
 import dev.sluice.testkit.BudgetRecord;
@@ -110,11 +111,6 @@ final class BudgetFaultsTest {
     awaitGrants(watcher, BudgetLoad.PLAIN);
   }
 
-  private static void pass(Duration time) {
-    long end = System.nanoTime() + time.toNanos();
-    Awaitility.await().atMost(time.plus(LIMIT)).until(() -> System.nanoTime() - end >= 0);
-  }
-
   @Test
   void redisKilledPausedAndEmptied_theLineGoesOn_withinTheBound() {
     try (RedisServer server = RedisServer.builder().data().start()) {
@@ -141,7 +137,7 @@ final class BudgetFaultsTest {
   /** Lets Redis be away for so long. */
   private void away(Runnable end, Duration time) {
     long from = System.currentTimeMillis();
-    pass(time);
+    Await.during(time);
     long until = System.currentTimeMillis();
     end.run();
     aways.add(new Away(from * 1_000, until * 1_000));

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.sluice.governor.BudgetListener;
 import dev.sluice.governor.BudgetStore;
 import dev.sluice.governor.GovernorStatus;
+import dev.sluice.testkit.Await;
 import dev.sluice.testkit.BudgetFleet;
 import dev.sluice.testkit.BudgetLoad;
 import dev.sluice.testkit.BudgetNode;
@@ -54,19 +55,14 @@ final class BudgetFleetTest {
         fleet.add(OVERLOAD / PROCESSES, i == VICTIM);
       }
       fleet.go(0);
-      pass(Duration.ofSeconds(SECONDS).dividedBy(2));
+      Await.during(Duration.ofSeconds(SECONDS).dividedBy(2));
       fleet.killVictims();
-      pass(Duration.ofSeconds(SECONDS).dividedBy(2));
+      Await.during(Duration.ofSeconds(SECONDS).dividedBy(2));
       GovernorStatus atTheEnd = store.status().join();
       long end = server.micros();
       check(fleet.stop(), atTheEnd, end);
       assertNothingIsHeld(store);
     }
-  }
-
-  private static void pass(Duration time) {
-    long end = System.nanoTime() + time.toNanos();
-    Awaitility.await().atMost(time.plusSeconds(30)).until(() -> System.nanoTime() - end >= 0);
   }
 
   private static void check(BudgetRecord record, GovernorStatus atTheEnd, long end) {

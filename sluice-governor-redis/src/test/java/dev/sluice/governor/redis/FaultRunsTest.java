@@ -1,6 +1,6 @@
 package dev.sluice.governor.redis;
 
-import static dev.sluice.governor.redis.OutageRig.during;
+import static dev.sluice.testkit.Await.during;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.sluice.governor.BudgetListener;

@@ -14,6 +14,7 @@ import dev.sluice.governor.ModelBudget;
 import dev.sluice.governor.ProviderResponse;
 import dev.sluice.governor.TokenDecision;
 import dev.sluice.governor.TokenRequest;
+import dev.sluice.testkit.Await;
 import dev.sluice.testkit.RedisServer;
 import java.time.Duration;
 import java.util.List;
@@ -74,7 +75,7 @@ final class GovernorOutageTest {
                   .request(TokenRequest.of("any", 1_000).withPriorityClass("P1_user")))
           .isInstanceOf(TokenDecision.Granted.class);
       redis.kill();
-      OutageRig.until("the loss", () -> said("is lost"));
+      Await.until("the loss", () -> said("is lost"));
       TokenDecision refused =
           governor.blocking().request(TokenRequest.of("any", 1_000).withPriorityClass("P1_user"));
       assertThat(((TokenDecision.Denied) refused).reason())
@@ -86,17 +87,17 @@ final class GovernorOutageTest {
       assertThat(governor.blocking().status().models().get("sonnet").provider().factor())
           .isEqualTo(0.9);
       // Until then this node counts as present in Redis, and grants nothing by itself.
-      OutageRig.during(Duration.ofMillis(2_500));
+      Await.during(Duration.ofMillis(2_500));
       // The other model of the route is not paused.
       TokenDecision.Granted granted =
           (TokenDecision.Granted)
               governor.blocking().request(TokenRequest.of("any", 100).withPriorityClass("P1_user"));
       assertThat(granted.model()).isEqualTo("haiku");
       redis.restart();
-      OutageRig.until("the return", () -> said("is back"));
+      Await.until("the return", () -> said("is back"));
       assertThat(governor.blocking().settle(granted.reservation(), 100)).isPresent();
       // A call may be late on a busy machine.
-      OutageRig.until(
+      Await.until(
           "a place in line",
           () -> governor.blocking().request(ONE) instanceof TokenDecision.Queued);
       TokenDecision.Queued queued = (TokenDecision.Queued) governor.blocking().request(ONE);

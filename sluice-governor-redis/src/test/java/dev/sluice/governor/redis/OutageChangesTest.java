@@ -1,9 +1,9 @@
 package dev.sluice.governor.redis;
 
 import static dev.sluice.governor.redis.OutageRig.request;
-import static dev.sluice.governor.redis.OutageRig.until;
 import static dev.sluice.governor.redis.RedisBudgetStoreTest.config;
 import static dev.sluice.governor.redis.RedisBudgetStoreTest.get;
+import static dev.sluice.testkit.Await.until;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.sluice.governor.Allocation;
@@ -15,6 +15,7 @@ import dev.sluice.governor.ProviderAdjustment;
 import dev.sluice.governor.TokenDecision;
 import dev.sluice.governor.TokenDecision.Denied;
 import dev.sluice.redis.OutageListener;
+import dev.sluice.testkit.Await;
 import dev.sluice.testkit.RedisServer;
 import dev.sluice.testkit.TcpProxy;
 import java.time.Duration;
@@ -102,7 +103,7 @@ final class OutageChangesTest {
       get(rig.store.reload(config(thirty.withConcurrency(2))));
       assertThat(rig.refused(10)).isEqualTo(TokenDecision.Reason.UNAVAILABLE);
       assertThat(get(rig.store.settle(first.reservation(), 10))).isPresent();
-      OutageRig.during(Duration.ofMillis(200));
+      Await.during(Duration.ofMillis(200));
       assertThat(waiter).isNotDone();
       // A share again, which begins with the ticket that waits.
       get(rig.store.reload(config(thirty)));
@@ -165,7 +166,7 @@ final class OutageChangesTest {
       redis.kill();
       rig.awaitLost();
       // 1,000 tokens a second accrue for the share.
-      OutageRig.during(Duration.ofMillis(100));
+      Await.during(Duration.ofMillis(100));
       assertThat(rig.ask(1)).isInstanceOf(Denied.class);
     }
   }

@@ -1,7 +1,7 @@
 package dev.sluice.governor.redis;
 
 import static dev.sluice.governor.redis.RedisBudgetStoreTest.get;
-import static org.awaitility.Awaitility.await;
+import static dev.sluice.testkit.Await.until;
 
 import dev.sluice.governor.BudgetConfig;
 import dev.sluice.governor.BudgetListener;
@@ -12,7 +12,6 @@ import dev.sluice.redis.OutageListener;
 import dev.sluice.redis.OutageMode;
 import java.time.Duration;
 import java.util.List;
-import java.util.concurrent.Callable;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.atomic.AtomicLong;
 
@@ -94,20 +93,6 @@ final class OutageRig implements OutageListener, AutoCloseable {
 
   boolean isLast(String what) {
     return !told.isEmpty() && told.get(told.size() - 1).equals(what);
-  }
-
-  static void until(String what, Callable<Boolean> condition) {
-    await(what)
-        .pollDelay(Duration.ZERO)
-        .pollInterval(Duration.ofMillis(2))
-        .atMost(Duration.ofSeconds(60))
-        .until(condition);
-  }
-
-  /** Lets so much time pass, which is what the test is about. */
-  static void during(Duration time) {
-    long end = System.nanoTime() + time.toNanos();
-    await("time").atMost(time.plusMinutes(1)).until(() -> System.nanoTime() - end >= 0);
   }
 
   static TokenRequest request(long tokens) {

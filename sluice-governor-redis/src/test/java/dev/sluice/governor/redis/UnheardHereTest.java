@@ -1,9 +1,9 @@
 package dev.sluice.governor.redis;
 
 import static dev.sluice.governor.redis.OutageRig.request;
-import static dev.sluice.governor.redis.OutageRig.until;
 import static dev.sluice.governor.redis.RedisBudgetStoreTest.config;
 import static dev.sluice.governor.redis.RedisBudgetStoreTest.get;
+import static dev.sluice.testkit.Await.until;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.sluice.governor.Allocation;

@@ -11,7 +11,6 @@ import dev.sluice.governor.TokenRequest;
 import dev.sluice.governor.TokenSettlement;
 import dev.sluice.governor.WaitingListConfig;
 import dev.sluice.governor.WaitingListStatus;
-import dev.sluice.governor.local.ModelJournal;
 import dev.sluice.governor.spi.BudgetStoreSupport;
 import dev.sluice.governor.spi.StoreSnapshot;
 import dev.sluice.governor.spi.TicketIds;
@@ -48,7 +47,7 @@ public final class BudgetEngine {
 
   /** Makes a log, and fills the books with what is in it first. */
   public interface GrantLogFactory {
-    GrantLog open(ModelJournal.Books books, long now);
+    GrantLog open(ModelState books, long now);
   }
 
   public BudgetEngine(
@@ -69,7 +68,7 @@ public final class BudgetEngine {
   public void keep(BudgetEngine.GrantLogFactory opener) {
     log =
         opener.open(
-            new ModelJournal.Books(
+            new ModelState(
                 model, settings.budget, line, grants, tickets, settings.reservationNanos()),
             now);
     tally.leaves(line.available());

@@ -7,6 +7,7 @@ import dev.sluice.governor.engine.DebtBucket;
 import dev.sluice.governor.engine.DebtHistory;
 import dev.sluice.governor.engine.GrantLog;
 import dev.sluice.governor.engine.ModelBuckets;
+import dev.sluice.governor.engine.ModelState;
 import dev.sluice.governor.engine.ModelWaitingList;
 import dev.sluice.governor.engine.OpenGrant;
 import dev.sluice.governor.engine.OpenGrants;
@@ -66,7 +67,7 @@ public final class ModelJournal implements GrantLog {
    * @param boot what a start of the machine is called; empty if that is not known
    * @param into a new desk's; what was granted and not settled is there afterwards
    */
-  static ModelJournal open(Path file, String boot, Books into, long now) {
+  static ModelJournal open(Path file, String boot, ModelState into, long now) {
     boolean replacesDamaged = Files.notExists(file) && Files.exists(Journal.damaged(file));
     Replay replay = new Replay(into);
     Journal journal = Journal.open(file, replay::read);
@@ -89,15 +90,6 @@ public final class ModelJournal implements GrantLog {
     }
     return log;
   }
-
-  /** The state of a model that reading fills. */
-  public record Books(
-      String model,
-      ModelBudget budget,
-      ModelWaitingList line,
-      OpenGrants grants,
-      Tickets tickets,
-      long life) {}
 
   // ---- writing
 
@@ -231,7 +223,7 @@ public final class ModelJournal implements GrantLog {
 
   /** Does again what was done. */
   private static final class Replay {
-    private final Books books;
+    private final ModelState books;
     private final Map<String, DebtBucket.Saved> levels = new LinkedHashMap<>();
     private final List<String> classes;
     private long tickets;
@@ -239,7 +231,7 @@ public final class ModelJournal implements GrantLog {
     private @Nullable String limits;
     private long latest = Long.MIN_VALUE;
 
-    Replay(Books books) {
+    Replay(ModelState books) {
       this.books = books;
       this.classes = List.copyOf(books.budget().classes().keySet());
     }

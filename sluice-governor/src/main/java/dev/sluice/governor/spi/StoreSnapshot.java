@@ -10,7 +10,7 @@ import dev.sluice.governor.engine.Ticket;
 import dev.sluice.governor.engine.Tickets;
 import dev.sluice.governor.engine.TokenDemand;
 import dev.sluice.governor.engine.TokenWaiter;
-import dev.sluice.governor.local.ModelJournal;
+import dev.sluice.governor.engine.ModelState;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
@@ -68,7 +68,7 @@ public record StoreSnapshot(
           ticket == null || ticket.claimed);
     }
 
-    private void into(ModelJournal.Books books, TokenDemand demand, long now) {
+    private void into(ModelState books, TokenDemand demand, long now) {
       Ticket state = null;
       if (ticket != null) {
         state = new Ticket(ticket, request, 0, Ticket.NO_DEADLINE, now);
@@ -112,7 +112,7 @@ public record StoreSnapshot(
    * Fills the books of a new desk: reservations take slots, but were charged elsewhere, and tickets
    * are in line. A ticket that this desk can never serve is left out.
    */
-  public void into(ModelJournal.Books books, long now) {
+  public void into(ModelState books, long now) {
     List<String> classes = List.copyOf(books.budget().classes().keySet());
     for (StoreSnapshot.OpenReservation each : reservations) {
       if (each.request().model().equals(books.model())) {
@@ -132,12 +132,12 @@ public record StoreSnapshot(
   }
 
   private static TokenDemand demand(
-      ModelJournal.Books books, TokenRequest request, int rank, long tokens) {
+      ModelState books, TokenRequest request, int rank, long tokens) {
     return new TokenDemand(request.tenant(), books.budget().weight(request.tenant()), rank, tokens);
   }
 
   private static void place(
-      ModelJournal.Books books,
+      ModelState books,
       StoreSnapshot.OpenTicket place,
       TokenDemand demand,
       long number,

@@ -3,6 +3,7 @@ package dev.sluice.redis.connection;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import dev.sluice.testkit.Await;
 import dev.sluice.testkit.RedisServer;
 import java.time.Duration;
 import java.util.List;
@@ -28,10 +29,10 @@ final class FleetMemberTest {
         TestMember one = new TestMember(server.uri(), "one", 1, TestMember.PATIENCE)) {
       assertThat(one.told()).containsExactly("report", "connected");
       try (TestMember two = new TestMember(server.uri(), "two", 1, TestMember.PATIENCE)) {
-        TestMember.await("both", () -> one.live() == 2 && two.live() == 2);
-        TestMember.await("halves", () -> one.connection().share() == MembershipConfig.PARTS / 2);
+        Await.until("both", () -> one.live() == 2 && two.live() == 2);
+        Await.until("halves", () -> one.connection().share() == MembershipConfig.PARTS / 2);
       }
-      TestMember.await("one", () -> one.live() == 1);
+      Await.until("one", () -> one.live() == 1);
       assertThat(server.command("HEXISTS", TestMember.MEMBERS, "two")).isEqualTo(0L);
       long off = one.connection().serverNanos() - TimeUnit.MICROSECONDS.toNanos(server.micros());
       assertThat(Math.abs(off)).isLessThan(TimeUnit.MILLISECONDS.toNanos(500));
@@ -43,13 +44,13 @@ final class FleetMemberTest {
     try (RedisServer server = RedisServer.start()) {
       server.kill();
       try (TestMember node = new TestMember(server.uri(), "node", 3, TestMember.TIMEOUT)) {
-        TestMember.await("its share", () -> node.told().contains("alone"));
+        Await.until("its share", () -> node.told().contains("alone"));
         assertThat(node.connection().share()).isEqualTo(MembershipConfig.PARTS / 3);
         assertThatThrownBy(() -> call(node).join())
             .satisfies(failure -> assertThat(RedisFailure.isUnsent(failure)).isTrue());
         server.restart();
         node.awaitReturn();
-        TestMember.await("the return", () -> node.told().contains("returned"));
+        Await.until("the return", () -> node.told().contains("returned"));
         assertThat(node.told().stream().distinct())
             .containsExactly("lost", "alone", "report", "returned");
       }
@@ -62,11 +63,11 @@ final class FleetMemberTest {
         TestMember node = new TestMember(server.uri(), "node", 1, TestMember.TIMEOUT)) {
       long from = System.nanoTime();
       server.pause();
-      TestMember.await("its share", () -> node.told().contains("alone"));
+      Await.until("its share", () -> node.told().contains("alone"));
       assertThat(Duration.ofNanos(System.nanoTime() - from))
           .isGreaterThan(MembershipConfig.Timing.DEFAULTS.presence().minusMillis(300));
       server.resume();
-      TestMember.await("the return", () -> node.told().contains("returned"));
+      Await.until("the return", () -> node.told().contains("returned"));
       assertThat(node.told())
           .startsWith("report", "connected", "lost", "alone")
           .endsWith("report", "returned");
@@ -80,10 +81,10 @@ final class FleetMemberTest {
     try (RedisServer server = RedisServer.builder().data().start();
         TestMember node = new TestMember(server.uri(), "node", 1, TestMember.TIMEOUT)) {
       server.pause();
-      TestMember.await("the loss", () -> node.told().contains("lost"));
+      Await.until("the loss", () -> node.told().contains("lost"));
       node.failsNextView = true;
       server.resume();
-      TestMember.await("the return", () -> node.told().contains("returned"));
+      Await.until("the return", () -> node.told().contains("returned"));
       assertThat(node.failsNextView).isFalse();
       assertThat(node.connection().state()).isEqualTo(ConnectionState.CONNECTED);
     }
@@ -98,7 +99,7 @@ final class FleetMemberTest {
       node.close();
       assertThat(node.connection().isClosed()).isTrue();
       node.connection().execute(() -> node.told().add("too late"));
-      TestMember.await("threads that end", () -> threads().isEmpty());
+      Await.until("threads that end", () -> threads().isEmpty());
       assertThat(node.told()).doesNotContain("too late");
     }
   }

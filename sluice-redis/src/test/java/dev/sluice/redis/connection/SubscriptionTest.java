@@ -2,6 +2,7 @@ package dev.sluice.redis.connection;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.sluice.testkit.Await;
 import dev.sluice.testkit.RedisCluster;
 import dev.sluice.testkit.RedisSentinels;
 import dev.sluice.testkit.RedisServer;
@@ -35,7 +36,7 @@ final class SubscriptionTest {
   /** Publishes a new message until it is heard. */
   private void assertHears(RedisServer at) {
     String text = "message " + numbers.incrementAndGet();
-    TestMember.await(
+    Await.until(
         text,
         () -> {
           at.command("PUBLISH", CHANNEL, text);
@@ -65,17 +66,17 @@ final class SubscriptionTest {
         node.connection().subscribe("a", SubscriptionTest::fail);
         node.connection().subscribe("a", text -> heard.add("2 " + text));
         node.connection().subscribe("b", text -> heard.add("3 " + text));
-        TestMember.await(
+        Await.until(
             "the channels",
             () -> server.command("PUBSUB", "CHANNELS") instanceof List<?> all && all.size() == 2);
         assertThat(ears(server)).hasSize(1);
         server.command("PUBLISH", "a", "x");
         server.command("PUBLISH", "b", "y");
         server.command("PUBLISH", "c", "z");
-        TestMember.await("messages", () -> heard.size() == 3);
+        Await.until("messages", () -> heard.size() == 3);
         assertThat(heard).containsExactlyInAnyOrder("1 x", "2 x", "3 y");
       }
-      TestMember.await("the end", () -> ears(server).isEmpty());
+      Await.until("the end", () -> ears(server).isEmpty());
     }
   }
 
@@ -89,7 +90,7 @@ final class SubscriptionTest {
         TestMember node = listen(server.uri())) {
       assertHears(server);
       server.kill();
-      TestMember.await("the loss", () -> node.told().contains("lost"));
+      Await.until("the loss", () -> node.told().contains("lost"));
       server.restart();
       assertHears(server);
       assertThat(subscribers(server)).isEqualTo(1);
@@ -120,7 +121,7 @@ final class SubscriptionTest {
       assertHears(server);
       String id = ears(server).get(0).split(" ", 2)[0];
       // One at a time: each has been confirmed before the next.
-      TestMember.await(
+      Await.until(
           "questions",
           () -> {
             subscriptions.tend();
@@ -142,14 +143,14 @@ final class SubscriptionTest {
       assertHears(server);
       assertThat(proxy.connections()).isEqualTo(1);
       proxy.blackHole();
-      TestMember.await(
+      Await.until(
           "another connection",
           () -> {
             subscriptions.tend();
             return proxy.connections() > 1;
           });
       proxy.heal();
-      TestMember.await(
+      Await.until(
           "a subscription",
           () -> {
             subscriptions.tend();
@@ -175,7 +176,7 @@ final class SubscriptionTest {
     try (RedisServer server = RedisServer.start()) {
       server.command("ACL", "SETUSER", "default", "resetchannels");
       try (TestMember node = listen(server.uri())) {
-        TestMember.await(
+        Await.until(
             "the refusal", () -> node.told().stream().anyMatch(text -> text.startsWith("NOPERM")));
         assertThat(node.connection().state().asksRedis()).isTrue();
         server.command("ACL", "SETUSER", "default", "allchannels");

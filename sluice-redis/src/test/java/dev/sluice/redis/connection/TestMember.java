@@ -1,12 +1,11 @@
 package dev.sluice.redis.connection;
 
+import dev.sluice.testkit.Await;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
-import java.util.concurrent.Callable;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CopyOnWriteArrayList;
-import org.awaitility.Awaitility;
 
 /** A node with nothing but heartbeats, which writes down what it is told. */
 final class TestMember implements AutoCloseable, FleetConnection.Member {
@@ -55,15 +54,7 @@ final class TestMember implements AutoCloseable, FleetConnection.Member {
   }
 
   void awaitReturn() {
-    await("Redis", () -> connection.state() == ConnectionState.CONNECTED);
-  }
-
-  static void await(String what, Callable<Boolean> condition) {
-    Awaitility.await(what)
-        .pollDelay(Duration.ZERO)
-        .pollInterval(Duration.ofMillis(5))
-        .atMost(PATIENCE)
-        .until(condition);
+    Await.until("Redis", () -> connection.state() == ConnectionState.CONNECTED);
   }
 
   @Override

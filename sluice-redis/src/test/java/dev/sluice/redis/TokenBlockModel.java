@@ -8,7 +8,7 @@ import java.util.List;
 /**
  * Computes in plain arithmetic how a bucket with token blocks must behave, at the times of Redis.
  */
-final class BucketModel {
+final class TokenBlockModel {
   static final long MAX_BLOCKS = 64;
 
   private final LimitUnits units;
@@ -18,7 +18,7 @@ final class BucketModel {
 
   record Block(String id, long tokens, long ends) {}
 
-  BucketModel(LimitUnits units) {
+  TokenBlockModel(LimitUnits units) {
     this.units = units;
   }
 

@@ -1,0 +1,12 @@
+package dev.sluice.governor.engine;
+
+import dev.sluice.governor.ModelBudget;
+
+/** The state of a model, which reading its journal or a snapshot fills. */
+public record ModelState(
+    String model,
+    ModelBudget budget,
+    ModelWaitingList line,
+    OpenGrants grants,
+    Tickets tickets,
+    long life) {}
