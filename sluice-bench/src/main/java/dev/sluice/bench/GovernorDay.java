@@ -1,6 +1,5 @@
 package dev.sluice.bench;
 
-import dev.sluice.governor.Allocation;
 import dev.sluice.governor.BudgetConfig;
 import dev.sluice.governor.Governor;
 import dev.sluice.governor.ModelBudget;
@@ -8,6 +7,7 @@ import dev.sluice.governor.TokenDecision;
 import dev.sluice.governor.TokenRequest;
 import dev.sluice.governor.TokenSettlement;
 import dev.sluice.testkit.ManualStoreTimer;
+import dev.sluice.testkit.SeedBudget;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -65,9 +65,9 @@ final class GovernorDay {
   GovernorDay(long seed, double share) {
     this.random = new Random(seed);
     this.share = share;
-    ModelBudget budget = ModelBudget.of(TARGET, BURST, Allocation.OFF);
+    ModelBudget budget = SeedBudget.budget(TARGET, BURST).build();
     if (share > 0) {
-      budget = budget.withClasses(ModelBudget.DEFAULT_CLASSES, Map.of(LAST, share));
+      budget = budget.toBuilder().minimumShare(LAST, share).build();
     }
     governor = Governor.create(BudgetConfig.builder().models(Map.of(MODEL, budget)).build(), time);
   }

@@ -7,7 +7,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.sluice.governor.engine.TokenWaiter;
 import dev.sluice.governor.monitor.Auditor;
-import dev.sluice.governor.spi.ModelLimits;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -18,7 +17,7 @@ import org.junit.jupiter.api.Test;
 
 @Tag("any-jdk")
 class AuditorTest {
-  private static final ModelBudget SONNET = ModelBudget.of(240_000, 300_000, Allocation.OFF);
+  private static final ModelBudget SONNET = SeedBudget.budget(240_000, 300_000).build();
   private static final long START = -7 * MS;
 
   private final Auditor auditor = new Auditor(SONNET, START);
@@ -88,7 +87,7 @@ class AuditorTest {
   }
 
   private static double limit(ModelBudget budget, long nanos) {
-    return budget.burstTpm() + (double) budget.targetTpm() * nanos / MINUTE;
+    return budget.tokens().capacity() + (double) budget.tokens().refillTokens() * nanos / MINUTE;
   }
 
   private GovernorStatus.Audit report(long now) {
@@ -157,7 +156,7 @@ class AuditorTest {
 
   @Test
   void reload_changesTheLimit_withoutFalseAlarm() {
-    ModelBudget half = ModelBudget.of(120_000, 150_000, Allocation.OFF);
+    ModelBudget half = SeedBudget.budget(120_000, 150_000).build();
     grant(300_000, SECOND);
     auditor.reload(half, START + SECOND);
     // The store learns of it later, and has granted by the old limit until then.
@@ -177,7 +176,7 @@ class AuditorTest {
   @Test
   void largestBudget_isCountedExactly() {
     long most = 1_000_000_000_000L;
-    Auditor large = new Auditor(ModelBudget.of(most, most, Allocation.OFF), 0);
+    Auditor large = new Auditor(SeedBudget.budget(most, most).build(), 0);
     large.granted(most, 0);
     large.granted(most, MINUTE - 1);
     // In a nanosecond less than a minute there is less than a token fewer for each 0.06.
@@ -190,8 +189,7 @@ class AuditorTest {
     for (long seed = 0; seed < 30; seed++) {
       Random random = new Random(seed);
       ModelBudget budget =
-          ModelBudget.of(
-              600 + random.nextInt(6_000), 1_000 + random.nextInt(3_000), Allocation.OFF);
+          SeedBudget.budget(600 + random.nextInt(6_000), 1_000 + random.nextInt(3_000)).build();
       Auditor audit = new Auditor(budget, 0);
       Ledger ledger = new Ledger(budget);
       boolean refunds = random.nextBoolean();
@@ -215,7 +213,7 @@ class AuditorTest {
       assertThat(report.errorTokens()).as("seed %d", seed).isEqualTo(ledger.error);
       assertThat(report.worstTokens()).as("seed %d", seed).isEqualTo(ledger.worst);
       if (!refunds) {
-        double missed = (double) budget.targetTpm() * 2 * Auditor.SLOT_NANOS / MINUTE;
+        double missed = (double) budget.tokens().refillTokens() * 2 * Auditor.SLOT_NANOS / MINUTE;
         assertThat((double) report.errorTokens())
             .as("seed %d", seed)
             .isBetween(
@@ -239,14 +237,11 @@ class AuditorTest {
   /** A line under load, whose budget is larger than what the auditor knows by some factor. */
   private static long errorOfALine(long seed, double factor) {
     Random random = new Random(seed);
-    ModelBudget budget = ModelBudget.of(60_000, 10_000, Allocation.OFF);
+    ModelBudget budget = SeedBudget.budget(60_000, 10_000).build();
     Desk desk =
         new Desk(
             Desk.limits(
-                new ModelLimits.Rate((long) (10_000 * factor), (long) (60_000 * factor), MINUTE),
-                1,
-                1,
-                1));
+                Desk.limit((long) (10_000 * factor), (long) (60_000 * factor), MINUTE), 1, 1, 1));
     Auditor audit = new Auditor(budget, 0);
     Map<TokenWaiter, Long> open = new HashMap<>();
     int told = 0;

@@ -23,7 +23,7 @@ final class DamagedJournalTest {
   private final VirtualTimer timer = new VirtualTimer();
 
   private static ModelBudget budget() {
-    return ModelBudget.of(60_000, 100_000, Allocation.OFF);
+    return SeedBudget.budget(60_000, 100_000).build();
   }
 
   private BudgetStore open() {

@@ -2,12 +2,15 @@ package dev.sluice.governor;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.sluice.Limit;
 import dev.sluice.governor.engine.Forecaster;
 import dev.sluice.governor.engine.ModelWaitingList;
 import dev.sluice.governor.engine.Reservation;
 import dev.sluice.governor.engine.TokenDemand;
 import dev.sluice.governor.engine.TokenWaiter;
+import dev.sluice.governor.spi.BudgetLimits;
 import dev.sluice.governor.spi.ModelLimits;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -21,7 +24,11 @@ final class Desk {
   static final long MINUTE = 60 * SECOND;
 
   /** The seed's first model. */
-  static final ModelLimits.Rate SONNET = new ModelLimits.Rate(300_000, 240_000, MINUTE);
+  static Limit.Balanced limit(long capacity, long tokens, long periodNanos) {
+    return new Limit.Balanced(capacity, tokens, Duration.ofNanos(periodNanos));
+  }
+
+  static final Limit.Balanced SONNET = limit(300_000, 240_000, MINUTE);
 
   ModelWaitingList line;
   final Map<TokenWaiter, Reservation> granted = new LinkedHashMap<>();
@@ -33,15 +40,15 @@ final class Desk {
   }
 
   /** Three classes that may use so much of the capacity, without tenants. */
-  static ModelLimits limits(ModelLimits.Rate tokens, double... shares) {
+  static ModelLimits limits(Limit.Balanced tokens, double... shares) {
     return new ModelLimits(
         tokens, List.of(), 0, classes(tokens, shares), Map.of(), null, tokens.capacity());
   }
 
-  static List<ModelLimits.ClassLimit> classes(ModelLimits.Rate tokens, double... shares) {
+  static List<ModelLimits.ClassLimit> classes(Limit.Balanced tokens, double... shares) {
     List<ModelLimits.ClassLimit> classes = new ArrayList<>();
     for (double share : shares) {
-      long ceiling = ModelBudget.part(share, tokens.capacity());
+      long ceiling = BudgetLimits.part(share, tokens.capacity());
       classes.add(new ModelLimits.ClassLimit("P" + classes.size(), ceiling, null));
     }
     return classes;

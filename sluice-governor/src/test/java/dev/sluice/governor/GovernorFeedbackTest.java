@@ -17,8 +17,8 @@ class GovernorFeedbackTest {
           BudgetConfig.builder()
               .models(
                   Map.of(
-                      "m", ModelBudget.of(60_000, 100_000, Allocation.OFF),
-                      "n", ModelBudget.of(60_000, 100_000, Allocation.OFF)))
+                      "m", SeedBudget.budget(60_000, 100_000).build(),
+                      "n", SeedBudget.budget(60_000, 100_000).build()))
               .build(),
           timer);
 

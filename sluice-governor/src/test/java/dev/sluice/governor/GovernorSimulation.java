@@ -5,6 +5,7 @@ import static dev.sluice.governor.Rig.P1;
 import static dev.sluice.governor.Rig.P2;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.sluice.Limit;
 import dev.sluice.governor.spi.StoreTimer;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -43,8 +44,8 @@ final class GovernorSimulation {
   static final List<String> MODELS = List.of(PLAIN, STRICT, SHARED);
   static final Map<String, ModelBudget.TenantBudget> TENANTS =
       Map.of(
-          "large", new ModelBudget.TenantBudget(12_000, 20_000, 3),
-          "small", new ModelBudget.TenantBudget(3_000, 8_000, 1));
+          "large", new ModelBudget.TenantBudget(Limit.perMinute(12_000, 20_000), 3),
+          "small", new ModelBudget.TenantBudget(Limit.perMinute(3_000, 8_000), 1));
 
   private static final long PHASE = 30 * Desk.MINUTE;
   private static final long SETTLING = 2 * Desk.MINUTE;
@@ -115,18 +116,22 @@ final class GovernorSimulation {
   GovernorSimulation(long seed) {
     random = new Random(seed);
     Map<String, ModelBudget> models = new LinkedHashMap<>();
-    models.put(PLAIN, ModelBudget.of(TARGET, BURST, Allocation.OFF));
+    models.put(PLAIN, SeedBudget.budget(TARGET, BURST).build());
     models.put(
         STRICT,
-        ModelBudget.of(TARGET, BURST, Allocation.CEILING)
-            .withClasses(SeedBudget.CLASSES, Map.of())
-            .withRequests(0, RPM)
-            .withConcurrency(CONCURRENCY)
-            .withTenants(TENANTS));
+        SeedBudget.budget(TARGET, BURST)
+            .allocation(Allocation.CEILING)
+            .priorityClasses(SeedBudget.CLASSES)
+            .requests(Limit.perMinute(RPM))
+            .maxConcurrentRequests(CONCURRENCY)
+            .tenants(TENANTS)
+            .build());
     models.put(
         SHARED,
-        ModelBudget.of(TARGET, BURST, Allocation.OFF)
-            .withClasses(SeedBudget.CLASSES, Map.of(P2, SHARE)));
+        SeedBudget.budget(TARGET, BURST)
+            .priorityClasses(SeedBudget.CLASSES)
+            .minimumShares(Map.of(P2, SHARE))
+            .build());
     governor =
         Governor.create(
             Rig.config(models, Rig.rules(LINE, Duration.ofSeconds(30))), countedTimer());

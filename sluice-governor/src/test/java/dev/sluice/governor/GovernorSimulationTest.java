@@ -62,8 +62,8 @@ class GovernorSimulationTest {
             requireWindows(
                 strict.stream().filter(each -> each.request.tenant().equals(name)).toList(),
                 each -> each.used,
-                budget.burstTpm(),
-                budget.targetTpm()));
+                budget.tokens().capacity(),
+                budget.tokens().refillTokens()));
   }
 
   /** Those whose moment is known: who polls learns of it later. */

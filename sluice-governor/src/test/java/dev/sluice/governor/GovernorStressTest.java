@@ -108,11 +108,13 @@ class GovernorStressTest {
   void manyThreads_neverAboveTheLimit_nobodyForgotten_noSlotLost() throws Exception {
     Map<String, ModelBudget> models =
         Map.of(
-            FREE, ModelBudget.of(TARGET, BURST, Allocation.OFF),
+            FREE, SeedBudget.budget(TARGET, BURST).build(),
             NARROW,
-                ModelBudget.of(TARGET, BURST, Allocation.CEILING)
-                    .withClasses(SeedBudget.CLASSES, Map.of())
-                    .withConcurrency(CONCURRENCY));
+                SeedBudget.budget(TARGET, BURST)
+                    .allocation(Allocation.CEILING)
+                    .priorityClasses(SeedBudget.CLASSES)
+                    .maxConcurrentRequests(CONCURRENCY)
+                    .build());
     long start = System.nanoTime();
     ExecutorService threads = Executors.newFixedThreadPool(THREADS);
     try (Governor governor =

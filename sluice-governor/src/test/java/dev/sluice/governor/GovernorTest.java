@@ -13,7 +13,7 @@ import org.junit.jupiter.api.Test;
 
 class GovernorTest {
   private static ModelBudget off(long target, long burst) {
-    return ModelBudget.of(target, burst, Allocation.OFF);
+    return SeedBudget.budget(target, burst).build();
   }
 
   private static BudgetConfig config(Map<String, ModelBudget> models) {
@@ -100,7 +100,8 @@ class GovernorTest {
   void callbacksThatGrantTheNext_doNotGrowTheStack() throws Exception {
     int turns = 9_000;
     CountDownLatch left = new CountDownLatch(turns);
-    ModelBudget oneAtATime = off(1_000_000_000, 1_000_000_000).withConcurrency(1);
+    ModelBudget oneAtATime =
+        off(1_000_000_000, 1_000_000_000).toBuilder().maxConcurrentRequests(1).build();
     try (Governor governor = Governor.create(config(Map.of("m", oneAtATime)))) {
       TokenDecision.Granted first =
           (TokenDecision.Granted)

@@ -23,7 +23,7 @@ import org.slf4j.LoggerFactory;
 
 class GovernorWatchTest {
   private static final Instant AT = Instant.parse("2026-01-02T03:04:05Z");
-  private static final ModelBudget BUDGET = ModelBudget.of(600, 1_000, Allocation.OFF);
+  private static final ModelBudget BUDGET = SeedBudget.budget(600, 1_000).build();
   private static final GovernorStatus.Provider PROVIDER = new GovernorStatus.Provider(0.8, 3, 2);
 
   private final Logger logger = (Logger) LoggerFactory.getLogger(GovernorMonitor.class);
@@ -227,7 +227,7 @@ class GovernorWatchTest {
             .minRequests(1)
             .maxWaiting(0)
             .build();
-    ModelBudget larger = ModelBudget.of(600, 2_000, Allocation.OFF);
+    ModelBudget larger = SeedBudget.budget(600, 2_000).build();
     watch.reload(
         BudgetConfig.builder().models(Map.of("m", larger, "o", BUDGET)).alerts(rules).build());
     grant("m", 1_000, 0);

@@ -2,6 +2,7 @@ package dev.sluice.governor;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.sluice.Limit;
 import dev.sluice.governor.engine.ModelBuckets;
 import dev.sluice.governor.spi.ModelLimits;
 import java.util.List;
@@ -13,10 +14,10 @@ import org.junit.jupiter.api.Test;
 @Tag("any-jdk")
 class LevelsTest {
   private static final long SECOND = 1_000_000_000;
-  private static final ModelLimits.Rate SLOW = new ModelLimits.Rate(1_000, 1, SECOND);
-  private static final ModelLimits.Rate FAST = new ModelLimits.Rate(1_000, 1_000, SECOND);
+  private static final Limit.Balanced SLOW = Desk.limit(1_000, 1, SECOND);
+  private static final Limit.Balanced FAST = Desk.limit(1_000, 1_000, SECOND);
 
-  private static ModelLimits limits(ModelLimits.Rate named, ModelLimits.Rate others) {
+  private static ModelLimits limits(Limit.Balanced named, Limit.Balanced others) {
     return new ModelLimits(
         FAST, List.of(), 0, List.of(), Map.of("named", named), others, FAST.capacity());
   }

@@ -34,7 +34,7 @@ class LocalBudgetStoreTest {
           .build();
 
   private final VirtualTimer timer = new VirtualTimer();
-  private final ModelBudget budget = ModelBudget.of(240_000, 300_000, Allocation.OFF);
+  private final ModelBudget budget = SeedBudget.budget(240_000, 300_000).build();
   private final BudgetStore store =
       LocalBudgetStore.inMemory(timer).open(config(Map.of("m", budget)), BudgetListener.NONE);
 

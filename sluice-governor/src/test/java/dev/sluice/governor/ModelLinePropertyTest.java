@@ -2,6 +2,7 @@ package dev.sluice.governor;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.sluice.Limit;
 import dev.sluice.governor.engine.Reservation;
 import dev.sluice.governor.engine.TokenDemand;
 import dev.sluice.governor.engine.TokenWaiter;
@@ -38,16 +39,14 @@ class ModelLinePropertyTest {
   private static final class Day {
     final Random random;
     final Desk desk;
-    final ModelLimits.Rate rate;
+    final Limit.Balanced rate;
     final List<TokenWaiter> asked = new ArrayList<>();
     final List<Charge> charges = new ArrayList<>();
     final List<Charge> open = new ArrayList<>();
 
     Day(long seed, boolean guarantee) {
       random = new Random(seed);
-      rate =
-          new ModelLimits.Rate(
-              1_000 + random.nextInt(9_000), 600 + random.nextInt(60_000), Desk.MINUTE);
+      rate = Desk.limit(1_000 + random.nextInt(9_000), 600 + random.nextInt(60_000), Desk.MINUTE);
       List<ModelLimits.ClassLimit> classes =
           new ArrayList<>(Desk.classes(rate, 1, 0.5 + random.nextDouble() / 2));
       classes.add(
@@ -55,7 +54,7 @@ class ModelLinePropertyTest {
               "last",
               rate.capacity() / 2,
               guarantee
-                  ? new ModelLimits.Rate(rate.capacity() / 4, rate.amount() / 10 + 1, Desk.MINUTE)
+                  ? Desk.limit(rate.capacity() / 4, rate.refillTokens() / 10 + 1, Desk.MINUTE)
                   : null));
       desk =
           new Desk(
@@ -63,15 +62,10 @@ class ModelLinePropertyTest {
                   rate,
                   random.nextBoolean()
                       ? List.of()
-                      : List.of(
-                          new ModelLimits.Rate(5, 1, Desk.SECOND),
-                          new ModelLimits.Rate(40, 40, Desk.MINUTE)),
+                      : List.of(Desk.limit(5, 1, Desk.SECOND), Desk.limit(40, 40, Desk.MINUTE)),
                   random.nextBoolean() ? 0 : 4,
                   classes,
-                  Map.of(
-                      "c",
-                      new ModelLimits.Rate(
-                          rate.capacity() / 3, rate.amount() / 4 + 1, Desk.MINUTE)),
+                  Map.of("c", Desk.limit(rate.capacity() / 3, rate.refillTokens() / 4 + 1, Desk.MINUTE)),
                   null,
                   rate.capacity()));
     }
@@ -151,7 +145,7 @@ class ModelLinePropertyTest {
         for (int to = from; to < charges.size(); to++) {
           sum += charges.get(to).net;
           double accrued =
-              (double) rate.amount() * (charges.get(to).at - charges.get(from).at) / Desk.MINUTE;
+              (double) rate.refillTokens() * (charges.get(to).at - charges.get(from).at) / Desk.MINUTE;
           assertThat((double) sum).isLessThanOrEqualTo(rate.capacity() + accrued + 1e-6);
         }
       }

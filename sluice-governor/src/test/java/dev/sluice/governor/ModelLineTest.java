@@ -7,6 +7,7 @@ import static dev.sluice.governor.Desk.SONNET;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import dev.sluice.Limit;
 import dev.sluice.governor.engine.ClassWaitingList;
 import dev.sluice.governor.engine.Forecaster;
 import dev.sluice.governor.engine.TokenDemand;
@@ -76,7 +77,7 @@ class ModelLineTest {
 
   @Test
   void moreThanReserved_isDebtThatTimePays() {
-    ModelLimits.Rate small = new ModelLimits.Rate(200_000, 240_000, MINUTE);
+    Limit.Balanced small = Desk.limit(200_000, 240_000, MINUTE);
     Desk desk =
         new Desk(
             new ModelLimits(
@@ -125,7 +126,7 @@ class ModelLineTest {
             List.of(),
             0,
             Desk.classes(SONNET, OFF),
-            Map.of("small", new ModelLimits.Rate(1_000, 600, MINUTE)),
+            Map.of("small", Desk.limit(1_000, 600, MINUTE)),
             null,
             SONNET.capacity());
     Desk desk = new Desk(limits);
@@ -147,7 +148,7 @@ class ModelLineTest {
     ModelLimits limits =
         new ModelLimits(
             SONNET,
-            List.of(new ModelLimits.Rate(2, 1, SECOND)),
+            List.of(Desk.limit(2, 1, SECOND)),
             3,
             Desk.classes(SONNET, OFF),
             Map.of(),
@@ -173,7 +174,7 @@ class ModelLineTest {
 
   @Test
   void guarantee_boundsTheWaitOfTheLowest_andOfTheHighest() {
-    ModelLimits.Rate tenth = new ModelLimits.Rate(30_000, 24_000, MINUTE);
+    Limit.Balanced tenth = Desk.limit(30_000, 24_000, MINUTE);
     List<ModelLimits.ClassLimit> classes = new ArrayList<>(Desk.classes(SONNET, 1, 0.7));
     classes.add(new ModelLimits.ClassLimit("P2", 120_000, tenth));
     Desk desk =
@@ -208,8 +209,7 @@ class ModelLineTest {
   void guarantee_isNotMissed_whileEverybodyWaitsForTheShareOfTheirClass() {
     List<ModelLimits.ClassLimit> classes = new ArrayList<>(Desk.classes(SONNET, 1, 0.7));
     classes.add(
-        new ModelLimits.ClassLimit(
-            "last", 120_000, new ModelLimits.Rate(30_000, 24_000, Desk.MINUTE)));
+        new ModelLimits.ClassLimit("last", 120_000, Desk.limit(30_000, 24_000, Desk.MINUTE)));
     Desk desk =
         new Desk(new ModelLimits(SONNET, List.of(), 0, classes, Map.of(), null, SONNET.capacity()));
     desk.ask(2, 30_000); // what was guaranteed is used up

@@ -94,7 +94,8 @@ class PatternsTest {
   /** Each word takes longer than half of a reservation's life. */
   @Test
   void longStream_keepsItsReservation() throws Exception {
-    try (Rig rig = new Rig(Rig.sonnet(Allocation.OFF).withConcurrency(1))) {
+    try (Rig rig =
+        new Rig(Rig.sonnet(Allocation.OFF).toBuilder().maxConcurrentRequests(1).build())) {
       List<Integer> running = new ArrayList<>();
       Iterator<String> slow =
           IntStream.range(0, 10)

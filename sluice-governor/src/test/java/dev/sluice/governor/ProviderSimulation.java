@@ -77,7 +77,7 @@ final class ProviderSimulation {
     this.governor =
         Governor.create(
             BudgetConfig.builder()
-                .models(Map.of(MODEL, ModelBudget.of(TARGET_TPM, BURST_TPM, Allocation.OFF)))
+                .models(Map.of(MODEL, SeedBudget.budget(TARGET_TPM, BURST_TPM).build()))
                 .build(),
             timer);
   }

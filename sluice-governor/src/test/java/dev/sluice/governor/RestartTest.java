@@ -5,6 +5,7 @@ import static dev.sluice.governor.Desk.SECOND;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import dev.sluice.Limit;
 import dev.sluice.governor.local.LocalBudgetStore;
 import java.io.IOException;
 import java.io.UncheckedIOException;
@@ -32,9 +33,10 @@ class RestartTest {
   private static final String P0 = "P0_clinical";
   private static final String P1 = "P1_user";
   private static final ModelBudget BUDGET =
-      ModelBudget.of(240_000, 300_000, Allocation.OFF)
-          .withConcurrency(3)
-          .withTenants(Map.of("t", new ModelBudget.TenantBudget(60_000, 100_000, 1)));
+      SeedBudget.budget(240_000, 300_000)
+          .maxConcurrentRequests(3)
+          .tenants(Map.of("t", new ModelBudget.TenantBudget(Limit.perMinute(60_000, 100_000), 1)))
+          .build();
   private static final int LIVES = Integer.getInteger("sluice.seeds", 500) / 50;
 
   @TempDir private Path temp;
@@ -191,7 +193,7 @@ class RestartTest {
   void reloadToLess_thenARestart_isNoDebtOfHours() {
     Path directory = temp.resolve("governor");
     VirtualTimer timer = new VirtualTimer();
-    ModelBudget less = ModelBudget.of(24_000, 30_000, Allocation.OFF);
+    ModelBudget less = SeedBudget.budget(24_000, 30_000).build();
     BudgetConfig lower = BudgetConfig.builder().models(Map.of("m", less)).build();
     try (BudgetStore store = open(directory, timer)) {
       for (int i = 0; i < 600; i++) {
@@ -256,7 +258,9 @@ class RestartTest {
     Path directory = temp.resolve("governor");
     TokenRequest all = TokenRequest.of("m", 100_000).withPriorityClass(P1).withTenant("t");
     BudgetConfig other =
-        BudgetConfig.builder().models(Map.of("m", BUDGET.withConcurrency(5))).build();
+        BudgetConfig.builder()
+            .models(Map.of("m", BUDGET.toBuilder().maxConcurrentRequests(5).build()))
+            .build();
     VirtualTimer timer = new VirtualTimer();
     try (BudgetStore store = open(directory, timer)) {
       assertThat(store.request(all).join()).isInstanceOf(TokenDecision.Granted.class);
@@ -281,7 +285,9 @@ class RestartTest {
     Path directory = temp.resolve("governor");
     TokenRequest half = TokenRequest.of("m", 50_000).withPriorityClass(P1).withTenant("t");
     BudgetConfig other =
-        BudgetConfig.builder().models(Map.of("m", BUDGET.withConcurrency(5))).build();
+        BudgetConfig.builder()
+            .models(Map.of("m", BUDGET.toBuilder().maxConcurrentRequests(5).build()))
+            .build();
     VirtualTimer timer = new VirtualTimer();
     String old;
     try (BudgetStore store = open(directory, timer)) {
@@ -302,7 +308,7 @@ class RestartTest {
   void reloadThatCannotOpenAModel_changesNothing() throws Exception {
     Path directory = temp.resolve("governor");
     Map<String, ModelBudget> both = new LinkedHashMap<>();
-    both.put("m", ModelBudget.of(1, 1, Allocation.OFF));
+    both.put("m", SeedBudget.budget(1, 1).build());
     both.put("n", BUDGET);
     try (BudgetStore store =
         open(

@@ -22,8 +22,8 @@ class RoutingTest {
   @Test
   void eachModelOfARoute_hasItsOwnEstimate() {
     Map<String, ModelBudget> models = new LinkedHashMap<>();
-    models.put("learns", ModelBudget.of(60, 10_000, Allocation.OFF).withEstimateOutput(true));
-    models.put("plain", ModelBudget.of(60_000, 10_000, Allocation.OFF));
+    models.put("learns", SeedBudget.budget(60, 10_000).estimateOutput(true).build());
+    models.put("plain", SeedBudget.budget(60_000, 10_000).build());
     Map<String, List<String>> route = Map.of("any", List.of("learns", "plain"));
     try (Governor created =
         Governor.create(BudgetConfig.builder().models(models).routes(route).build(), timer)) {
@@ -51,7 +51,7 @@ class RoutingTest {
   void unknownModel_isToldOfRoutesToo() {
     BudgetConfig config =
         BudgetConfig.builder()
-            .models(Map.of("one", ModelBudget.of(60, 10_000, Allocation.OFF)))
+            .models(Map.of("one", SeedBudget.budget(60, 10_000).build()))
             .routes(Map.of("any", List.of("one")))
             .build();
     try (Governor governor = Governor.create(config, timer)) {

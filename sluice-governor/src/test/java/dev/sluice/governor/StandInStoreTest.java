@@ -22,7 +22,7 @@ final class StandInStoreTest {
   /** 1,000 tokens a second, in bursts of 1,000, two at a time. */
   private static final BudgetConfig CONFIG =
       BudgetConfig.builder()
-          .models(Map.of("m", ModelBudget.of(60_000, 1_000, Allocation.OFF).withConcurrency(2)))
+          .models(Map.of("m", SeedBudget.budget(60_000, 1_000).maxConcurrentRequests(2).build()))
           .build();
 
   private final HandTimer timer = new HandTimer();

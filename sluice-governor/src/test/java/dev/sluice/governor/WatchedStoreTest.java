@@ -41,13 +41,17 @@ class WatchedStoreTest {
 
     private BudgetConfig config() {
       ModelBudget budget =
-          ModelBudget.of(
-              6_000 + random.nextInt(60_000), 1_000 + random.nextInt(9_000), Allocation.CEILING);
+          SeedBudget.budget(6_000 + random.nextInt(60_000), 1_000 + random.nextInt(9_000))
+              .allocation(Allocation.CEILING)
+              .build();
       return BudgetConfig.builder()
           .models(
               Map.of(
                   MODEL,
-                  budget.withClasses(SeedBudget.CLASSES, Map.of("P2_batch", 0.1)),
+                  budget.toBuilder()
+                      .priorityClasses(SeedBudget.CLASSES)
+                      .minimumShares(Map.of("P2_batch", 0.1))
+                      .build(),
                   "other",
                   budget))
           .build();
@@ -205,7 +209,7 @@ class WatchedStoreTest {
   }
 
   private static ModelBudget budget(long target, long burst) {
-    return ModelBudget.of(target, burst, Allocation.OFF);
+    return SeedBudget.budget(target, burst).build();
   }
 
   private static TokenRequest of(long tokens) {

@@ -13,6 +13,7 @@ import dev.sluice.governor.WaitingListConfig;
 import dev.sluice.governor.WaitingListStatus;
 import dev.sluice.governor.local.ModelJournal;
 import dev.sluice.governor.spi.BudgetStoreSupport;
+import dev.sluice.governor.spi.ModelLimits;
 import dev.sluice.governor.spi.StoreSnapshot;
 import dev.sluice.governor.spi.TicketIds;
 import java.time.Duration;
@@ -61,7 +62,7 @@ public final class BudgetEngine {
     this.settings = new ModelSettings(model, budget, rules);
     this.ids = new TicketIds(model);
     this.now = now;
-    this.line = new ModelWaitingList(budget.limits(), now);
+    this.line = new ModelWaitingList(ModelLimits.of(budget), now);
     this.tally = new ModelCounters(model, listener, line.available(), now);
   }
 
@@ -428,7 +429,7 @@ public final class BudgetEngine {
   /** Replaces the budget; denies waiters that no longer fit. */
   public void reload(ModelBudget newBudget, WaitingListConfig newRules) {
     ModelWaitingList before = line;
-    line = before.successor(newBudget.limits(), now);
+    line = before.successor(ModelLimits.of(newBudget), now);
     settings = new ModelSettings(model, newBudget, newRules);
     tally.leaves(line.available());
     grants.endBy(now + settings.reservationNanos());

@@ -1,5 +1,6 @@
 package dev.sluice.governor.engine;
 
+import dev.sluice.Limit;
 import dev.sluice.governor.spi.ModelLimits;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -28,7 +29,7 @@ public final class ModelBuckets {
   /** Full at {@code now}. */
   public ModelBuckets(ModelLimits limits, long now) {
     this.limits = limits;
-    this.tokens = limits.tokens().meter(now);
+    this.tokens = DebtBucket.full(limits.tokens(), now);
     this.overruns = new OverrunAllowance(limits, now);
     tune(limits, now);
   }
@@ -50,12 +51,12 @@ public final class ModelBuckets {
     if (emptied) {
       List.of(limits, other)
           .forEach(each -> each.tenants().keySet().forEach(name -> tenant(name, now)));
-      ModelLimits.Rate rate = limits.otherTenants();
-      ModelLimits.Rate next = other.otherTenants();
+      Limit.Balanced rate = limits.otherTenants();
+      Limit.Balanced next = other.otherTenants();
       if (rate != null && next != null) {
         DebtBucket stranger = unknown(rate, now);
         stranger.advance(now);
-        next.tune(stranger);
+        stranger.tune(next);
         emptiedAt = now - stranger.nanosSinceEmpty();
       }
     }
@@ -64,21 +65,21 @@ public final class ModelBuckets {
 
   private void tune(ModelLimits other, long now) {
     limits = other;
-    other.tokens().tune(tokens);
+    tokens.tune(other.tokens());
     tokens.slow(factor);
-    other.tokens().tune(overruns.meter());
+    overruns.meter().tune(other.tokens());
     List<DebtBucket> newRequests = new ArrayList<>();
     List<Long> newPeriods = new ArrayList<>();
-    for (ModelLimits.Rate rate : other.requests()) {
-      int index = periods.indexOf(rate.periodNanos());
+    for (Limit.Balanced rate : other.requests()) {
+      int index = periods.indexOf(rate.refillPeriod().toNanos());
       newRequests.add(tuned(index < 0 ? null : requests.get(index), rate, now));
-      newPeriods.add(rate.periodNanos());
+      newPeriods.add(rate.refillPeriod().toNanos());
     }
     requests = newRequests;
     periods = newPeriods;
     Map<String, DebtBucket> newGuarantees = new HashMap<>();
     for (ModelLimits.ClassLimit each : other.classes()) {
-      ModelLimits.Rate rate = each.guarantee();
+      Limit.Balanced rate = each.guarantee();
       if (rate != null) {
         newGuarantees.put(each.name(), tuned(guarantees.get(each.name()), rate, now));
       }
@@ -87,22 +88,22 @@ public final class ModelBuckets {
     // The debt of other tenants counts again when they have a budget again.
     tenants.forEach(
         (name, meter) -> {
-          ModelLimits.Rate rate = other.tenant(name);
+          Limit.Balanced rate = other.tenant(name);
           if (rate != null) {
-            rate.tune(meter);
+            meter.tune(rate);
           }
         });
-    other.tenants().values().forEach(rate -> rate.meter(now));
+    other.tenants().values().forEach(rate -> DebtBucket.full(rate, now));
     if (other.otherTenants() != null) {
-      other.otherTenants().meter(now);
+      DebtBucket.full(other.otherTenants(), now);
     }
   }
 
-  private static DebtBucket tuned(@Nullable DebtBucket old, ModelLimits.Rate rate, long now) {
+  private static DebtBucket tuned(@Nullable DebtBucket old, Limit.Balanced rate, long now) {
     if (old == null) {
-      return rate.meter(now);
+      return DebtBucket.full(rate, now);
     }
-    rate.tune(old);
+    old.tune(rate);
     return old;
   }
 
@@ -145,7 +146,7 @@ public final class ModelBuckets {
 
   /** The budget of a tenant at this moment; null if it has none of its own. */
   public @Nullable DebtBucket tenant(String name, long now) {
-    ModelLimits.Rate rate = limits.tenant(name);
+    Limit.Balanced rate = limits.tenant(name);
     if (rate == null) {
       return null;
     }
@@ -159,11 +160,11 @@ public final class ModelBuckets {
     return meter;
   }
 
-  private DebtBucket unknown(ModelLimits.Rate rate, long now) {
+  private DebtBucket unknown(Limit.Balanced rate, long now) {
     if (!emptied) {
-      return rate.meter(now);
+      return DebtBucket.full(rate, now);
     }
-    DebtBucket meter = rate.meter(emptiedAt);
+    DebtBucket meter = DebtBucket.full(rate, emptiedAt);
     meter.empty();
     return meter;
   }

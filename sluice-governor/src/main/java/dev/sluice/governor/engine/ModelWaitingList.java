@@ -1,5 +1,6 @@
 package dev.sluice.governor.engine;
 
+import dev.sluice.Limit;
 import dev.sluice.governor.BudgetDimension;
 import dev.sluice.governor.spi.ModelLimits;
 import java.util.ArrayList;
@@ -104,7 +105,7 @@ public final class ModelWaitingList {
   /** The most that one request of this may ask for. */
   public long largest(TokenDemand demand) {
     long most = ranks.get(demand.rank()).limit.ceiling();
-    ModelLimits.Rate tenant = limits.tenant(demand.tenant());
+    Limit.Balanced tenant = limits.tenant(demand.tenant());
     return tenant == null ? most : Math.min(most, tenant.capacity());
   }
 

@@ -27,7 +27,7 @@ public final class OverrunAllowance {
   private final DebtBucket meter;
 
   OverrunAllowance(ModelLimits limits, long now) {
-    this.meter = limits.tokens().meter(now);
+    this.meter = DebtBucket.full(limits.tokens(), now);
   }
 
   /** Returns the meter, which accrues and is saved over a restart as other meters are. */

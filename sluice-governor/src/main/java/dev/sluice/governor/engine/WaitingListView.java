@@ -36,9 +36,9 @@ final class WaitingListView {
       long now) {
     return new GovernorStatus.Model(
         model,
-        budget.burstTpm(),
+        budget.tokens().capacity(),
         line.available(),
-        budget.targetTpm(),
+        budget.tokens().refillTokens(),
         Instant.now().minusNanos(now - tally.refilledAt()),
         lengths(ranks, line),
         line.running(),

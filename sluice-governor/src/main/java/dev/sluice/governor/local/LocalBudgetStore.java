@@ -16,6 +16,7 @@ import dev.sluice.governor.WaitingListStatus;
 import dev.sluice.governor.engine.GrantLog;
 import dev.sluice.governor.engine.ModelBuckets;
 import dev.sluice.governor.spi.BudgetStoreSupport;
+import dev.sluice.governor.spi.ModelLimits;
 import dev.sluice.governor.spi.OutageBudgetStore;
 import dev.sluice.governor.spi.StoreClosedException;
 import dev.sluice.governor.spi.StoreSnapshot;
@@ -339,7 +340,10 @@ public final class LocalBudgetStore implements OutageBudgetStore {
             throw new StoreClosedException("the governor is closed");
           }
           // Invalid limits are found before anything is changed.
-          config.models().values().forEach(each -> new ModelBuckets(each.limits(), timer.now()));
+          config
+              .models()
+              .values()
+              .forEach(each -> new ModelBuckets(ModelLimits.of(each), timer.now()));
           Map<String, LocalModelStore> before = desks.byModel();
           openDesks(config, false);
           before.forEach(

@@ -14,6 +14,7 @@ import dev.sluice.governor.engine.Reservation;
 import dev.sluice.governor.engine.Ticket;
 import dev.sluice.governor.engine.Tickets;
 import dev.sluice.governor.engine.TokenDemand;
+import dev.sluice.governor.spi.ModelLimits;
 import java.io.DataInputStream;
 import java.io.DataOutputStream;
 import java.io.IOException;
@@ -70,7 +71,7 @@ public final class ModelJournal implements GrantLog {
     boolean replacesDamaged = Files.notExists(file) && Files.exists(Journal.damaged(file));
     Replay replay = new Replay(into);
     Journal journal = Journal.open(file, replay::read);
-    String limits = into.budget().limits().fingerprint();
+    String limits = ModelLimits.of(into.budget()).fingerprint();
     ModelJournal log = new ModelJournal(journal, into.model(), boot, limits);
     boolean comparable =
         !boot.isEmpty()
@@ -155,7 +156,7 @@ public final class ModelJournal implements GrantLog {
 
   @Override
   public void restate(ModelBudget budget, ModelWaitingList line, OpenGrants grants, long now) {
-    limits = budget.limits().fingerprint();
+    limits = ModelLimits.of(budget).fingerprint();
     rewrite(line, grants, now);
   }
 
@@ -241,7 +242,7 @@ public final class ModelJournal implements GrantLog {
 
     Replay(Books books) {
       this.books = books;
-      this.classes = List.copyOf(books.budget().classes().keySet());
+      this.classes = List.copyOf(books.budget().priorityClasses().keySet());
     }
 
     void read(DataInputStream data) throws IOException {

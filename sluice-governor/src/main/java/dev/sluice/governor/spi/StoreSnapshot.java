@@ -113,7 +113,7 @@ public record StoreSnapshot(
    * are in line. A ticket that this desk can never serve is left out.
    */
   public void into(ModelJournal.Books books, long now) {
-    List<String> classes = List.copyOf(books.budget().classes().keySet());
+    List<String> classes = List.copyOf(books.budget().priorityClasses().keySet());
     for (StoreSnapshot.OpenReservation each : reservations) {
       if (each.request().model().equals(books.model())) {
         int rank = classes.indexOf(each.request().priorityClass());

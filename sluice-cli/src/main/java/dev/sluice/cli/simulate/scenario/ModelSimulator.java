@@ -1,7 +1,7 @@
 package dev.sluice.cli.simulate.scenario;
 
+import dev.sluice.Limit;
 import dev.sluice.governor.AlertConfig;
-import dev.sluice.governor.Allocation;
 import dev.sluice.governor.BudgetConfig;
 import dev.sluice.governor.Governor;
 import dev.sluice.governor.ModelBudget;
@@ -77,11 +77,12 @@ final class ModelSimulator {
         (name, each) ->
             plain.put(
                 name,
-                ModelBudget.of(each.targetTpm(), each.burstTpm(), Allocation.OFF)
-                    .withRequests(each.requestsPerSecond(), each.requestsPerMinute())
-                    .withConcurrency(each.concurrency())
-                    .withClasses(Map.of(EVERYBODY, 1.0), Map.of())
-                    .withEstimateOutput(each.estimateOutput())));
+                ModelBudget.builder(each.tokens())
+                    .requests(each.requests().toArray(Limit[]::new))
+                    .maxConcurrentRequests(each.maxConcurrentRequests())
+                    .priorityClass(EVERYBODY, 1)
+                    .estimateOutput(each.estimateOutput())
+                    .build()));
     return plain;
   }
 
