@@ -69,7 +69,7 @@ final class GovernorDay {
     if (share > 0) {
       budget = budget.toBuilder().minimumShare(LAST, share).build();
     }
-    governor = Governor.create(BudgetConfig.builder().models(Map.of(MODEL, budget)).build(), time);
+    governor = Governor.builder(BudgetConfig.builder().models(Map.of(MODEL, budget)).build()).clock(time).build();
   }
 
   GovernorDay run(long minutes) {
@@ -100,7 +100,7 @@ final class GovernorDay {
 
   @SuppressWarnings("FutureReturnValueIgnored") // it is looked at in the callback
   private void arrive(TokenRequest request) {
-    Call call = new Call(request, time.now(), inLine.getOrDefault(request.priorityClass(), 0L));
+    Call call = new Call(request, time.nanoTime(), inLine.getOrDefault(request.priorityClass(), 0L));
     inLine.merge(request.priorityClass(), request.tokens(), Long::sum);
     TokenDecision outcome = governor.blocking().request(request);
     if (outcome instanceof TokenDecision.Queued queued) {
@@ -115,7 +115,7 @@ final class GovernorDay {
   private void decided(Call call, TokenDecision outcome) {
     inLine.merge(call.request.priorityClass(), -call.request.tokens(), Long::sum);
     if (outcome instanceof TokenDecision.Granted granted) {
-      call.grantedAt = time.now();
+      call.grantedAt = time.nanoTime();
       call.net = granted.tokens();
       grants.add(call);
       time.after(

@@ -13,14 +13,13 @@ class GovernorFeedbackTest {
 
   private final VirtualTimer timer = new VirtualTimer();
   private final Governor governor =
-      Governor.create(
+      Governor.builder(
           BudgetConfig.builder()
               .models(
                   Map.of(
                       "m", SeedBudget.budget(60_000, 100_000).build(),
                       "n", SeedBudget.budget(60_000, 100_000).build()))
-              .build(),
-          timer);
+              .build()).clock(timer).build();
 
   @AfterEach
   void close() {

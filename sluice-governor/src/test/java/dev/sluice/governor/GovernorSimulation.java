@@ -133,16 +133,16 @@ final class GovernorSimulation {
             .minimumShares(Map.of(P2, SHARE))
             .build());
     governor =
-        Governor.create(
-            Rig.config(models, Rig.rules(LINE, Duration.ofSeconds(30))), countedTimer());
+        Governor.builder(
+            Rig.config(models, Rig.rules(LINE, Duration.ofSeconds(30)))).clock(countedTimer()).build();
   }
 
   /** The same time, that counts what the governor wants of it. */
   private StoreTimer countedTimer() {
     return new StoreTimer() {
       @Override
-      public long now() {
-        return timer.now();
+      public long nanoTime() {
+        return timer.nanoTime();
       }
 
       @Override
@@ -186,7 +186,7 @@ final class GovernorSimulation {
   }
 
   private boolean isOver() {
-    return timer.now() >= HOURS * 60 * Desk.MINUTE;
+    return timer.nanoTime() >= HOURS * 60 * Desk.MINUTE;
   }
 
   private Map<String, Long> consumed() {
@@ -207,7 +207,7 @@ final class GovernorSimulation {
   // ---- clients
 
   private void arriveAfter(String model) {
-    double load = LOADS[(int) (timer.now() / PHASE) % LOADS.length];
+    double load = LOADS[(int) (timer.nanoTime() / PHASE) % LOADS.length];
     double mean = Desk.MINUTE * MEAN_TOKENS / (TARGET * load);
     timer.after(
         (long) (-Math.log(1 - random.nextDouble()) * mean),
@@ -241,7 +241,7 @@ final class GovernorSimulation {
     }
     String line = model + priority;
     long ahead = waitingTokens.getOrDefault(line, 0L);
-    Call call = new Call(calls.size(), request, timer.now(), manner, ahead);
+    Call call = new Call(calls.size(), request, timer.nanoTime(), manner, ahead);
     calls.add(call);
     waitingTokens.merge(line, tokens, Long::sum);
     TokenDecision outcome = governor.blocking().request(request);
@@ -313,7 +313,7 @@ final class GovernorSimulation {
     left(call);
     if (outcome instanceof TokenDecision.Granted granted) {
       assertThat(call.grantedAt).isNegative();
-      call.grantedAt = timer.now();
+      call.grantedAt = timer.nanoTime();
       call.charged = granted.tokens();
       call.used = granted.tokens();
       grants.add(call);

@@ -37,7 +37,7 @@ class GovernorSimulationTest {
       requireOrder(day);
       requireBoundedWaits(day);
       // No more than there is to wake up for, besides one a second that reopens closed models.
-      assertThat(day.timersSet).isLessThan(day.calls.size() + day.timer.now() / Desk.SECOND);
+      assertThat(day.timersSet).isLessThan(day.calls.size() + day.timer.nanoTime() / Desk.SECOND);
       assertThat(day.utilization).hasSize((int) HOURS * 4 / 3);
       assertThat(day.utilization.values()).as("%s", day.utilization).allMatch(each -> each >= 0.99);
     }

@@ -97,7 +97,7 @@ class GovernorWatchTest {
 
   private void grant(String model, long tokens, long waited) {
     TokenRequest request = TokenRequest.of(model, tokens).withPriorityClass("P1_user");
-    watch.listener().granted(request, tokens, waited, timer.now());
+    watch.listener().granted(request, tokens, waited, timer.nanoTime());
   }
 
   @Test
@@ -116,10 +116,10 @@ class GovernorWatchTest {
     grant("unknown", 5, 0);
     watch
         .listener()
-        .settled(new TokenSettlement("m", "", 700, 700, 500, 200, 0, 0), timer.now(), timer.now());
+        .settled(new TokenSettlement("m", "", 700, 700, 500, 200, 0, 0), timer.nanoTime(), timer.nanoTime());
     watch
         .listener()
-        .settled(new TokenSettlement("m", "", 700, 700, 900, 0, 200, 0), timer.now(), timer.now());
+        .settled(new TokenSettlement("m", "", 700, 700, 900, 0, 200, 0), timer.nanoTime(), timer.nanoTime());
     assertThat(watched("m").audit()).isEqualTo(new GovernorStatus.Audit(500, 1_600, 0, 500, 0));
     assertThat(watched("n").audit())
         .isEqualTo(new GovernorStatus.Audit(1_100, 1_600, 100, 1_100, 0));

@@ -123,7 +123,7 @@ class LyingTenantTest {
     Call call = new Call(request);
     TokenDecision outcome = rig.governor.blocking().request(request);
     if (outcome instanceof TokenDecision.Granted granted) {
-      call.at = rig.timer.now();
+      call.at = rig.timer.nanoTime();
       call.granted = granted;
       all.add(call);
       open.add(call);

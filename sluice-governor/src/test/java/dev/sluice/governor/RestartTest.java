@@ -85,7 +85,7 @@ class RestartTest {
     assertThat(store.extend(second.reservation()).join()).isTrue();
     TokenDecision.Queued waits = (TokenDecision.Queued) ask(store, 50_000, P1);
 
-    VirtualTimer later = new VirtualTimer(timer.now() + SECOND);
+    VirtualTimer later = new VirtualTimer(timer.nanoTime() + SECOND);
     try (BudgetStore again = open(crash(directory), later)) {
       assertThat(status(again).available()).isEqualTo(10_000 + 2 * 4_000);
       assertThat(status(again).running()).isEqualTo(2);
@@ -204,11 +204,11 @@ class RestartTest {
       Path image = crash(directory);
       store.reload(lower).join();
       long before = status(store).available();
-      try (BudgetStore again = open(crash(directory), new VirtualTimer(timer.now()), lower)) {
+      try (BudgetStore again = open(crash(directory), new VirtualTimer(timer.nanoTime()), lower)) {
         assertThat(status(again).available()).isEqualTo(before);
       }
       // Another file at the start: nobody knows the level, and it begins empty.
-      try (BudgetStore again = open(image, new VirtualTimer(timer.now()), lower)) {
+      try (BudgetStore again = open(image, new VirtualTimer(timer.nanoTime()), lower)) {
         assertThat(status(again).available()).isZero();
       }
     }
@@ -246,7 +246,7 @@ class RestartTest {
       timer.advance(75 * SECOND);
       ask(store, 300_000, P0); // of which nothing reached the disk
       Files.write(journalIn(image), new byte[5], StandardOpenOption.APPEND);
-      try (BudgetStore again = open(image, new VirtualTimer(timer.now()))) {
+      try (BudgetStore again = open(image, new VirtualTimer(timer.nanoTime()))) {
         assertThat(again.settle(reservation, 0).join().orElseThrow().refundedTokens()).isZero();
         assertThat(status(again).available()).isZero();
       }
@@ -446,7 +446,7 @@ class RestartTest {
               .withTenant(random.nextBoolean() ? "t" : "other");
       if (store.tryAcquire(request).join().orElse(null) instanceof TokenDecision.Granted granted) {
         open.put(granted.reservation(), times.size());
-        times.add(timer.now());
+        times.add(timer.nanoTime());
         nets.add(granted.tokens());
       }
     }
@@ -465,7 +465,7 @@ class RestartTest {
       final GovernorStatus.Model before = status(store);
       Path image = crash(directory);
       store.close();
-      timer = new VirtualTimer(timer.now());
+      timer = new VirtualTimer(timer.nanoTime());
       directory = image;
       store = RestartTest.open(directory, timer);
       crashes++;

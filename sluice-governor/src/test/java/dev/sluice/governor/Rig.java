@@ -19,7 +19,7 @@ final class Rig implements AutoCloseable {
   final Governor governor;
 
   Rig(BudgetConfig config) {
-    governor = Governor.create(config, timer);
+    governor = Governor.builder(config).clock(timer).build();
   }
 
   Rig(ModelBudget budget) {

@@ -26,7 +26,7 @@ class RoutingTest {
     models.put("plain", SeedBudget.budget(60_000, 10_000).build());
     Map<String, List<String>> route = Map.of("any", List.of("learns", "plain"));
     try (Governor created =
-        Governor.create(BudgetConfig.builder().models(models).routes(route).build(), timer)) {
+        Governor.builder(BudgetConfig.builder().models(models).routes(route).build()).clock(timer).build()) {
       Governor.Blocking other = created.blocking();
       for (int i = 0; i < 30; i++) {
         TokenDecision.Granted granted =
@@ -54,7 +54,7 @@ class RoutingTest {
             .models(Map.of("one", SeedBudget.budget(60, 10_000).build()))
             .routes(Map.of("any", List.of("one")))
             .build();
-    try (Governor governor = Governor.create(config, timer)) {
+    try (Governor governor = Governor.builder(config).clock(timer).build()) {
       assertThatThrownBy(
               () -> governor.blocking().request(TokenRequest.of("two", 1).withPriorityClass(P1)))
           .isInstanceOf(IllegalArgumentException.class)

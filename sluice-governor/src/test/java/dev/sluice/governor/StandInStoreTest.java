@@ -33,7 +33,7 @@ final class StandInStoreTest {
     private long now = 1_000_000_000L;
 
     @Override
-    public long now() {
+    public long nanoTime() {
       return now;
     }
 
@@ -69,7 +69,7 @@ final class StandInStoreTest {
   private StoreSnapshot.OpenTicket place(int number, String priority, long tokens) {
     TokenRequest request = request(priority, tokens);
     return new StoreSnapshot.OpenTicket(
-        id('t', number), request, tokens, timer.now(), Long.MAX_VALUE);
+        id('t', number), request, tokens, timer.nanoTime(), Long.MAX_VALUE);
   }
 
   private static StoreSnapshot.OpenReservation held(int number, String key) {

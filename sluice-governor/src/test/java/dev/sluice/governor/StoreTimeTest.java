@@ -16,7 +16,7 @@ class StoreTimeTest {
       new StoreClock(
           new StoreTimer() {
             @Override
-            public long now() {
+            public long nanoTime() {
               return here;
             }
 

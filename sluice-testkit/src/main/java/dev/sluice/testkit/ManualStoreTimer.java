@@ -29,7 +29,7 @@ public final class ManualStoreTimer implements StoreTimer {
   public ManualStoreTimer() {}
 
   @Override
-  public synchronized long now() {
+  public synchronized long nanoTime() {
     return now;
   }
 

@@ -78,7 +78,7 @@ class LongLineTest {
         .timer(
             new StoreTimer() {
               @Override
-              public long now() {
+              public long nanoTime() {
                 return 0;
               }
 

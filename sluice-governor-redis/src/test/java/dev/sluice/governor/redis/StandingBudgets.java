@@ -131,7 +131,7 @@ final class StandingBudgets implements BudgetFixture, AutoCloseable {
     private record Due(long at, long number, Runnable action) {}
 
     @Override
-    public synchronized long now() {
+    public synchronized long nanoTime() {
       return elapsed;
     }
 

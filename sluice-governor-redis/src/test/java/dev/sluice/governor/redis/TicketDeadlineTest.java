@@ -44,7 +44,7 @@ final class TicketDeadlineTest {
     record Later(long nanos, Runnable action) {}
 
     @Override
-    public long now() {
+    public long nanoTime() {
       return now;
     }
 

@@ -56,7 +56,7 @@ final class UnheardHereTest {
     private volatile boolean holding;
 
     @Override
-    public long now() {
+    public long nanoTime() {
       return System.nanoTime();
     }
 

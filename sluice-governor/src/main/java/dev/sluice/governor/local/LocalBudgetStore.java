@@ -343,7 +343,7 @@ public final class LocalBudgetStore implements OutageBudgetStore {
           config
               .models()
               .values()
-              .forEach(each -> new ModelBuckets(ModelLimits.of(each), timer.now()));
+              .forEach(each -> new ModelBuckets(ModelLimits.of(each), timer.nanoTime()));
           Map<String, LocalModelStore> before = desks.byModel();
           openDesks(config, false);
           before.forEach(

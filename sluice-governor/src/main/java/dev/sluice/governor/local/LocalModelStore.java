@@ -61,7 +61,7 @@ final class LocalModelStore {
       BudgetListener listener) {
     this.model = model;
     this.timer = timer;
-    this.clerk = new BudgetEngine(model, budget, rules, listener, timer.now());
+    this.clerk = new BudgetEngine(model, budget, rules, listener, timer.nanoTime());
   }
 
   /** Does it at this moment; those who were granted something meanwhile are told elsewhere. */
@@ -73,7 +73,7 @@ final class LocalModelStore {
       if (closed != null) {
         throw new StoreClosedException(closed);
       }
-      long now = timer.now();
+      long now = timer.nanoTime();
       try {
         clerk.begin(now);
         T result = work.get();

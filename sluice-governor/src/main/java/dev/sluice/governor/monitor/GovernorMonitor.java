@@ -81,7 +81,7 @@ public final class GovernorMonitor implements BudgetListener, AutoCloseable {
 
   /** Goes by another configuration from now on, to be called before the store does. */
   public void reload(BudgetConfig changed) {
-    long now = timer.now();
+    long now = timer.nanoTime();
     changed
         .models()
         .forEach(
@@ -101,7 +101,7 @@ public final class GovernorMonitor implements BudgetListener, AutoCloseable {
 
   /** The same with audit and alerts. */
   public GovernorStatus watched(GovernorStatus status) {
-    long now = timer.now();
+    long now = timer.nanoTime();
     Map<String, GovernorStatus.Model> buckets = new LinkedHashMap<>();
     status
         .models()
@@ -149,7 +149,7 @@ public final class GovernorMonitor implements BudgetListener, AutoCloseable {
 
   /** Raises and clears alerts by how the models stand. */
   public void check(GovernorStatus status) {
-    long now = timer.now();
+    long now = timer.nanoTime();
     for (GovernorStatus.Model model : status.models().values()) {
       ModelMonitor watch = watches.get(model.model());
       if (watch != null) {

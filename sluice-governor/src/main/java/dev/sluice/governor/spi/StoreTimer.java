@@ -1,5 +1,8 @@
 package dev.sluice.governor.spi;
 
+import dev.sluice.ManualClock;
+import dev.sluice.NanoClock;
+import dev.sluice.governor.local.ManualClockTimer;
 import dev.sluice.governor.local.SystemStoreTimer;
 
 /**
@@ -8,14 +11,7 @@ import dev.sluice.governor.local.SystemStoreTimer;
  *
  * @since 0.1
  */
-public interface StoreTimer extends AutoCloseable {
-  /**
-   * Returns the present time.
-   *
-   * @return nanoseconds from an arbitrary origin
-   */
-  long now();
-
+public interface StoreTimer extends NanoClock, AutoCloseable {
   /**
    * Runs an action after a delay, possibly a little later.
    *
@@ -36,12 +32,28 @@ public interface StoreTimer extends AutoCloseable {
   void close();
 
   /**
-   * Returns a timer over the system's monotonic clock with a daemon thread; callbacks run on other
-   * threads, as many as block at a time.
+   * Returns a timer over the system's monotonic clock; see {@link #of}.
    *
    * @return a new timer, to be closed
    */
   static StoreTimer system() {
-    return new SystemStoreTimer();
+    return of(NanoClock.system());
+  }
+
+  /**
+   * Returns a timer over a clock. On a {@link ManualClock}, actions run on the thread that advances
+   * it. On other clocks, a daemon thread runs actions, and callbacks run on other threads, as many
+   * as block at a time; delays are of the system's time.
+   *
+   * @param clock if it is a timer itself, it is returned
+   * @return a timer, to be closed
+   */
+  static StoreTimer of(NanoClock clock) {
+    if (clock instanceof StoreTimer timer) {
+      return timer;
+    }
+    return clock instanceof ManualClock manual
+        ? new ManualClockTimer(manual)
+        : new SystemStoreTimer(clock);
   }
 }

@@ -61,14 +61,13 @@ final class ModelSimulator {
     this.stepNanos = stepNanos;
     this.extendNanos = Math.max(1, config.waitingList().reservationTimeout().toNanos() / 2);
     this.governor =
-        Governor.create(
+        Governor.builder(
             BudgetConfig.builder()
                 .models(byFifo ? inOneLine(config.models()) : config.models())
                 .waitingList(config.waitingList())
                 .alerts(NO_ALERTS)
                 .routes(config.routes())
-                .build(),
-            time);
+                .build()).clock(time).build();
   }
 
   private static Map<String, ModelBudget> inOneLine(Map<String, ModelBudget> models) {
@@ -108,7 +107,7 @@ final class ModelSimulator {
   }
 
   private void decided(Call call, @Nullable TokenDecision outcome) {
-    long waited = time.now() - call.askedAt();
+    long waited = time.nanoTime() - call.askedAt();
     if (outcome instanceof TokenDecision.Granted granted && !over) {
       call.meters().forEach(each -> each.passage(byFifo).served(waited));
       begin(call, granted);
@@ -124,9 +123,9 @@ final class ModelSimulator {
   }
 
   private void begin(Call call, TokenDecision.Granted granted) {
-    int step = (int) (time.now() / stepNanos);
+    int step = (int) (time.nanoTime() / stepNanos);
     charge(granted.model(), granted.tokens(), step);
-    long end = time.now() + call.nanos();
+    long end = time.nanoTime() + call.nanos();
     time.at(end, () -> settle(call, granted, step));
     extendLater(granted.reservation(), end);
   }
@@ -140,7 +139,7 @@ final class ModelSimulator {
 
   /** As a client does while an answer goes on. */
   private void extendLater(String reservation, long end) {
-    if (end - time.now() > extendNanos) {
+    if (end - time.nanoTime() > extendNanos) {
       time.after(
           extendNanos,
           () -> {
@@ -177,6 +176,6 @@ final class ModelSimulator {
     }
     over = true;
     governor.close();
-    time.runUntil(time.now());
+    time.runUntil(time.nanoTime());
   }
 }

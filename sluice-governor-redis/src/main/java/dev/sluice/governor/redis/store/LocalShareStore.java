@@ -160,7 +160,7 @@ final class LocalShareStore {
   }
 
   private OutageGrantCounter newCount() {
-    return new OutageGrantCounter(listener, fleet.serverNanos() - timer.now());
+    return new OutageGrantCounter(listener, fleet.serverNanos() - timer.nanoTime());
   }
 
   /** Returns this node's part of the budget; null if it has none. */
@@ -361,8 +361,8 @@ final class LocalShareStore {
   /** The timer of the model store, which outlives this store. */
   private record NonClosingTimer(StoreTimer timer) implements StoreTimer {
     @Override
-    public long now() {
-      return timer.now();
+    public long nanoTime() {
+      return timer.nanoTime();
     }
 
     @Override

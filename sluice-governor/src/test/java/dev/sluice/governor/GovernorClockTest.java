@@ -1,0 +1,73 @@
+package dev.sluice.governor;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.sluice.Limit;
+import dev.sluice.ManualClock;
+import java.time.Duration;
+import java.util.concurrent.CompletableFuture;
+import org.junit.jupiter.api.Test;
+
+/** A governor on a manual clock, and so without waiting. */
+class GovernorClockTest {
+  private static final TokenRequest REQUEST = TokenRequest.of("m", 60);
+
+  private final ManualClock clock = ManualClock.startingAt(Long.MAX_VALUE - 5_000_000_000L);
+  private final Governor governor =
+      Governor.builder(
+              BudgetConfig.builder()
+                  .model("m", ModelBudget.builder(Limit.perMinute(60)).build())
+                  .build())
+          .clock(clock)
+          .build();
+
+  @Test
+  void waiter_isGrantedWhenTheClockReachesItsEta() {
+    assertThat(governor.request(REQUEST).join().isGranted()).isTrue();
+    CompletableFuture<TokenDecision> waiting = governor.acquire(REQUEST);
+    clock.advance(Duration.ofMillis(59_999));
+    assertThat(waiting).isNotDone();
+    clock.advance(Duration.ofMillis(1));
+    assertThat(waiting).isCompletedWithValueMatching(TokenDecision::isGranted);
+  }
+
+  @Test
+  void waiter_isDeniedAfterItsMaxWait() {
+    governor.request(REQUEST).join();
+    CompletableFuture<TokenDecision> waiting =
+        governor.acquire(REQUEST.withMaxWait(Duration.ofSeconds(2)));
+    clock.advance(Duration.ofSeconds(2));
+    assertThat(waiting)
+        .isCompletedWithValueMatching(
+            decision ->
+                decision instanceof TokenDecision.Denied denied
+                    && denied.reason() == TokenDecision.Reason.TIMEOUT);
+  }
+
+  /** A callback that requests again runs after the one that granted it. */
+  @Test
+  void callbackThatRequestsAgain_isServed() {
+    CompletableFuture<TokenDecision> second =
+        governor.acquire(REQUEST).thenCompose(first -> governor.acquire(REQUEST));
+    CompletableFuture<TokenDecision> third =
+        second.thenCompose(decision -> governor.acquire(REQUEST));
+    clock.advance(Duration.ofMinutes(1));
+    assertThat(second).isCompletedWithValueMatching(TokenDecision::isGranted);
+    assertThat(third).isNotDone();
+    clock.advance(Duration.ofMinutes(1));
+    assertThat(third).isCompletedWithValueMatching(TokenDecision::isGranted);
+  }
+
+  @Test
+  void closedGovernor_doesNothingWhenTheClockAdvances() {
+    governor.request(REQUEST).join();
+    CompletableFuture<TokenDecision> waiting = governor.acquire(REQUEST);
+    governor.close();
+    assertThat(waiting)
+        .isCompletedWithValueMatching(
+            decision ->
+                decision instanceof TokenDecision.Denied denied
+                    && denied.reason() == TokenDecision.Reason.CLOSED);
+    clock.advance(Duration.ofDays(1));
+  }
+}
