@@ -348,7 +348,7 @@ public final class Governor implements AutoCloseable {
      * Sets the clock; by default, that of the system. On a {@link dev.sluice.ManualClock} waiters
      * are granted on the thread that advances it. A store that others share has its own time.
      *
-     * @param source of the present time
+     * @param source of the present time, within 146 years of zero
      * @return this
      */
     public Builder clock(NanoClock source) {
@@ -360,6 +360,7 @@ public final class Governor implements AutoCloseable {
      * Opens the governor.
      *
      * @return the governor, to be closed
+     * @throws IllegalArgumentException if the clock is out of range
      * @throws IllegalStateException if both a directory and a store are set, if another governor
      *     uses the directory, or if it is damaged
      * @throws java.io.UncheckedIOException if the directory cannot be used

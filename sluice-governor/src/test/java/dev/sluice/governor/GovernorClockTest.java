@@ -1,6 +1,7 @@
 package dev.sluice.governor;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 
 import dev.sluice.Limit;
 import dev.sluice.ManualClock;
@@ -12,14 +13,22 @@ import org.junit.jupiter.api.Test;
 class GovernorClockTest {
   private static final TokenRequest REQUEST = TokenRequest.of("m", 60);
 
-  private final ManualClock clock = ManualClock.startingAt(Long.MAX_VALUE - 5_000_000_000L);
-  private final Governor governor =
-      Governor.builder(
-              BudgetConfig.builder()
-                  .model("m", ModelBudget.builder(Limit.perMinute(60)).build())
-                  .build())
-          .clock(clock)
+  private static final BudgetConfig CONFIG =
+      BudgetConfig.builder()
+          .model("m", ModelBudget.builder(Limit.perMinute(60)).build())
           .build();
+
+  private final ManualClock clock = ManualClock.startingAt(-30_000_000_000L);
+  private final Governor governor = Governor.builder(CONFIG).clock(clock).build();
+
+  @Test
+  void clockNearOverflow_isRefused() {
+    Governor.Builder builder =
+        Governor.builder(CONFIG).clock(ManualClock.startingAt(Long.MAX_VALUE - 1));
+    assertThatIllegalArgumentException()
+        .isThrownBy(builder::build)
+        .withMessageContaining("the time of the clock in ns must be from");
+  }
 
   @Test
   void waiter_isGrantedWhenTheClockReachesItsEta() {

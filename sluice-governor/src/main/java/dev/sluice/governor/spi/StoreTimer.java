@@ -1,5 +1,7 @@
 package dev.sluice.governor.spi;
 
+import static dev.sluice.internal.util.Preconditions.requireBetween;
+
 import dev.sluice.ManualClock;
 import dev.sluice.NanoClock;
 import dev.sluice.governor.local.ManualClockTimer;
@@ -12,6 +14,9 @@ import dev.sluice.governor.local.SystemStoreTimer;
  * @since 0.1
  */
 public interface StoreTimer extends NanoClock, AutoCloseable {
+  /** The latest time at which a timer may begin. */
+  long FARTHEST_NANOS = 1L << 62;
+
   /**
    * Runs an action after a delay, possibly a little later.
    *
@@ -47,11 +52,14 @@ public interface StoreTimer extends NanoClock, AutoCloseable {
    *
    * @param clock if it is a timer itself, it is returned
    * @return a timer, to be closed
+   * @throws IllegalArgumentException if the clock shows more than 146 years before or after zero,
+   *     where the times of waiters and reservations would overflow
    */
   static StoreTimer of(NanoClock clock) {
     if (clock instanceof StoreTimer timer) {
       return timer;
     }
+    requireBetween("the time of the clock in ns", clock.nanoTime(), -FARTHEST_NANOS, FARTHEST_NANOS);
     return clock instanceof ManualClock manual
         ? new ManualClockTimer(manual)
         : new SystemStoreTimer(clock);

@@ -25,8 +25,8 @@ final class ResumableBatchMain {
 
   public static void main(String[] args) throws Exception {
     // 2,000 chunks a second, the first 5 at once: it waits in line all the time.
-    ModelBudget budget = 
-        ModelBudget.builder(Limit.perMinute(12_000_000, 500)).priorityClass("P1_user", 1).build();
+    ModelBudget budget =
+        ModelBudget.builder(Limit.perMinute(12_000_000, 500)).priorityClass("P2_batch", 1).build();
     try (Governor governor =
         Governor.create(BudgetConfig.builder().models(Map.of(MODEL, budget)).build())) {
       ResumableBatch batch =
