@@ -26,7 +26,7 @@ class ApiPageTest {
   private static final Pattern METHOD =
       Pattern.compile("^  ((?:static )?[\\w.<>, ]+ \\w+)\\(([^)]*)\\)", Pattern.MULTILINE);
   private static final Pattern BUILDER =
-      Pattern.compile("Builder builder\\([^)]*\\) +((?://[^\\n]*\\n *)+)");
+      Pattern.compile("Builder builder\\([^)]*\\) +(//[^\\n]*(?:\\n {10,}//[^\\n]*)*)");
 
   private final List<MatchResult> types = types();
 
