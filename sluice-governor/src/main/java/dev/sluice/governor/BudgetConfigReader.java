@@ -326,7 +326,7 @@ final class BudgetConfigReader {
 
   // ---- values
 
-  /** Tells what has an effect from what has none, and from what nobody knows. */
+  /** Collects keys without effect; refuses unknown ones. */
   private void sort(String path, JsonNode object, Set<String> keys, Set<String> idle) {
     for (String key : names(object)) {
       if (idle.contains(key)) {

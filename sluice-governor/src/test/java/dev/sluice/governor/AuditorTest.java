@@ -1,8 +1,8 @@
 package dev.sluice.governor;
 
-import static dev.sluice.governor.Desk.MINUTE;
-import static dev.sluice.governor.Desk.MS;
-import static dev.sluice.governor.Desk.SECOND;
+import static dev.sluice.governor.WaitingListFixture.MINUTE;
+import static dev.sluice.governor.WaitingListFixture.MS;
+import static dev.sluice.governor.WaitingListFixture.SECOND;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.sluice.governor.engine.TokenWaiter;
@@ -99,7 +99,7 @@ class AuditorTest {
   }
 
   @Test
-  void whatIsAllowed_isNoError_toTheToken() {
+  void grantsUpToTheLimit_areNoError() {
     grant(300_000, 0);
     grant(240_000, MINUTE - 1);
     assertThat(report(MINUTE - 1))
@@ -148,7 +148,7 @@ class AuditorTest {
   }
 
   @Test
-  void window_isOver_afterAMinute() {
+  void window_endsAfterAMinute() {
     grant(1_000, 0);
     assertThat(report(MINUTE - 1).admittedTokens()).isEqualTo(1_000);
     assertThat(report(MINUTE).admittedTokens()).isZero();
@@ -185,7 +185,7 @@ class AuditorTest {
   }
 
   @Test
-  void randomHistory_isCountedAsTheLongWay() {
+  void randomHistory_matchesTheNaiveCount() {
     for (long seed = 0; seed < 30; seed++) {
       Random random = new Random(seed);
       ModelBudget budget =
@@ -224,7 +224,7 @@ class AuditorTest {
   }
 
   @Test
-  void realLine_withRefunds_isNeverInError() {
+  void waitingListWithRefunds_raisesNoError() {
     long errors = 0;
     for (long seed = 0; seed < 40; seed++) {
       errors += errorOfALine(seed, 1);
@@ -238,39 +238,43 @@ class AuditorTest {
   private static long errorOfALine(long seed, double factor) {
     Random random = new Random(seed);
     ModelBudget budget = SeedBudget.budget(60_000, 10_000).build();
-    Desk desk =
-        new Desk(
-            Desk.limits(
-                Desk.limit((long) (10_000 * factor), (long) (60_000 * factor), MINUTE), 1, 1, 1));
+    WaitingListFixture fixture =
+        new WaitingListFixture(
+            WaitingListFixture.limits(
+                WaitingListFixture.limit(
+                    (long) (10_000 * factor), (long) (60_000 * factor), MINUTE),
+                1,
+                1,
+                1));
     Auditor audit = new Auditor(budget, 0);
     Map<TokenWaiter, Long> open = new HashMap<>();
     int told = 0;
     for (int step = 0; step < 2_000; step++) {
       if (random.nextInt(3) > 0) {
-        desk.ask(random.nextInt(3), 1 + random.nextInt(3_000));
+        fixture.ask(random.nextInt(3), 1 + random.nextInt(3_000));
       } else if (!open.isEmpty() && random.nextBoolean()) {
         TokenWaiter some = open.keySet().iterator().next();
         long at = open.remove(some);
-        desk.line.advance(desk.now);
+        fixture.waitingList.advance(fixture.now);
         long back =
-            desk.line.settle(
-                desk.granted.get(some), random.nextInt((int) some.demand.tokens() + 1));
-        audit.refunded(back, at, desk.now);
-        desk.drain();
+            fixture.waitingList.settle(
+                fixture.granted.get(some), random.nextInt((int) some.demand.tokens() + 1));
+        audit.refunded(back, at, fixture.now);
+        fixture.drain();
       } else {
-        desk.advanceTo(desk.now + (long) (random.nextDouble() * 4 * SECOND));
+        fixture.advanceTo(fixture.now + (long) (random.nextDouble() * 4 * SECOND));
       }
-      List<TokenWaiter> granted = new ArrayList<>(desk.granted.keySet());
+      List<TokenWaiter> granted = new ArrayList<>(fixture.granted.keySet());
       for (; told < granted.size(); told++) {
-        audit.granted(granted.get(told).demand.tokens(), desk.grantTimes.get(told));
-        open.put(granted.get(told), desk.grantTimes.get(told));
+        audit.granted(granted.get(told).demand.tokens(), fixture.grantTimes.get(told));
+        open.put(granted.get(told), fixture.grantTimes.get(told));
       }
     }
-    return audit.report(desk.now).errorTokens();
+    return audit.report(fixture.now).errorTokens();
   }
 
   @Test
-  void limitThatOthersHaveChanged_isNoError_andCountsFromThenOn() {
+  void limitChangedByAnotherNode_appliesWithoutAnAlarm() {
     auditor.goesBy(300_000, 240_000, START);
     grant(700_000, SECOND);
     auditor.goesBy(1_000_000, 240_000, START + 2 * SECOND);

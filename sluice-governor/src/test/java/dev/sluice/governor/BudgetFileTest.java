@@ -43,7 +43,7 @@ class BudgetFileTest {
   }
 
   @Test
-  void contextAndOutput_areWhatACallCanUse() {
+  void maxChargedTokens_isContextPlusOutput() {
     assertThat(of("\"target_tpm\":7,\"max_ctx\":10,\"max_out\":3").maxChargedTokens())
         .isEqualTo(13);
     assertThat(of("\"target_tpm\":7,\"max_ctx\":10").maxChargedTokens()).isEqualTo(10);
@@ -78,7 +78,7 @@ class BudgetFileTest {
   }
 
   @Test
-  void everything_isRead() {
+  void everyKey_isRead() {
     BudgetConfig config = BudgetConfig.parse(EVERYTHING);
     ModelBudget model = config.models().get("m");
     assertThat(model)
@@ -115,7 +115,9 @@ class BudgetFileTest {
                 .build());
     assertThat(config.routes()).isEqualTo(Map.of("any", List.of("m", "n")));
     assertThat(ModelLimits.of(model).requests())
-        .containsExactly(Desk.limit(2, 2, Desk.SECOND), Desk.limit(60, 60, Desk.MINUTE));
+        .containsExactly(
+            WaitingListFixture.limit(2, 2, WaitingListFixture.SECOND),
+            WaitingListFixture.limit(60, 60, WaitingListFixture.MINUTE));
     assertThat(config.ignoredKeys())
         .containsExactlyInAnyOrder("models.m.safe_ctx", "governor.redis_url", "streaming");
   }
@@ -134,7 +136,7 @@ class BudgetFileTest {
         "{\"models\":{\"m\":1}}|models.m must be an object: 1",
         "{\"model\":{}}|model is unknown",
       })
-  void badFile_isRefused_byName(String json, String words) {
+  void malformedFile_isRefusedWithTheKey(String json, String words) {
     assertThatThrownBy(() -> BudgetConfig.parse(json))
         .isInstanceOf(IllegalArgumentException.class)
         .hasMessageContaining(words);
@@ -165,7 +167,7 @@ class BudgetFileTest {
         "\"target_tpm\":1,\"tenants\":{\"t\":{\"target_tpm\":1,\"weight\":0}}|weight of a tenant must be from 1",
         "\"target_tpm\":1,\"concurrency\":-1|concurrency must be from 0",
       })
-  void badModel_isRefused_byName(String body, String words) {
+  void invalidModel_isRefusedWithTheKey(String body, String words) {
     assertThatThrownBy(() -> BudgetConfig.parse(model(body)))
         .isInstanceOf(IllegalArgumentException.class)
         .hasMessageContaining("models.m")
@@ -190,7 +192,7 @@ class BudgetFileTest {
         "\"alert_queue_length\":-1|alert_queue_length must be from 0",
         "\"alert\":1|governor.alert is unknown",
       })
-  void badRule_isRefused_byName(String body, String words) {
+  void invalidSetting_isRefusedWithTheKey(String body, String words) {
     assertThatThrownBy(
             () ->
                 BudgetConfig.parse(
@@ -214,7 +216,7 @@ class BudgetFileTest {
         "{\"a\":[\"b\"]}|routes.a must not be a model's name",
         "{\"r\":[\"a\",\"c\"]}|the same classes, here [default]: c has [x]",
       })
-  void badRoute_isRefused_byName(String routes, String words) {
+  void invalidRoute_isRefusedWithTheKey(String routes, String words) {
     String models =
         "{\"models\":{\"a\":{\"target_tpm\":1},\"b\":{\"target_tpm\":1},"
             + "\"c\":{\"target_tpm\":1,\"priority_classes\":{\"x\":1}}},\"routes\":";
@@ -233,7 +235,7 @@ class BudgetFileTest {
     "1.0, 1000000000000, 1000000000000",
     "0.0001, 5, 1"
   })
-  void shares_loseNoToken_toBinaryFractions(double share, long burst, long tokens) {
+  void shares_areExactDecimals(double share, long burst, long tokens) {
     BudgetConfig config =
         BudgetConfig.parse(
             model(
@@ -241,11 +243,12 @@ class BudgetFileTest {
                     .formatted(burst, share, share)));
     ModelLimits.ClassLimit limit = ModelLimits.of(config.models().get("m")).classes().get(0);
     assertThat(limit.ceiling()).isEqualTo(tokens);
-    assertThat(limit.guarantee()).isEqualTo(Desk.limit(tokens, tokens, Desk.MINUTE));
+    assertThat(limit.guarantee())
+        .isEqualTo(WaitingListFixture.limit(tokens, tokens, WaitingListFixture.MINUTE));
   }
 
   @Test
-  void minimumShares_mayBeAllThereIs() {
+  void minimumShares_mayAddUpToOne() {
     String shares = "{\"a\":0.7,\"b\":0.2,\"c\":0.1}";
     BudgetConfig config =
         BudgetConfig.parse(
@@ -256,7 +259,7 @@ class BudgetFileTest {
   }
 
   @Test
-  void badFile_namesTheFile() throws Exception {
+  void invalidFile_isNamedInTheMessage() throws Exception {
     Path file = Files.writeString(dir.resolve("token-budget.json"), "{}");
     assertThatThrownBy(() -> BudgetConfig.read(file))
         .isInstanceOf(IllegalArgumentException.class)
@@ -264,7 +267,7 @@ class BudgetFileTest {
   }
 
   @Test
-  void estimatesOfWhatIsScaled_areRefused() {
+  void estimatesWithScaledGrants_areRefused() {
     assertThatThrownBy(
             () ->
                 SeedBudget.budget(60, 60).allocation(Allocation.SCALE).estimateOutput(true).build())

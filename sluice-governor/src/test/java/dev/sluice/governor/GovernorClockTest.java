@@ -14,9 +14,7 @@ class GovernorClockTest {
   private static final TokenRequest REQUEST = TokenRequest.of("m", 60);
 
   private static final BudgetConfig CONFIG =
-      BudgetConfig.builder()
-          .model("m", ModelBudget.builder(Limit.perMinute(60)).build())
-          .build();
+      BudgetConfig.builder().model("m", ModelBudget.builder(Limit.perMinute(60)).build()).build();
 
   private final ManualClock clock = ManualClock.startingAt(-30_000_000_000L);
   private final Governor governor = Governor.builder(CONFIG).clock(clock).build();

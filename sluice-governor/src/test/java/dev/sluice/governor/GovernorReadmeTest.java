@@ -11,7 +11,10 @@ import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** The examples of docs/library.md, docs/governor.md and docs/api/governor.md, run; ShownCodeTest finds it here. */
+/**
+ * The examples of docs/library.md, docs/governor.md and docs/api/governor.md, run; ShownCodeTest
+ * finds it here.
+ */
 class GovernorReadmeTest {
   @TempDir Path directory;
   private final Path file = SeedBudget.FILE;
@@ -38,9 +41,7 @@ class GovernorReadmeTest {
             .build();
     try (Governor governor = Governor.open(config, directory)) {
       TokenRequest request =
-          TokenRequest.of("sonnet", 5_000)
-              .withTenant("acme")
-              .withMaxWait(Duration.ofSeconds(30));
+          TokenRequest.of("sonnet", 5_000).withTenant("acme").withMaxWait(Duration.ofSeconds(30));
       TokenDecision decision = governor.blocking().acquire(request);
       if (decision instanceof TokenDecision.Granted granted) {
         long used = callTheModel(granted.tokens());

@@ -47,8 +47,8 @@ final class GovernorSimulation {
           "large", new ModelBudget.TenantBudget(Limit.perMinute(12_000, 20_000), 3),
           "small", new ModelBudget.TenantBudget(Limit.perMinute(3_000, 8_000), 1));
 
-  private static final long PHASE = 30 * Desk.MINUTE;
-  private static final long SETTLING = 2 * Desk.MINUTE;
+  private static final long PHASE = 30 * WaitingListFixture.MINUTE;
+  private static final long SETTLING = 2 * WaitingListFixture.MINUTE;
   private static final double[] LOADS = {0.3, 10, 0.8, 2, 1, 5};
   private static final double MEAN_TOKENS = 1_500;
 
@@ -133,8 +133,9 @@ final class GovernorSimulation {
             .minimumShares(Map.of(P2, SHARE))
             .build());
     governor =
-        Governor.builder(
-            Rig.config(models, Rig.rules(LINE, Duration.ofSeconds(30)))).clock(countedTimer()).build();
+        Governor.builder(Rig.config(models, Rig.rules(LINE, Duration.ofSeconds(30))))
+            .clock(countedTimer())
+            .build();
   }
 
   /** The same time, that counts what the governor wants of it. */
@@ -174,7 +175,7 @@ final class GovernorSimulation {
       timer.advance(PHASE - SETTLING);
       // Of twice as much as there is, much is given back or up again.
       if (LOADS[phase % LOADS.length] >= 5) {
-        long allowed = TARGET * (PHASE - SETTLING) / Desk.MINUTE;
+        long allowed = TARGET * (PHASE - SETTLING) / WaitingListFixture.MINUTE;
         for (String model : List.of(PLAIN, SHARED)) {
           long admitted = consumed().get(model) - before.get(model);
           utilization.put(phase + " " + model, (double) admitted / allowed);
@@ -182,11 +183,11 @@ final class GovernorSimulation {
       }
       requireSlots();
     }
-    timer.advance(HOURS * 60 * Desk.MINUTE);
+    timer.advance(HOURS * 60 * WaitingListFixture.MINUTE);
   }
 
   private boolean isOver() {
-    return timer.nanoTime() >= HOURS * 60 * Desk.MINUTE;
+    return timer.nanoTime() >= HOURS * 60 * WaitingListFixture.MINUTE;
   }
 
   private Map<String, Long> consumed() {
@@ -208,7 +209,7 @@ final class GovernorSimulation {
 
   private void arriveAfter(String model) {
     double load = LOADS[(int) (timer.nanoTime() / PHASE) % LOADS.length];
-    double mean = Desk.MINUTE * MEAN_TOKENS / (TARGET * load);
+    double mean = WaitingListFixture.MINUTE * MEAN_TOKENS / (TARGET * load);
     timer.after(
         (long) (-Math.log(1 - random.nextDouble()) * mean),
         () -> {
@@ -268,10 +269,10 @@ final class GovernorSimulation {
       case AWAITS -> await(call);
       case CANCELS -> {
         await(call);
-        timer.after(random.nextInt(60) * Desk.SECOND, () -> cancel(call));
+        timer.after(random.nextInt(60) * WaitingListFixture.SECOND, () -> cancel(call));
       }
       case POLLS, RETRIES ->
-          timer.after((5 + random.nextInt(20)) * Desk.SECOND, () -> lookAgain(call));
+          timer.after((5 + random.nextInt(20)) * WaitingListFixture.SECOND, () -> lookAgain(call));
       case LEAVES -> left(call);
     }
   }
@@ -296,7 +297,7 @@ final class GovernorSimulation {
             : governor.blocking().poll(call.ticket).orElse(null);
     if (outcome instanceof TokenDecision.Queued queued) {
       assertThat(queued.ticket()).isEqualTo(call.ticket);
-      timer.after((5 + random.nextInt(20)) * Desk.SECOND, () -> lookAgain(call));
+      timer.after((5 + random.nextInt(20)) * WaitingListFixture.SECOND, () -> lookAgain(call));
     } else if (outcome != null) {
       decided(call, outcome);
     } else {
@@ -319,8 +320,8 @@ final class GovernorSimulation {
       grants.add(call);
       call.crashed = random.nextInt(40) == 0;
       if (!call.crashed) {
-        long nanos = (long) (-Math.log(1 - random.nextDouble()) * 20 * Desk.SECOND);
-        timer.after(Math.min(nanos, 9 * Desk.MINUTE), () -> settle(call, granted));
+        long nanos = (long) (-Math.log(1 - random.nextDouble()) * 20 * WaitingListFixture.SECOND);
+        timer.after(Math.min(nanos, 9 * WaitingListFixture.MINUTE), () -> settle(call, granted));
       }
     }
   }

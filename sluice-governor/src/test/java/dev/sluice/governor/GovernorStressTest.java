@@ -24,7 +24,7 @@ import org.junit.jupiter.api.Test;
 /** Many threads at one governor, in real time. */
 class GovernorStressTest {
   private static final int THREADS = 8;
-  private static final long NANOS = 2 * Desk.SECOND;
+  private static final long NANOS = 2 * WaitingListFixture.SECOND;
   private static final long TARGET = 60_000_000;
   private static final long BURST = 1_000_000;
   private static final int CONCURRENCY = 16;
@@ -105,7 +105,7 @@ class GovernorStressTest {
   }
 
   @Test
-  void manyThreads_neverAboveTheLimit_nobodyForgotten_noSlotLost() throws Exception {
+  void manyThreads_neverExceedTheLimit_andEveryWaiterIsDecided() throws Exception {
     Map<String, ModelBudget> models =
         Map.of(
             FREE, SeedBudget.budget(TARGET, BURST).build(),
@@ -137,7 +137,7 @@ class GovernorStressTest {
         GovernorStatus.Model status = governor.blocking().status().models().get(model);
         long charged = ledger.charged.get(model).get();
         // A machine that is busy with other work may not even use the burst.
-        assertThat(charged).isBetween(1L, BURST + TARGET * nanos / Desk.MINUTE);
+        assertThat(charged).isBetween(1L, BURST + TARGET * nanos / WaitingListFixture.MINUTE);
         assertThat(status.counts().tokensConsumed()).isGreaterThanOrEqualTo(charged);
         assertThat(status.running()).isZero();
         assertThat(status.queueLengths().values()).containsOnly(0);

@@ -12,30 +12,30 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 @Tag("any-jdk")
-class LevelsTest {
+class ModelBucketsTest {
   private static final long SECOND = 1_000_000_000;
-  private static final Limit.Balanced SLOW = Desk.limit(1_000, 1, SECOND);
-  private static final Limit.Balanced FAST = Desk.limit(1_000, 1_000, SECOND);
+  private static final Limit.Balanced SLOW = WaitingListFixture.limit(1_000, 1, SECOND);
+  private static final Limit.Balanced FAST = WaitingListFixture.limit(1_000, 1_000, SECOND);
 
   private static ModelLimits limits(Limit.Balanced named, Limit.Balanced others) {
     return new ModelLimits(
         FAST, List.of(), 0, List.of(), Map.of("named", named), others, FAST.capacity());
   }
 
-  private static long available(ModelBuckets levels, String tenant, long now) {
-    return Objects.requireNonNull(levels.tenant(tenant, now)).available();
+  private static long available(ModelBuckets buckets, String tenant, long now) {
+    return Objects.requireNonNull(buckets.tenant(tenant, now)).available();
   }
 
   @Test
-  void retune_ofWhatBeganEmpty_paysTheTimeBefore_atTheRateOfThen() {
-    ModelBuckets levels = new ModelBuckets(limits(SLOW, SLOW), 0);
-    levels.restart(0);
-    levels.retune(limits(FAST, FAST), 5 * SECOND);
-    assertThat(available(levels, "named", 5 * SECOND)).isEqualTo(5);
-    assertThat(available(levels, "any", 5 * SECOND)).isEqualTo(5);
-    levels.retune(limits(SLOW, SLOW), 5 * SECOND + SECOND / 10);
-    assertThat(available(levels, "named", 6 * SECOND + SECOND / 10)).isEqualTo(106);
-    assertThat(available(levels, "any", 6 * SECOND + SECOND / 10)).isEqualTo(106);
-    assertThat(available(levels, "another", 6 * SECOND + SECOND / 10)).isEqualTo(106);
+  void retunedEmptyBuckets_accrueEarlierTimeAtTheOldRate() {
+    ModelBuckets buckets = new ModelBuckets(limits(SLOW, SLOW), 0);
+    buckets.restart(0);
+    buckets.retune(limits(FAST, FAST), 5 * SECOND);
+    assertThat(available(buckets, "named", 5 * SECOND)).isEqualTo(5);
+    assertThat(available(buckets, "any", 5 * SECOND)).isEqualTo(5);
+    buckets.retune(limits(SLOW, SLOW), 5 * SECOND + SECOND / 10);
+    assertThat(available(buckets, "named", 6 * SECOND + SECOND / 10)).isEqualTo(106);
+    assertThat(available(buckets, "any", 6 * SECOND + SECOND / 10)).isEqualTo(106);
+    assertThat(available(buckets, "another", 6 * SECOND + SECOND / 10)).isEqualTo(106);
   }
 }

@@ -132,6 +132,7 @@ class ModelBudgetTest {
             .tenant("acme", Limit.perMinute(60_000, 100_000), 1)
             .tenant(ModelBudget.OTHER_TENANTS, Limit.perMinute(60, 10), 1)
             .build();
-    assertThat(ModelLimits.of(budget).fingerprint()).isEqualTo("04e6761b8df586af5effa9e105cfd94cc356364150d17bdad8dbaf26bfa27a4a");
+    assertThat(ModelLimits.of(budget).fingerprint())
+        .isEqualTo("04e6761b8df586af5effa9e105cfd94cc356364150d17bdad8dbaf26bfa27a4a");
   }
 }

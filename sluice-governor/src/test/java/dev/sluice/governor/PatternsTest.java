@@ -1,9 +1,9 @@
 package dev.sluice.governor;
 
-import static dev.sluice.governor.Desk.MINUTE;
-import static dev.sluice.governor.Desk.SECOND;
 import static dev.sluice.governor.Rig.MODEL;
 import static dev.sluice.governor.Rig.P0;
+import static dev.sluice.governor.WaitingListFixture.MINUTE;
+import static dev.sluice.governor.WaitingListFixture.SECOND;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
@@ -168,7 +168,7 @@ class PatternsTest {
   }
 
   @Test
-  void batch_goesOnAsTokensCome_andSkipsNothing() throws Exception {
+  void batch_runsAsTokensAccrue_andSkipsNoChunk() throws Exception {
     // No request may wait, so that chunks are denied; for the other half they may.
     for (int line : new int[] {0, 10}) {
       BudgetConfig config =
@@ -186,7 +186,7 @@ class PatternsTest {
   }
 
   @Test
-  void chunkThatCanNeverGo_isAnError_notSkipped() {
+  void impossibleChunk_isAnErrorAndNotSkipped() {
     try (Rig rig = new Rig(Allocation.CEILING)) {
       assertThatThrownBy(() -> batch(rig).run(chunks(1, 120_001), PatternsTest::done))
           .isInstanceOf(IllegalArgumentException.class)

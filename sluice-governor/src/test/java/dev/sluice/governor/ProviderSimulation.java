@@ -76,9 +76,11 @@ final class ProviderSimulation {
             setting.headers(), setting.realTpm(), setting.realTpm() * setting.bucketSeconds() / 60);
     this.governor =
         Governor.builder(
-            BudgetConfig.builder()
-                .models(Map.of(MODEL, SeedBudget.budget(TARGET_TPM, BURST_TPM).build()))
-                .build()).clock(timer).build();
+                BudgetConfig.builder()
+                    .models(Map.of(MODEL, SeedBudget.budget(TARGET_TPM, BURST_TPM).build()))
+                    .build())
+            .clock(timer)
+            .build();
   }
 
   static Result run(Setting setting, int minutesBefore, int minutesCounted) {

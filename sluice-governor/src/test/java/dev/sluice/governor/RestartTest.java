@@ -1,7 +1,7 @@
 package dev.sluice.governor;
 
-import static dev.sluice.governor.Desk.MINUTE;
-import static dev.sluice.governor.Desk.SECOND;
+import static dev.sluice.governor.WaitingListFixture.MINUTE;
+import static dev.sluice.governor.WaitingListFixture.SECOND;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
@@ -73,7 +73,7 @@ class RestartTest {
   }
 
   @Test
-  void restartInTheMiddleOfALine_isNoFreshBurst_andLosesNoReservation() {
+  void restartWithWaiters_refillsNothing_andLosesNoReservation() {
     Path directory = temp.resolve("governor");
     VirtualTimer timer = new VirtualTimer(77 * SECOND);
     BudgetStore store = open(directory, timer);
@@ -111,7 +111,7 @@ class RestartTest {
   }
 
   @Test
-  void machineThatWasStartedAnew_hasNothingLeft_atFirst() throws Exception {
+  void restartedMachine_beginsWithEmptyBuckets() throws Exception {
     Path directory = temp.resolve("governor");
     VirtualTimer timer = new VirtualTimer(1_000 * SECOND);
     String reservation;
@@ -138,7 +138,7 @@ class RestartTest {
   }
 
   @Test
-  void tornEnd_isCutOff_andCostsTheLevel() throws Exception {
+  void tornEnd_isCutOff_andEmptiesTheBuckets() throws Exception {
     Path directory = temp.resolve("governor");
     VirtualTimer timer = new VirtualTimer();
     try (BudgetStore store = open(directory, timer)) {
@@ -236,7 +236,7 @@ class RestartTest {
   }
 
   @Test
-  void whatWasGrantedBeforeTheMachineEnded_isNotRefunded() throws Exception {
+  void grantFromBeforeAMachineRestart_isNotRefunded() throws Exception {
     Path directory = temp.resolve("governor");
     VirtualTimer timer = new VirtualTimer();
     String reservation;
@@ -254,7 +254,7 @@ class RestartTest {
   }
 
   @Test
-  void tenantOfWhomNothingIsKnown_hasNothing_afterTwoRestarts() {
+  void unknownTenant_beginsEmptyAfterTwoRestarts() {
     Path directory = temp.resolve("governor");
     TokenRequest all = TokenRequest.of("m", 100_000).withPriorityClass(P1).withTenant("t");
     BudgetConfig other =
@@ -367,7 +367,7 @@ class RestartTest {
   }
 
   @Test
-  void whatCannotBeWritten_isNotGranted() throws Exception {
+  void grantThatCannotBeWritten_isNotMade() throws Exception {
     Path directory = temp.resolve("governor");
     VirtualTimer timer = new VirtualTimer();
     BudgetStore store = open(directory, timer);

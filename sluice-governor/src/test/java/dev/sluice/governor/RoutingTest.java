@@ -26,14 +26,16 @@ class RoutingTest {
     models.put("plain", SeedBudget.budget(60_000, 10_000).build());
     Map<String, List<String>> route = Map.of("any", List.of("learns", "plain"));
     try (Governor created =
-        Governor.builder(BudgetConfig.builder().models(models).routes(route).build()).clock(timer).build()) {
+        Governor.builder(BudgetConfig.builder().models(models).routes(route).build())
+            .clock(timer)
+            .build()) {
       Governor.Blocking other = created.blocking();
       for (int i = 0; i < 30; i++) {
         TokenDecision.Granted granted =
             (TokenDecision.Granted)
                 other.request(TokenRequest.of("learns", 1_000).withPriorityClass(P1));
         other.settle(granted.reservation(), 100);
-        timer.advance(200 * Desk.SECOND);
+        timer.advance(200 * WaitingListFixture.SECOND);
       }
       other.request(TokenRequest.of("learns", 10_000).withPriorityClass(P1));
       while (other.request(TokenRequest.of("learns", 1_000).withPriorityClass(P1))

@@ -124,7 +124,7 @@ final class StandInStoreTest {
   }
 
   @Test
-  void handOver_tellsWhatIsOpen_andEndsAllDecisions() {
+  void handOver_returnsOpenGrantsAndEndsDecisions() {
     OutageBudgetStore store = open(List.of(held(1, "")), List.of(place(2, "P1_user", 900)));
     CompletableFuture<Optional<TokenDecision>> waiter = store.await(id('t', 2));
     TokenDecision.Queued queued =

@@ -18,7 +18,7 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /** A model's line at a virtual time, whose wake-ups are never missed. */
-final class Desk {
+final class WaitingListFixture {
   static final long MS = 1_000_000L;
   static final long SECOND = 1_000 * MS;
   static final long MINUTE = 60 * SECOND;
@@ -30,13 +30,13 @@ final class Desk {
 
   static final Limit.Balanced SONNET = limit(300_000, 240_000, MINUTE);
 
-  ModelWaitingList line;
+  ModelWaitingList waitingList;
   final Map<TokenWaiter, Reservation> granted = new LinkedHashMap<>();
   final List<Long> grantTimes = new ArrayList<>();
   long now;
 
-  Desk(ModelLimits limits) {
-    line = new ModelWaitingList(limits, 0);
+  WaitingListFixture(ModelLimits limits) {
+    waitingList = new ModelWaitingList(limits, 0);
   }
 
   /** Three classes that may use so much of the capacity, without tenants. */
@@ -61,10 +61,10 @@ final class Desk {
   TokenWaiter ask(String tenant, int rank, long tokens) {
     TokenDemand demand = new TokenDemand(tenant, 1, rank, tokens);
     drain();
-    boolean foretold = line.wouldHold(demand, now) == null;
-    int position = new Forecaster(line, now).imagine(demand).position();
-    TokenWaiter waiting = line.enter(demand, now);
-    assertThat(new Forecaster(line, now).of(waiting).position()).isEqualTo(position);
+    boolean foretold = waitingList.wouldHold(demand, now) == null;
+    int position = new Forecaster(waitingList, now).imagine(demand).position();
+    TokenWaiter waiting = waitingList.enter(demand, now);
+    assertThat(new Forecaster(waitingList, now).of(waiting).position()).isEqualTo(position);
     drain();
     assertThat(isGranted(waiting)).as("granted at once, as foretold").isEqualTo(foretold);
     return waiting;
@@ -72,14 +72,14 @@ final class Desk {
 
   /** Goes by other limits; those in line come again in the same order. */
   void reload(ModelLimits limits, Map<TokenWaiter, TokenWaiter> renewed) {
-    ModelWaitingList before = line;
-    line = before.successor(limits, now);
-    before.inOrder().forEach(each -> renewed.put(each, line.enter(each.demand, each.since)));
+    ModelWaitingList before = waitingList;
+    waitingList = before.successor(limits, now);
+    before.inOrder().forEach(each -> renewed.put(each, waitingList.enter(each.demand, each.since)));
     drain();
   }
 
   void drain() {
-    line.drain(
+    waitingList.drain(
         now,
         Integer.MAX_VALUE,
         (waiting, reservation) -> {
@@ -90,8 +90,8 @@ final class Desk {
 
   /** Time goes on, and whoever can go meanwhile goes at the first moment. */
   void advanceTo(long until) {
-    while (line.wakeAt() <= until && line.waiting() > 0) {
-      now = Math.max(now, line.wakeAt());
+    while (waitingList.wakeAt() <= until && waitingList.waiting() > 0) {
+      now = Math.max(now, waitingList.wakeAt());
       drain();
     }
     now = Math.max(now, until);
@@ -107,8 +107,8 @@ final class Desk {
   }
 
   long settle(TokenWaiter waiting, long actual) {
-    line.advance(now);
-    long back = line.settle(granted.get(waiting), actual);
+    waitingList.advance(now);
+    long back = waitingList.settle(granted.get(waiting), actual);
     drain();
     return back;
   }

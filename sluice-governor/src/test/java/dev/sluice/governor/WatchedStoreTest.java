@@ -1,7 +1,7 @@
 package dev.sluice.governor;
 
-import static dev.sluice.governor.Desk.MINUTE;
-import static dev.sluice.governor.Desk.SECOND;
+import static dev.sluice.governor.WaitingListFixture.MINUTE;
+import static dev.sluice.governor.WaitingListFixture.SECOND;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.sluice.governor.local.LocalBudgetStore;
@@ -125,7 +125,7 @@ class WatchedStoreTest {
   }
 
   @Test
-  void noDay_isInError() {
+  void randomDay_raisesNoAuditError() {
     for (long seed = 0; seed < DAYS; seed++) {
       try (Day day = new Day(seed)) {
         day.run();
@@ -160,7 +160,7 @@ class WatchedStoreTest {
   }
 
   @Test
-  void modelThatCannotServeItsHead_isAnAlert_untilItCan() {
+  void modelThatCannotGrantItsFirstWaiter_raisesAnAlertUntilItCan() {
     try (Day day = new Day(0)) {
       day.watch.reload(
           BudgetConfig.builder().models(Map.of(MODEL, budget(60_000, 100_000))).build());
@@ -189,7 +189,7 @@ class WatchedStoreTest {
   }
 
   @Test
-  void modelWhoseLineIsEmptyAgain_isNoAlert() {
+  void emptiedWaitingList_raisesNoAlert() {
     try (Day day = new Day(0)) {
       day.watch.reload(BudgetConfig.builder().models(Map.of(MODEL, budget(60, 10_000))).build());
       day.store

@@ -67,7 +67,7 @@ public final class ModelBuckets {
     limits = other;
     tokens.tune(other.tokens());
     tokens.slow(factor);
-    overruns.meter().tune(other.tokens());
+    overruns.bucket().tune(other.tokens());
     List<DebtBucket> newRequests = new ArrayList<>();
     List<Long> newPeriods = new ArrayList<>();
     for (Limit.Balanced rate : other.requests()) {
@@ -87,10 +87,10 @@ public final class ModelBuckets {
     guarantees = newGuarantees;
     // The debt of other tenants counts again when they have a budget again.
     tenants.forEach(
-        (name, meter) -> {
+        (name, bucket) -> {
           Limit.Balanced rate = other.tenant(name);
           if (rate != null) {
-            meter.tune(rate);
+            bucket.tune(rate);
           }
         });
     other.tenants().values().forEach(rate -> DebtBucket.full(rate, now));
@@ -109,7 +109,7 @@ public final class ModelBuckets {
 
   void advance(long now) {
     tokens.advance(now);
-    overruns.meter().advance(now);
+    overruns.bucket().advance(now);
     for (DebtBucket each : requests) {
       each.advance(now);
     }
@@ -150,23 +150,23 @@ public final class ModelBuckets {
     if (rate == null) {
       return null;
     }
-    DebtBucket meter = tenants.get(name);
-    if (meter == null) {
+    DebtBucket bucket = tenants.get(name);
+    if (bucket == null) {
       forgetFullTenants(now);
-      meter = unknown(rate, now);
-      tenants.put(name, meter);
+      bucket = unknown(rate, now);
+      tenants.put(name, bucket);
     }
-    meter.advance(now);
-    return meter;
+    bucket.advance(now);
+    return bucket;
   }
 
   private DebtBucket unknown(Limit.Balanced rate, long now) {
     if (!emptied) {
       return DebtBucket.full(rate, now);
     }
-    DebtBucket meter = DebtBucket.full(rate, emptiedAt);
-    meter.empty();
-    return meter;
+    DebtBucket bucket = DebtBucket.full(rate, emptiedAt);
+    bucket.empty();
+    return bucket;
   }
 
   /** Forgets tenants with a full budget: they are the same as new ones. */
@@ -184,8 +184,8 @@ public final class ModelBuckets {
   }
 
   /** Whether this is the meter of that tenant. */
-  public boolean isOf(String name, @Nullable DebtBucket meter) {
-    return meter != null && limits.tenant(name) != null && tenants.get(name) == meter;
+  public boolean isOf(String name, @Nullable DebtBucket bucket) {
+    return bucket != null && limits.tenant(name) != null && tenants.get(name) == bucket;
   }
 
   /** When nobody knew what was left; null if that never was. */
@@ -207,12 +207,12 @@ public final class ModelBuckets {
     tenants.values().forEach(each -> each.advance(now));
     Map<String, DebtBucket.Saved> saved = new LinkedHashMap<>();
     saved.put("tokens", tokens.save());
-    saved.put("overruns", overruns.meter().save());
+    saved.put("overruns", overruns.bucket().save());
     for (int i = 0; i < requests.size(); i++) {
       saved.put("requests " + periods.get(i), requests.get(i).save());
     }
-    guarantees.forEach((name, meter) -> saved.put("class " + name, meter.save()));
-    tenants.forEach((name, meter) -> saved.put("tenant " + name, meter.save()));
+    guarantees.forEach((name, bucket) -> saved.put("class " + name, bucket.save()));
+    tenants.forEach((name, bucket) -> saved.put("tenant " + name, bucket.save()));
     return saved;
   }
 
@@ -220,9 +220,9 @@ public final class ModelBuckets {
   public void restore(Map<String, DebtBucket.Saved> saved, long now) {
     saved.forEach(
         (name, each) -> {
-          DebtBucket meter = named(name, now);
-          if (meter != null) {
-            meter.restore(each);
+          DebtBucket bucket = named(name, now);
+          if (bucket != null) {
+            bucket.restore(each);
           }
         });
   }
@@ -231,7 +231,7 @@ public final class ModelBuckets {
     String[] words = name.split(" ", 2);
     return switch (words[0]) {
       case "tokens" -> tokens;
-      case "overruns" -> overruns.meter();
+      case "overruns" -> overruns.bucket();
       case "requests" -> {
         int index = periods.indexOf(Long.valueOf(words[1]));
         yield index < 0 ? null : requests.get(index);
@@ -245,7 +245,7 @@ public final class ModelBuckets {
   /** Time goes on from there, which may be earlier. */
   public void clock(long now) {
     tokens.clock(now);
-    overruns.meter().clock(now);
+    overruns.bucket().clock(now);
     requests.forEach(each -> each.clock(now));
     guarantees.values().forEach(each -> each.clock(now));
     tenants.values().forEach(each -> each.clock(now));

@@ -18,8 +18,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Watches over all models: an independent count of what is granted, alerts, and what is said in the
- * log about refills and the line. For any number of threads; nothing is logged while a desk waits.
+ * Watches over all models: an independent count of what is granted, alerts, and log messages about
+ * refills and grants. Thread-safe; logs outside the locks of models.
  */
 public final class GovernorMonitor implements BudgetListener, AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(GovernorMonitor.class);

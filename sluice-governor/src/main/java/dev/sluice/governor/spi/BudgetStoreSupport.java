@@ -52,7 +52,7 @@ public final class BudgetStoreSupport {
    * @param config the models
    * @param listener receives the decisions
    * @param open what is open when it begins: reservations take slots and are refunded nothing,
-   *     tickets are in line in this order
+   *     tickets wait in this order
    * @return to be ended by {@link OutageBudgetStore#handOver}
    */
   public static OutageBudgetStore standIn(

@@ -59,7 +59,8 @@ public interface StoreTimer extends NanoClock, AutoCloseable {
     if (clock instanceof StoreTimer timer) {
       return timer;
     }
-    requireBetween("the time of the clock in ns", clock.nanoTime(), -FARTHEST_NANOS, FARTHEST_NANOS);
+    requireBetween(
+        "the time of the clock in ns", clock.nanoTime(), -FARTHEST_NANOS, FARTHEST_NANOS);
     return clock instanceof ManualClock manual
         ? new ManualClockTimer(manual)
         : new SystemStoreTimer(clock);
