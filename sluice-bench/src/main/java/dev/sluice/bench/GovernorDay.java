@@ -69,7 +69,10 @@ final class GovernorDay {
     if (share > 0) {
       budget = budget.toBuilder().minimumShare(LAST, share).build();
     }
-    governor = Governor.builder(BudgetConfig.builder().models(Map.of(MODEL, budget)).build()).clock(time).build();
+    governor =
+        Governor.builder(BudgetConfig.builder().models(Map.of(MODEL, budget)).build())
+            .clock(time)
+            .build();
   }
 
   GovernorDay run(long minutes) {
@@ -100,7 +103,8 @@ final class GovernorDay {
 
   @SuppressWarnings("FutureReturnValueIgnored") // it is looked at in the callback
   private void arrive(TokenRequest request) {
-    Call call = new Call(request, time.nanoTime(), inLine.getOrDefault(request.priorityClass(), 0L));
+    Call call =
+        new Call(request, time.nanoTime(), inLine.getOrDefault(request.priorityClass(), 0L));
     inLine.merge(request.priorityClass(), request.tokens(), Long::sum);
     TokenDecision outcome = governor.blocking().request(request);
     if (outcome instanceof TokenDecision.Queued queued) {

@@ -115,7 +115,8 @@ final class GovernorTest {
   void queued_saysWhereAndWhy_untilItIsCancelled() {
     Granted granted = granted(TokenRequest.of("slow", 1_000));
     assertThat(granted.remaining()).isZero();
-    Queued queued = (Queued) governor.request(TokenRequest.of("slow", 120).withPriorityClass("P1_user"));
+    Queued queued =
+        (Queued) governor.request(TokenRequest.of("slow", 120).withPriorityClass("P1_user"));
     assertThat(queued.isGranted()).isFalse();
     assertThat(queued.queuePosition()).isEqualTo(1);
     assertThat(queued.tokens()).isEqualTo(120);

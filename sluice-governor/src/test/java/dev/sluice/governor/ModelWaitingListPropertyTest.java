@@ -108,8 +108,7 @@ class ModelWaitingListPropertyTest {
     private void hearTheProvider() {
       switch (random.nextInt(8)) {
         case 0 ->
-            fixture.waitingList.pause(
-                fixture.now + random.nextInt(1_000) * WaitingListFixture.MS);
+            fixture.waitingList.pause(fixture.now + random.nextInt(1_000) * WaitingListFixture.MS);
         case 1 -> fixture.waitingList.lowerTo(random.nextInt((int) rate.capacity()));
         case 2, 3 -> fixture.waitingList.slow(0.05 + 0.95 * random.nextDouble(), fixture.now);
         case 4 -> fixture.waitingList.slow(1, fixture.now);
@@ -127,8 +126,7 @@ class ModelWaitingListPropertyTest {
         if (random.nextInt(4) == 0) {
           fixture.waitingList.abandon(reservation);
         } else {
-          charge.net -=
-              fixture.waitingList.settle(reservation, random.nextInt((int) tokens + 1));
+          charge.net -= fixture.waitingList.settle(reservation, random.nextInt((int) tokens + 1));
         }
         fixture.drain();
       }

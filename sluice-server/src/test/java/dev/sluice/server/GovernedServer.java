@@ -83,11 +83,7 @@ final class GovernedServer implements AutoCloseable {
 
   TokenDecision requestGrpc(String model, long tokens) {
     TokenRequest wanted =
-        TokenRequest.newBuilder()
-            .setModel(model)
-            .setTokens(tokens)
-            .setPriority("P1_user")
-            .build();
+        TokenRequest.newBuilder().setModel(model).setTokens(tokens).setPriority("P1_user").build();
     return grpc()
         .requestTokens(RequestTokensRequest.newBuilder().setRequest(wanted).build())
         .getDecision();

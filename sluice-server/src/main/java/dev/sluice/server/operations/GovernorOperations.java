@@ -80,9 +80,7 @@ public final class GovernorOperations {
       requireName("idempotencyKey", idempotencyKey, 0);
       QueueOperations.requireBetween("maxWaitMs", maxWaitMs, 0, MAX_DEADLINE.toMillis());
       TokenRequest request =
-          TokenRequest.of(model, tokens)
-              .withPriorityClass(priority)
-              .withTenant(tenant);
+          TokenRequest.of(model, tokens).withPriorityClass(priority).withTenant(tenant);
       if (maxWaitMs != 0) {
         request = request.withMaxWait(Duration.ofMillis(maxWaitMs));
       }
@@ -114,8 +112,7 @@ public final class GovernorOperations {
       return request;
     }
     BudgetConfig config = budgets.current();
-    List<String> models =
-        config.routes().getOrDefault(request.model(), List.of(request.model()));
+    List<String> models = config.routes().getOrDefault(request.model(), List.of(request.model()));
     @Nullable ModelBudget budget = config.models().get(models.get(0));
     return budget == null ? request : request.withPriorityClass(budget.leastUrgentClass());
   }

@@ -62,12 +62,14 @@ final class ModelSimulator {
     this.extendNanos = Math.max(1, config.waitingList().reservationTimeout().toNanos() / 2);
     this.governor =
         Governor.builder(
-            BudgetConfig.builder()
-                .models(byFifo ? inOneLine(config.models()) : config.models())
-                .waitingList(config.waitingList())
-                .alerts(NO_ALERTS)
-                .routes(config.routes())
-                .build()).clock(time).build();
+                BudgetConfig.builder()
+                    .models(byFifo ? inOneLine(config.models()) : config.models())
+                    .waitingList(config.waitingList())
+                    .alerts(NO_ALERTS)
+                    .routes(config.routes())
+                    .build())
+            .clock(time)
+            .build();
   }
 
   private static Map<String, ModelBudget> inOneLine(Map<String, ModelBudget> models) {

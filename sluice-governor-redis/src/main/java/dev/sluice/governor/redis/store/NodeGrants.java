@@ -115,7 +115,8 @@ public final class NodeGrants {
   }
 
   private void put(Grant grant) {
-    byId.put(grant.id(), new NodeGrants.GrantState(grant, timer.nanoTime() + lifeNanos.getAsLong()));
+    byId.put(
+        grant.id(), new NodeGrants.GrantState(grant, timer.nanoTime() + lifeNanos.getAsLong()));
     if (grant.key() != null) {
       byKey.put(new Key(grant.tenant(), grant.key()), grant.id());
     }

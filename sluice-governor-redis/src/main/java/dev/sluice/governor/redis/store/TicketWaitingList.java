@@ -167,7 +167,8 @@ final class TicketWaitingList {
       TicketWaiters.WaitingTicket waiting = waiters.find(id);
       if (waiting != null) {
         boolean first = waiting.place == null;
-        waiting.stands(replies.place(said, timer.nanoTime()), ReplyMapper.askedMicros(said, micros));
+        waiting.stands(
+            replies.place(said, timer.nanoTime()), ReplyMapper.askedMicros(said, micros));
         if (first) {
           watchDeadline(id, said);
         }
