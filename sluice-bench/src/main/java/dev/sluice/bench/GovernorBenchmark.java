@@ -1,13 +1,13 @@
 package dev.sluice.bench;
 
 import com.google.common.util.concurrent.RateLimiter;
-import dev.sluice.governor.Allocation;
 import dev.sluice.governor.BudgetConfig;
 import dev.sluice.governor.Governor;
 import dev.sluice.governor.ModelBudget;
 import dev.sluice.governor.TokenDecision;
 import dev.sluice.governor.TokenRequest;
 import dev.sluice.governor.WaitingListConfig;
+import dev.sluice.testkit.SeedBudget;
 import io.github.bucket4j.Bucket;
 import java.time.Duration;
 import java.util.LinkedHashMap;
@@ -77,8 +77,7 @@ public class GovernorBenchmark {
       for (int i = 0; i < models; i++) {
         // As much at a time as in a hundredth of a second: a burst is no break.
         budgets.put(
-            "model-" + i,
-            ModelBudget.of(60 * TOKENS * each, TOKENS * (1 + each / 100), Allocation.OFF));
+            "model-" + i, SeedBudget.budget(60 * TOKENS * each, TOKENS * (1 + each / 100)).build());
       }
       WaitingListConfig rules = WaitingListConfig.builder().maxWaiting(LINE).build();
       return BudgetConfig.builder().models(budgets).waitingList(rules).build();

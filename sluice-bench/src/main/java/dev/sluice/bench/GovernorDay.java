@@ -1,6 +1,5 @@
 package dev.sluice.bench;
 
-import dev.sluice.governor.Allocation;
 import dev.sluice.governor.BudgetConfig;
 import dev.sluice.governor.Governor;
 import dev.sluice.governor.ModelBudget;
@@ -8,6 +7,7 @@ import dev.sluice.governor.TokenDecision;
 import dev.sluice.governor.TokenRequest;
 import dev.sluice.governor.TokenSettlement;
 import dev.sluice.testkit.ManualStoreTimer;
+import dev.sluice.testkit.SeedBudget;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -65,11 +65,14 @@ final class GovernorDay {
   GovernorDay(long seed, double share) {
     this.random = new Random(seed);
     this.share = share;
-    ModelBudget budget = ModelBudget.of(TARGET, BURST, Allocation.OFF);
+    ModelBudget budget = SeedBudget.budget(TARGET, BURST).build();
     if (share > 0) {
-      budget = budget.withClasses(ModelBudget.DEFAULT_CLASSES, Map.of(LAST, share));
+      budget = budget.toBuilder().minimumShare(LAST, share).build();
     }
-    governor = Governor.create(BudgetConfig.builder().models(Map.of(MODEL, budget)).build(), time);
+    governor =
+        Governor.builder(BudgetConfig.builder().models(Map.of(MODEL, budget)).build())
+            .clock(time)
+            .build();
   }
 
   GovernorDay run(long minutes) {
@@ -100,7 +103,8 @@ final class GovernorDay {
 
   @SuppressWarnings("FutureReturnValueIgnored") // it is looked at in the callback
   private void arrive(TokenRequest request) {
-    Call call = new Call(request, time.now(), inLine.getOrDefault(request.priorityClass(), 0L));
+    Call call =
+        new Call(request, time.nanoTime(), inLine.getOrDefault(request.priorityClass(), 0L));
     inLine.merge(request.priorityClass(), request.tokens(), Long::sum);
     TokenDecision outcome = governor.blocking().request(request);
     if (outcome instanceof TokenDecision.Queued queued) {
@@ -115,7 +119,7 @@ final class GovernorDay {
   private void decided(Call call, TokenDecision outcome) {
     inLine.merge(call.request.priorityClass(), -call.request.tokens(), Long::sum);
     if (outcome instanceof TokenDecision.Granted granted) {
-      call.grantedAt = time.now();
+      call.grantedAt = time.nanoTime();
       call.net = granted.tokens();
       grants.add(call);
       time.after(

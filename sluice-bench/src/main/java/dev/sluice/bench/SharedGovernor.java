@@ -1,6 +1,5 @@
 package dev.sluice.bench;
 
-import dev.sluice.governor.Allocation;
 import dev.sluice.governor.BudgetConfig;
 import dev.sluice.governor.BudgetListener;
 import dev.sluice.governor.BudgetStore;
@@ -9,6 +8,7 @@ import dev.sluice.governor.TokenDecision;
 import dev.sluice.governor.TokenRequest;
 import dev.sluice.governor.redis.RedisBudgets;
 import dev.sluice.redis.OutageMode;
+import dev.sluice.testkit.SeedBudget;
 import java.util.Map;
 
 /** A model in Redis whose limit nobody reaches. */
@@ -18,8 +18,7 @@ final class SharedGovernor implements AutoCloseable {
       TokenRequest.of(MODEL, 1_000).withPriorityClass("P1_user");
 
   /** A billion a second: every decision is a grant. */
-  private static final ModelBudget FAR =
-      ModelBudget.of(60_000_000_000L, 1_000_000_000, Allocation.OFF);
+  private static final ModelBudget FAR = SeedBudget.budget(60_000_000_000L, 1_000_000_000).build();
 
   private final BudgetStore store;
 

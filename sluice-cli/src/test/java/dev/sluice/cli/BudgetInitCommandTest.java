@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.sluice.governor.Allocation;
 import dev.sluice.governor.BudgetConfig;
 import dev.sluice.governor.ModelBudget;
+import dev.sluice.testkit.SeedBudget;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -33,11 +34,17 @@ final class BudgetInitCommandTest {
     assertThat(documentedKeys()).hasSizeGreaterThan(20).allMatch(key -> written.contains(key));
     BudgetConfig config = BudgetConfig.read(file);
     assertThat(config.ignoredKeys()).isEmpty();
-    ModelBudget plain = ModelBudget.of(100_000, 100_000, Allocation.CEILING);
+    ModelBudget plain = SeedBudget.budget(100_000, 100_000).allocation(Allocation.CEILING).build();
     assertThat(config)
         .isEqualTo(
             BudgetConfig.builder()
-                .models(Map.of("my-model", plain.withCallLimits(128_000, 16_384)))
+                .models(
+                    Map.of(
+                        "my-model",
+                        plain.toBuilder()
+                            .maxContextTokens(128_000)
+                            .maxOutputTokens(16_384)
+                            .build()))
                 .build());
   }
 

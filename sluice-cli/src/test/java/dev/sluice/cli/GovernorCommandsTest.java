@@ -26,8 +26,10 @@ class GovernorCommandsTest {
   private static final String BUDGETS =
       """
       {"models": {
-         "slow": {"target_tpm": 60, "burst_tpm": 1000, "allocation": "off"},
-         "one": {"target_tpm": 60000, "burst_tpm": 1000000, "concurrency": 1, "allocation": "off"}},
+         "slow": {"target_tpm": 60, "burst_tpm": 1000, "allocation": "off",
+           "priority_classes": {"P0_clinical": 1.0, "P1_user": 1.0, "P2_batch": 1.0}},
+         "one": {"target_tpm": 60000, "burst_tpm": 1000000, "concurrency": 1, "allocation": "off",
+           "priority_classes": {"P0_clinical": 1.0, "P1_user": 1.0, "P2_batch": 1.0}}},
        "governor": {"ticket_idle_timeout_ms": 300000}}
       """;
 
@@ -101,7 +103,7 @@ class GovernorCommandsTest {
   private void awaitInLine(long count) {
     Await.until(
         count + " in line",
-        () -> bucket("one").get("queueLengths").toString().contains("P1_user=" + count));
+        () -> bucket("one").get("queueLengths").toString().contains("P2_batch=" + count));
   }
 
   @Test
@@ -126,7 +128,7 @@ class GovernorCommandsTest {
                     .containsEntry("requestedTokens", 600L)
                     .containsEntry("remaining", 400L)
                     .containsEntry("model", "slow")
-                    .containsEntry("priority", "P1_user")
+                    .containsEntry("priority", "P2_batch")
                     .containsKey("reservation"));
     List<String> lines =
         server.ok("governor", "request", "slow", "--tokens", "100").lines().toList();

@@ -105,7 +105,7 @@ class ScenarioErrorsTest {
         arguments("budget_file=x.json", "models must not be there beside budget_file"),
         arguments("routes.r=['x']", "routes.r must be of the models [m]: x"),
         arguments("callers.c.model=n", "callers.c.model must be one of [m]: n"),
-        arguments("callers.c.priority=P9", "priority must be one of [P0_clinical, P1_user,"),
+        arguments("callers.c.priority=P9", "priority must be one of [default]: P9"),
         arguments("callers.c.tokens=0", "callers.c.tokens must be a whole number from 1 to"),
         arguments("callers.c.used=-1", "callers.c.used must be a number from 0 to 10: -1"),
         arguments("callers.c.deadline=2d", "callers.c.deadline: maximum wait must be"),

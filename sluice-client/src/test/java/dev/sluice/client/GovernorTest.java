@@ -28,8 +28,10 @@ final class GovernorTest {
   static final String BUDGETS =
       """
       {"models": {
-         "slow": {"target_tpm": 60, "burst_tpm": 1000, "allocation": "off"},
-         "one": {"target_tpm": 60000, "burst_tpm": 1000000, "concurrency": 1, "allocation": "off"},
+         "slow": {"target_tpm": 60, "burst_tpm": 1000, "allocation": "off",
+           "priority_classes": {"P0_clinical": 1.0, "P1_user": 1.0, "P2_batch": 1.0}},
+         "one": {"target_tpm": 60000, "burst_tpm": 1000000, "concurrency": 1, "allocation": "off",
+           "priority_classes": {"P0_clinical": 1.0, "P1_user": 1.0, "P2_batch": 1.0}},
          "scaled": {"target_tpm": 240000, "burst_tpm": 300000, "allocation": "scale",
            "priority_classes": {"P0_clinical": 1.0, "P1_user": 0.7, "P2_batch": 0.4}}},
        "governor": {"max_waiting": 3}}
@@ -67,7 +69,7 @@ final class GovernorTest {
   void request_granted_isSettledOnce() {
     Granted granted = granted(TokenRequest.of("slow", 800).withTenant("acme"));
     assertThat(granted.model()).isEqualTo("slow");
-    assertThat(granted.priorityClass()).isEqualTo("P1_user");
+    assertThat(granted.priorityClass()).isEqualTo("P2_batch");
     assertThat(granted.tokens()).isEqualTo(800);
     assertThat(granted.requestedTokens()).isEqualTo(800);
     assertThat(granted.remaining()).isEqualTo(200);
@@ -113,7 +115,8 @@ final class GovernorTest {
   void queued_saysWhereAndWhy_untilItIsCancelled() {
     Granted granted = granted(TokenRequest.of("slow", 1_000));
     assertThat(granted.remaining()).isZero();
-    Queued queued = (Queued) governor.request(TokenRequest.of("slow", 120));
+    Queued queued =
+        (Queued) governor.request(TokenRequest.of("slow", 120).withPriorityClass("P1_user"));
     assertThat(queued.isGranted()).isFalse();
     assertThat(queued.queuePosition()).isEqualTo(1);
     assertThat(queued.tokens()).isEqualTo(120);

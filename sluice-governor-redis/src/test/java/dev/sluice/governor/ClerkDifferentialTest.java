@@ -2,6 +2,7 @@ package dev.sluice.governor;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.sluice.Limit;
 import dev.sluice.governor.engine.BudgetEngine;
 import dev.sluice.governor.redis.TimedScripts;
 import dev.sluice.governor.redis.store.ReplyMapper;
@@ -141,27 +142,33 @@ class ClerkDifferentialTest {
   private ModelBudget budget(long tpm) {
     Allocation allocation = random.nextBoolean() ? Allocation.CEILING : Allocation.OFF;
     ModelBudget made =
-        ModelBudget.of(tpm, 5_000 + random.nextInt(20_000), allocation)
-            .withClasses(SeedBudget.CLASSES, Map.of());
+        SeedBudget.budget(tpm, 5_000 + random.nextInt(20_000))
+            .allocation(allocation)
+            .priorityClasses(SeedBudget.CLASSES)
+            .build();
     if (random.nextInt(3) == 0) {
-      made = made.withCallLimits(1 + random.nextInt(40_000), 0);
+      made = made.toBuilder().maxContextTokens(1 + random.nextInt(40_000)).build();
     }
     if (random.nextInt(3) == 0) {
-      made = made.withRequests(random.nextBoolean() ? 7 : 0, 200);
+      Limit[] requests =
+          random.nextBoolean()
+              ? new Limit[] {Limit.perSecond(7), Limit.perMinute(200)}
+              : new Limit[] {Limit.perMinute(200)};
+      made = made.toBuilder().requests(requests).build();
     }
     if (random.nextInt(3) == 0) {
-      made = made.withConcurrency(3 + random.nextInt(5));
+      made = made.toBuilder().maxConcurrentRequests(3 + random.nextInt(5)).build();
     }
     if (random.nextInt(3) == 0) {
-      made = made.withClasses(made.classes(), Map.of("P2_batch", 0.1, "P1_user", 0.25));
+      made = made.toBuilder().minimumShares(Map.of("P2_batch", 0.1, "P1_user", 0.25)).build();
     }
     if (random.nextInt(2) == 0) {
       Map<String, ModelBudget.TenantBudget> tenants = new LinkedHashMap<>();
-      tenants.put("a", new ModelBudget.TenantBudget(20_000, 4_000, 2));
+      tenants.put("a", new ModelBudget.TenantBudget(Limit.perMinute(20_000, 4_000), 2));
       if (random.nextBoolean()) {
-        tenants.put("*", new ModelBudget.TenantBudget(30_000, 6_000, 1));
+        tenants.put("*", new ModelBudget.TenantBudget(Limit.perMinute(30_000, 6_000), 1));
       }
-      made = made.withTenants(tenants);
+      made = made.toBuilder().tenants(tenants).build();
     }
     return made;
   }
@@ -193,7 +200,7 @@ class ClerkDifferentialTest {
   }
 
   private TokenRequest request() {
-    List<String> classes = List.copyOf(budget.classes().keySet());
+    List<String> classes = List.copyOf(budget.priorityClasses().keySet());
     long tokens = 1L + random.nextInt(random.nextInt(10) == 0 ? 30_000 : 3_000);
     TokenRequest made =
         TokenRequest.of(MODEL, tokens)
@@ -387,9 +394,9 @@ class ClerkDifferentialTest {
    */
   private void reload() {
     ModelBudget before = budget;
-    ModelBudget other = budget(before.targetTpm());
+    ModelBudget other = budget(before.tokens().refillTokens());
     budget =
-        other.withClasses(other.classes(), before.minimumShares()).withTenants(before.tenants());
+        other.toBuilder().minimumShares(before.minimumShares()).tenants(before.tenants()).build();
     note("reload %s", budget);
     run("configure", configuration());
     clerk.reload(budget, rules);

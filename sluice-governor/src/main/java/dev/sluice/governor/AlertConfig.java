@@ -1,5 +1,7 @@
 package dev.sluice.governor;
 
+import static dev.sluice.internal.util.Preconditions.requireBetween;
+
 import java.time.Duration;
 import org.jspecify.annotations.Nullable;
 
@@ -23,15 +25,15 @@ public final class AlertConfig {
       int minRequests,
       int maxWaiting) {
     Values {
-      Checks.between("monitor_interval_ms", interval, SHORTEST_INTERVAL, DAY);
-      Checks.between("alert_window_ms", window, SHORTEST_WINDOW, DAY);
+      requireBetween("monitor_interval_ms", interval, SHORTEST_INTERVAL, DAY);
+      requireBetween("alert_window_ms", window, SHORTEST_WINDOW, DAY);
       // The negation also rejects NaN.
       if (!(rejectionThreshold >= 0 && rejectionThreshold <= 1)) {
         throw new IllegalArgumentException(
             "alert_threshold_429 must be from 0 to 1: " + rejectionThreshold);
       }
-      Checks.between("alert_min_requests", minRequests, 1, MAX_COUNT);
-      Checks.between("alert_queue_length", maxWaiting, 0, MAX_COUNT);
+      requireBetween("alert_min_requests", minRequests, 1, MAX_COUNT);
+      requireBetween("alert_queue_length", maxWaiting, 0, MAX_COUNT);
     }
   }
 

@@ -10,6 +10,6 @@ public enum Allocation {
   CEILING,
   /** A class is granted its share of what it asks for, and must make do with that. */
   SCALE,
-  /** Shares mean nothing: classes only order the line. */
+  /** Shares mean nothing: classes only order the waiting list. */
   OFF
 }

@@ -262,11 +262,11 @@ public final class BudgetConfig {
         throw new IllegalArgumentException(
             "routes.%s must name each model once: %s".formatted(name, model));
       }
-      classes = classes == null ? budget.classes().keySet() : classes;
-      if (!budget.classes().keySet().equals(classes)) {
+      classes = classes == null ? budget.priorityClasses().keySet() : classes;
+      if (!budget.priorityClasses().keySet().equals(classes)) {
         throw new IllegalArgumentException(
             "routes.%s must be of models with the same classes, here %s: %s has %s"
-                .formatted(name, classes, model, budget.classes().keySet()));
+                .formatted(name, classes, model, budget.priorityClasses().keySet()));
       }
     }
   }

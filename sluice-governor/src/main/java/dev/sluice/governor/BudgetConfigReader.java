@@ -1,10 +1,13 @@
 package dev.sluice.governor;
 
+import static dev.sluice.internal.util.Preconditions.requireBetween;
+
 import com.fasterxml.jackson.core.JacksonException;
 import com.fasterxml.jackson.core.StreamReadFeature;
 import com.fasterxml.jackson.databind.DeserializationFeature;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.json.JsonMapper;
+import dev.sluice.Limit;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -153,24 +156,52 @@ final class BudgetConfigReader {
     sort(path, model, MODEL_KEYS, IDLE_MODEL_KEYS);
     long target = whole(path, model, "target_tpm", null);
     long burst = whole(path, model, "burst_tpm", target);
+    requireTokens("", target, burst);
     requireProvider(path, model, target, burst);
-    return new ModelBudget(
-        target,
-        burst,
-        whole(path, model, "qps", 0L),
-        whole(path, model, "rpm", 0L),
-        small(path, model, "concurrency", 0),
-        allocation(path, model.path("allocation")),
-        model.has("priority_classes")
-            ? shares(path + ".priority_classes", model.path("priority_classes"))
-            : ModelBudget.DEFAULT_CLASSES,
-        model.has("minimum_shares")
-            ? shares(path + ".minimum_shares", model.path("minimum_shares"))
-            : Map.of(),
-        tenants(path + ".tenants", model.path("tenants")),
-        flag(path, model, "estimate_output"),
-        limit(path, model, "max_ctx"),
-        limit(path, model, "max_out"));
+    ModelBudget.Builder budget =
+        ModelBudget.builder(Limit.perMinute(target, burst))
+            .requests(requests(path, model))
+            .maxConcurrentRequests(small(path, model, "concurrency", 0))
+            .allocation(allocation(path, model.path("allocation")))
+            .tenants(tenants(path + ".tenants", model.path("tenants")))
+            .estimateOutput(flag(path, model, "estimate_output"))
+            .maxContextTokens(limit(path, model, "max_ctx"))
+            .maxOutputTokens(limit(path, model, "max_out"));
+    if (model.has("priority_classes")) {
+      budget.priorityClasses(priorityClasses(path + ".priority_classes", model));
+    }
+    if (model.has("minimum_shares")) {
+      budget.minimumShares(shares(path + ".minimum_shares", model.path("minimum_shares")));
+    }
+    return budget.build();
+  }
+
+  private static void requireTokens(String owner, long target, long burst) {
+    requireBetween("target_tpm" + owner, target, 1, TokenRequest.MAX_TOKENS);
+    requireBetween("burst_tpm" + owner, burst, 1, TokenRequest.MAX_TOKENS);
+  }
+
+  /** Returns the limits {@code qps} and {@code rpm}; 0 means no limit. */
+  private static Limit[] requests(String path, JsonNode model) {
+    long perSecond = whole(path, model, "qps", 0L);
+    long perMinute = whole(path, model, "rpm", 0L);
+    requireBetween("qps", perSecond, 0, TokenRequest.MAX_TOKENS);
+    requireBetween("rpm", perMinute, 0, TokenRequest.MAX_TOKENS);
+    return Stream.of(Limit.perSecond(perSecond), Limit.perMinute(perMinute))
+        .filter(each -> !(each instanceof Limit.DenyAll))
+        .toArray(Limit[]::new);
+  }
+
+  /** An empty object is an error: without the key, there is one class. */
+  private static Map<String, Double> priorityClasses(String path, JsonNode model) {
+    Map<String, Double> shares = shares(path, model.path("priority_classes"));
+    if (shares.isEmpty()) {
+      throw new IllegalArgumentException(
+          path
+              + " must have at least one class; without the key there is the class "
+              + ModelBudget.DEFAULT_PRIORITY_CLASS);
+    }
+    return shares;
   }
 
   /** Of one call; 0 if the file does not say. */
@@ -179,7 +210,7 @@ final class BudgetConfigReader {
       return 0;
     }
     long value = whole(path, model, key, null);
-    Checks.between(key, value, 1, TokenRequest.MAX_TOKENS);
+    requireBetween(key, value, 1, TokenRequest.MAX_TOKENS);
     return value;
   }
 
@@ -227,10 +258,12 @@ final class BudgetConfigReader {
         requireObject(own, tenant);
         sort(own, tenant, TENANT_KEYS, Set.of());
         long target = whole(own, tenant, "target_tpm", null);
+        long burst = whole(own, tenant, "burst_tpm", target);
+        requireTokens(" of a tenant", target, burst);
         found.put(
             name,
             new ModelBudget.TenantBudget(
-                target, whole(own, tenant, "burst_tpm", target), small(own, tenant, "weight", 1)));
+                Limit.perMinute(target, burst), small(own, tenant, "weight", 1)));
       }
     }
     return found;
@@ -293,7 +326,7 @@ final class BudgetConfigReader {
 
   // ---- values
 
-  /** Tells what has an effect from what has none, and from what nobody knows. */
+  /** Collects keys without effect; refuses unknown ones. */
   private void sort(String path, JsonNode object, Set<String> keys, Set<String> idle) {
     for (String key : names(object)) {
       if (idle.contains(key)) {

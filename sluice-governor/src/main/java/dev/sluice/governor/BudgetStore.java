@@ -1,5 +1,6 @@
 package dev.sluice.governor;
 
+import dev.sluice.NanoClock;
 import dev.sluice.governor.local.LocalBudgetStore;
 import dev.sluice.governor.spi.StoreTimer;
 import java.util.Map;
@@ -37,17 +38,18 @@ public interface BudgetStore extends AutoCloseable {
    * @return opens a separate store each time
    */
   static BudgetStore.Factory inMemory() {
-    return (config, listener) -> inMemory(StoreTimer.system()).open(config, listener);
+    return inMemory(NanoClock.system());
   }
 
   /**
-   * Returns a factory of stores in this process with another time.
+   * Returns a factory of stores in this process on another clock.
    *
-   * @param timer closed with the store
+   * @param clock of the stores, such as a {@link dev.sluice.ManualClock}
    * @return opens a separate store each time
    */
-  static BudgetStore.Factory inMemory(StoreTimer timer) {
-    return LocalBudgetStore.inMemory(timer);
+  static BudgetStore.Factory inMemory(NanoClock clock) {
+    return (config, listener) ->
+        LocalBudgetStore.inMemory(StoreTimer.of(clock)).open(config, listener);
   }
 
   /**

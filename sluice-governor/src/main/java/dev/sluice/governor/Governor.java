@@ -1,5 +1,6 @@
 package dev.sluice.governor;
 
+import dev.sluice.NanoClock;
 import dev.sluice.governor.local.LocalBudgetStore;
 import dev.sluice.governor.monitor.GovernorMonitor;
 import dev.sluice.governor.spi.StoreTimer;
@@ -72,7 +73,7 @@ public final class Governor implements AutoCloseable {
    * @return the governor, to be closed
    */
   public static Governor create(BudgetConfig config) {
-    return create(config, StoreTimer.system());
+    return builder(config).build();
   }
 
   /**
@@ -86,8 +87,7 @@ public final class Governor implements AutoCloseable {
    * @throws java.io.UncheckedIOException if the directory cannot be used
    */
   public static Governor open(BudgetConfig config, Path directory) {
-    StoreTimer timer = StoreTimer.system();
-    return new Governor(config, LocalBudgetStore.inDirectory(directory, timer), timer);
+    return builder(config).directory(directory).build();
   }
 
   /**
@@ -98,17 +98,6 @@ public final class Governor implements AutoCloseable {
    */
   public static Builder builder(BudgetConfig config) {
     return new Builder(config);
-  }
-
-  /**
-   * Creates a governor in memory with another time, such as that of a simulation.
-   *
-   * @param config the models
-   * @param timer closed with the governor
-   * @return the governor, to be closed
-   */
-  public static Governor create(BudgetConfig config, StoreTimer timer) {
-    return new Governor(config, LocalBudgetStore.inMemory(timer), timer);
   }
 
   /**
@@ -327,6 +316,7 @@ public final class Governor implements AutoCloseable {
     private final BudgetConfig config;
     private @Nullable Path directory;
     private BudgetStore.@Nullable Factory store;
+    private NanoClock clock = NanoClock.system();
 
     private Builder(BudgetConfig config) {
       this.config = config;
@@ -355,21 +345,38 @@ public final class Governor implements AutoCloseable {
     }
 
     /**
+     * Sets the clock; by default, that of the system. On a {@link dev.sluice.ManualClock} waiters
+     * are granted on the thread that advances it. A store that others share has its own time.
+     *
+     * @param source of the present time, within 146 years of zero
+     * @return this
+     */
+    public Builder clock(NanoClock source) {
+      clock = source;
+      return this;
+    }
+
+    /**
      * Opens the governor.
      *
      * @return the governor, to be closed
+     * @throws IllegalArgumentException if the clock is out of range
      * @throws IllegalStateException if both a directory and a store are set, if another governor
      *     uses the directory, or if it is damaged
      * @throws java.io.UncheckedIOException if the directory cannot be used
      */
     public Governor build() {
-      if (store == null) {
-        return directory == null ? create(config) : open(config, directory);
-      }
-      if (directory != null) {
+      if (directory != null && store != null) {
         throw new IllegalStateException("directory and store must not both be set");
       }
-      return new Governor(config, store, StoreTimer.system());
+      StoreTimer timer = StoreTimer.of(clock);
+      return new Governor(config, store == null ? local(timer) : store, timer);
+    }
+
+    private BudgetStore.Factory local(StoreTimer timer) {
+      return directory == null
+          ? LocalBudgetStore.inMemory(timer)
+          : LocalBudgetStore.inDirectory(directory, timer);
     }
   }
 

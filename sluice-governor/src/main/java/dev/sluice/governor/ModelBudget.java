@@ -1,257 +1,215 @@
 package dev.sluice.governor;
 
+import static dev.sluice.internal.util.Preconditions.requireBetween;
+
+import dev.sluice.Limit;
 import dev.sluice.governor.monitor.OutputEstimator;
-import dev.sluice.governor.spi.ModelLimits;
-import java.math.BigDecimal;
+import dev.sluice.governor.spi.BudgetLimits;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
-import java.util.Optional;
+import org.jspecify.annotations.Nullable;
 
 /**
- * The budget of one model, as {@code token-budget.json} has it.
+ * The budget of one model: tokens, requests, concurrent requests, priority classes and tenants, as
+ * in {@code token-budget.json}. Immutable.
  *
- * @param targetTpm tokens that accrue in a minute
- * @param burstTpm the most tokens there are at a time
- * @param requestsPerSecond 0 for any number
- * @param requestsPerMinute 0 for any number
- * @param concurrency requests at once; 0 for any number
- * @param allocation what the shares mean
- * @param classes the share of each, from 0 (exclusive) to 1, in the order in which they go
- * @param minimumShares what a class gets of the rate whoever else is there, from 0 to 1
- * @param tenants budgets inside this one; that of {@code *} is for each of the others
- * @param estimateOutput whether to charge what calls have been using of what they ask for
- * @param maxContext the longest prompt of a call, in tokens; 0 if unknown
- * @param maxOutput the longest answer of a call, in tokens; 0 if unknown
+ * <p>All limits are {@link Limit.Balanced}. Limits on tokens accrue a whole number of tokens a
+ * minute, which may be written with another period: 4,000 a second are 240,000 a minute.
+ *
  * @since 0.1
  */
-public record ModelBudget(
-    long targetTpm,
-    long burstTpm,
-    long requestsPerSecond,
-    long requestsPerMinute,
-    int concurrency,
-    Allocation allocation,
-    Map<String, Double> classes,
-    Map<String, Double> minimumShares,
-    Map<String, TenantBudget> tenants,
-    boolean estimateOutput,
-    long maxContext,
-    long maxOutput) {
+public final class ModelBudget {
   /** The tenant that stands for all without a budget of their own. */
   public static final String OTHER_TENANTS = "*";
 
-  /**
-   * The priority classes of a budget that names none, the most urgent first. Their shares are 1, so
-   * they order the waiting list and limit no class.
-   */
-  public static final Map<String, Double> DEFAULT_CLASSES = defaultClasses();
+  /** The priority class of a budget that names none. */
+  public static final String DEFAULT_PRIORITY_CLASS = "default";
 
-  private static final long MAX_TOKENS = 1_000_000_000_000L;
-  private static final int MOST_AT_ONCE = 1_000_000_000;
+  private static final int MAX_CONCURRENT_REQUESTS = 1_000_000_000;
   private static final int MAX_CLASSES = 16;
-  private static final long SECOND_NANOS = 1_000_000_000L;
-  private static final long MINUTE_NANOS = 60 * SECOND_NANOS;
+
+  private final Values values;
+
+  private record Values(
+      Limit.Balanced tokens,
+      List<Limit.Balanced> requests,
+      int maxConcurrentRequests,
+      Allocation allocation,
+      Map<String, Double> priorityClasses,
+      Map<String, Double> minimumShares,
+      Map<String, ModelBudget.TenantBudget> tenants,
+      boolean estimateOutput,
+      long maxContextTokens,
+      long maxOutputTokens) {
+    Values {
+      tokens = BudgetLimits.tokens("tokens", tokens);
+      requests = BudgetLimits.requests(requests);
+      requireBetween("concurrency", maxConcurrentRequests, 0, MAX_CONCURRENT_REQUESTS);
+      requireBetween("max_ctx", maxContextTokens, 0, TokenRequest.MAX_TOKENS);
+      requireBetween("max_out", maxOutputTokens, 0, TokenRequest.MAX_TOKENS);
+      requireBetween("the number of priority_classes", priorityClasses.size(), 1, MAX_CLASSES);
+      BudgetLimits.requireShares(priorityClasses, minimumShares);
+      if (estimateOutput && allocation == Allocation.SCALE) {
+        throw new IllegalArgumentException(
+            "estimate_output must be false with allocation scale: a grant is all there is to use");
+      }
+      priorityClasses = Collections.unmodifiableMap(new LinkedHashMap<>(priorityClasses));
+      minimumShares = Map.copyOf(minimumShares);
+      tenants = Map.copyOf(tenants);
+    }
+  }
 
   /**
    * The budget of a tenant inside a model.
    *
-   * @param targetTpm tokens that accrue in a minute
-   * @param burstTpm the most tokens there are at a time
-   * @param weight turns it has for one of weight 1
+   * @param tokens the limit on its tokens
+   * @param weight its turns for one of a tenant of weight 1, from 1 to 1,000
    */
-  public record TenantBudget(long targetTpm, long burstTpm, int weight) {
-    /** Checks every part. */
+  public record TenantBudget(Limit.Balanced tokens, int weight) {
+    private static final int MAX_WEIGHT = 1_000;
+
     public TenantBudget {
-      Checks.between("target_tpm of a tenant", targetTpm, 1, MAX_TOKENS);
-      Checks.between("burst_tpm of a tenant", burstTpm, 1, MAX_TOKENS);
-      Checks.between("weight of a tenant", weight, 1, 1_000);
+      tokens = BudgetLimits.tokens("tokens of a tenant", tokens);
+      requireBetween("weight of a tenant", weight, 1, MAX_WEIGHT);
+    }
+
+    /**
+     * Checks that the limit is {@link Limit.Balanced}.
+     *
+     * @param tokens the limit on its tokens
+     * @param weight its turns for one of a tenant of weight 1, from 1 to 1,000
+     */
+    public TenantBudget(Limit tokens, int weight) {
+      this(BudgetLimits.tokens("tokens of a tenant", tokens), weight);
     }
   }
 
-  /** Checks every part. */
-  public ModelBudget {
-    Checks.between("target_tpm", targetTpm, 1, MAX_TOKENS);
-    Checks.between("burst_tpm", burstTpm, 1, MAX_TOKENS);
-    Checks.between("qps", requestsPerSecond, 0, MAX_TOKENS);
-    Checks.between("rpm", requestsPerMinute, 0, MAX_TOKENS);
-    Checks.between("concurrency", concurrency, 0, MOST_AT_ONCE);
-    Checks.between("max_ctx", maxContext, 0, MAX_TOKENS);
-    Checks.between("max_out", maxOutput, 0, MAX_TOKENS);
-    Checks.between("the number of priority_classes", classes.size(), 1, MAX_CLASSES);
-    classes.forEach((name, share) -> Checks.share("the share of class " + name, share));
-    BigDecimal guaranteed = BigDecimal.ZERO;
-    for (Map.Entry<String, Double> each : minimumShares.entrySet()) {
-      if (!classes.containsKey(each.getKey())) {
-        throw new IllegalArgumentException(
-            "minimum_shares must name one of the classes %s: %s"
-                .formatted(classes.keySet(), each.getKey()));
-      }
-      Checks.share("the minimum share of class " + each.getKey(), each.getValue());
-      guaranteed = guaranteed.add(BigDecimal.valueOf(each.getValue()));
-    }
-    if (guaranteed.compareTo(BigDecimal.ONE) > 0) {
-      throw new IllegalArgumentException(
-          "minimum_shares must be at most 1 together: " + guaranteed);
-    }
-    if (estimateOutput && allocation == Allocation.SCALE) {
-      throw new IllegalArgumentException(
-          "estimate_output must be false with allocation scale: a grant is all there is to use");
-    }
-    classes = Collections.unmodifiableMap(new LinkedHashMap<>(classes));
-    minimumShares = Map.copyOf(minimumShares);
-    tenants = Map.copyOf(tenants);
+  private ModelBudget(Values values) {
+    this.values = values;
   }
 
   /**
-   * Tokens alone, in the {@linkplain #DEFAULT_CLASSES default classes}.
+   * Returns a builder of a budget without any limit but that on tokens.
    *
-   * @param targetTpm tokens that accrue in a minute
-   * @param burstTpm the most tokens there are at a time
-   * @param allocation what the shares mean
-   * @return the budget
+   * @param tokens the limit on tokens of all requests together
+   * @return a new builder
+   * @throws IllegalArgumentException if the limit is not {@link Limit.Balanced}, or does not accrue
+   *     a whole number of tokens a minute
    */
-  public static ModelBudget of(long targetTpm, long burstTpm, Allocation allocation) {
-    return new ModelBudget(
-        targetTpm, burstTpm, 0, 0, 0, allocation, DEFAULT_CLASSES, Map.of(), Map.of(), false, 0, 0);
+  public static Builder builder(Limit tokens) {
+    return new Builder(tokens);
   }
 
   /**
-   * The same with limits on requests; both hold.
+   * Returns a builder that begins with the values of this budget.
    *
-   * @param perSecond 0 for any number
-   * @param perMinute 0 for any number
-   * @return the budget
+   * @return a new builder
    */
-  public ModelBudget withRequests(long perSecond, long perMinute) {
-    return new ModelBudget(
-        targetTpm,
-        burstTpm,
-        perSecond,
-        perMinute,
-        concurrency,
-        allocation,
-        classes,
-        minimumShares,
-        tenants,
-        estimateOutput,
-        maxContext,
-        maxOutput);
+  public Builder toBuilder() {
+    return new Builder(values.tokens())
+        .requests(values.requests().toArray(Limit[]::new))
+        .maxConcurrentRequests(values.maxConcurrentRequests())
+        .allocation(values.allocation())
+        .priorityClasses(values.priorityClasses())
+        .minimumShares(values.minimumShares())
+        .tenants(values.tenants())
+        .estimateOutput(values.estimateOutput())
+        .maxContextTokens(values.maxContextTokens())
+        .maxOutputTokens(values.maxOutputTokens());
   }
 
   /**
-   * The same with a limit on requests at once.
+   * Returns the limit on tokens of all requests together.
    *
-   * @param atOnce 0 for any number
-   * @return the budget
+   * @return with a period of one minute
    */
-  public ModelBudget withConcurrency(int atOnce) {
-    return new ModelBudget(
-        targetTpm,
-        burstTpm,
-        requestsPerSecond,
-        requestsPerMinute,
-        atOnce,
-        allocation,
-        classes,
-        minimumShares,
-        tenants,
-        estimateOutput,
-        maxContext,
-        maxOutput);
+  public Limit.Balanced tokens() {
+    return values.tokens();
   }
 
   /**
-   * The same with other classes.
+   * Returns the limits on the number of requests, all of which hold.
    *
-   * @param shares the share of each, in the order in which they go
-   * @param minimums what a class gets of the rate whoever else is there
-   * @return the budget
+   * @return at most one per second and one per minute, in this order; empty for any number
    */
-  public ModelBudget withClasses(Map<String, Double> shares, Map<String, Double> minimums) {
-    return new ModelBudget(
-        targetTpm,
-        burstTpm,
-        requestsPerSecond,
-        requestsPerMinute,
-        concurrency,
-        allocation,
-        shares,
-        minimums,
-        tenants,
-        estimateOutput,
-        maxContext,
-        maxOutput);
+  public List<Limit.Balanced> requests() {
+    return values.requests();
   }
 
   /**
-   * The same with budgets inside it.
+   * Returns the most requests that run at the same time.
    *
-   * @param budgets by tenant; that of {@code *} is for each of the others
-   * @return the budget
+   * @return 0 for any number
    */
-  public ModelBudget withTenants(Map<String, TenantBudget> budgets) {
-    return new ModelBudget(
-        targetTpm,
-        burstTpm,
-        requestsPerSecond,
-        requestsPerMinute,
-        concurrency,
-        allocation,
-        classes,
-        minimumShares,
-        budgets,
-        estimateOutput,
-        maxContext,
-        maxOutput);
+  public int maxConcurrentRequests() {
+    return values.maxConcurrentRequests();
   }
 
   /**
-   * The same, which charges what calls have been using of what they ask for, or does not.
+   * Returns the effect of the shares of the priority classes.
    *
-   * @param estimate whether to
-   * @return the budget
+   * @return a ceiling, a scale, or none
    */
-  public ModelBudget withEstimateOutput(boolean estimate) {
-    return new ModelBudget(
-        targetTpm,
-        burstTpm,
-        requestsPerSecond,
-        requestsPerMinute,
-        concurrency,
-        allocation,
-        classes,
-        minimumShares,
-        tenants,
-        estimate,
-        maxContext,
-        maxOutput);
+  public Allocation allocation() {
+    return values.allocation();
   }
 
   /**
-   * Returns the same budget with the most tokens that one call of the model can use.
+   * Returns the share of each priority class.
    *
-   * @param context tokens of the longest prompt; 0 if unknown
-   * @param output tokens of the longest answer; 0 if unknown
-   * @return the budget
+   * @return above 0 and at most 1, by class, the most urgent first
    */
-  public ModelBudget withCallLimits(long context, long output) {
-    return new ModelBudget(
-        targetTpm,
-        burstTpm,
-        requestsPerSecond,
-        requestsPerMinute,
-        concurrency,
-        allocation,
-        classes,
-        minimumShares,
-        tenants,
-        estimateOutput,
-        context,
-        output);
+  public Map<String, Double> priorityClasses() {
+    return values.priorityClasses();
+  }
+
+  /**
+   * Returns the fractions of the rate that priority classes get even while more urgent ones wait.
+   *
+   * @return above 0 and at most 1 together, by class
+   */
+  public Map<String, Double> minimumShares() {
+    return values.minimumShares();
+  }
+
+  /**
+   * Returns the budgets of tenants inside this one.
+   *
+   * @return by tenant; that of {@link #OTHER_TENANTS} is for each of the others
+   */
+  public Map<String, TenantBudget> tenants() {
+    return values.tenants();
+  }
+
+  /**
+   * Returns whether requests are charged what earlier ones have been using of their tokens.
+   *
+   * @return false if they are charged all tokens that they request
+   */
+  public boolean estimateOutput() {
+    return values.estimateOutput();
+  }
+
+  /**
+   * Returns the longest prompt of a call.
+   *
+   * @return in tokens; 0 if unknown
+   */
+  public long maxContextTokens() {
+    return values.maxContextTokens();
+  }
+
+  /**
+   * Returns the longest answer of a call.
+   *
+   * @return in tokens; 0 if unknown
+   */
+  public long maxOutputTokens() {
+    return values.maxOutputTokens();
   }
 
   /**
@@ -260,46 +218,43 @@ public record ModelBudget(
    *
    * @return tokens
    */
-  public long mostCharged() {
-    return maxContext > 0 ? maxContext + maxOutput : burstTpm;
-  }
-
-  private static Map<String, Double> defaultClasses() {
-    Map<String, Double> classes = new LinkedHashMap<>();
-    classes.put("P0_clinical", 1.0);
-    classes.put("P1_user", 1.0);
-    classes.put("P2_batch", 1.0);
-    return Collections.unmodifiableMap(classes);
+  public long maxChargedTokens() {
+    return maxContextTokens() > 0
+        ? maxContextTokens() + maxOutputTokens()
+        : values.tokens().capacity();
   }
 
   /**
-   * Returns the class of a request that names none.
+   * Returns the priority class of a request that names none.
    *
    * @return the last of the classes
    */
   public String leastUrgentClass() {
     String last = "";
-    for (String each : classes.keySet()) {
+    for (String each : priorityClasses().keySet()) {
       last = each;
     }
     return last;
   }
 
-  /** Turns of a tenant for one of weight 1. */
+  /**
+   * Returns the turns of a tenant for one of a tenant of weight 1.
+   *
+   * @param tenant its name
+   * @return from 1 to 1,000
+   */
   public int weight(String tenant) {
-    TenantBudget own = tenants.getOrDefault(tenant, tenants.get(OTHER_TENANTS));
+    TenantBudget own = tenants().getOrDefault(tenant, tenants().get(OTHER_TENANTS));
     return own == null ? 1 : own.weight();
   }
 
-  /** Of a class that there is. */
-  double share(String priority) {
-    return Objects.requireNonNull(classes.get(priority));
-  }
-
   /**
-   * Returns what is charged for a request of a class that there is. An expectation lowers it by
-   * half at most, so calls that stay within their requested tokens use at most twice what was
-   * granted, even if callers lie.
+   * Returns the tokens that are reserved for a request of one of the classes. An expectation lowers
+   * them by half at most, so calls that stay within their requested tokens use at most twice what
+   * was granted, even if callers lie.
+   *
+   * @param request of a class of this budget
+   * @return a positive number
    */
   public long reserved(TokenRequest request) {
     Long expected = request.expectedTokens();
@@ -307,54 +262,207 @@ public record ModelBudget(
         expected == null
             ? request.tokens()
             : Math.max(expected, OutputEstimator.leastOf(request.tokens()));
-    return allocation == Allocation.SCALE ? part(share(request.priorityClass()), wanted) : wanted;
-  }
-
-  /** Returns the limits that the waiting list of the model keeps. */
-  public ModelLimits limits() {
-    Map<String, ModelLimits.Rate> budgets = new LinkedHashMap<>();
-    tenants.forEach(
-        (name, each) -> budgets.put(name, perMinute(each.burstTpm(), each.targetTpm())));
-    ModelLimits.Rate others = budgets.remove(OTHER_TENANTS);
-    return new ModelLimits(
-        perMinute(burstTpm, targetTpm),
-        requests(),
-        concurrency,
-        classes.entrySet().stream().map(this::classLimit).toList(),
-        budgets,
-        others,
-        mostCharged());
-  }
-
-  private static ModelLimits.Rate perMinute(long burst, long target) {
-    return new ModelLimits.Rate(burst, target, MINUTE_NANOS);
-  }
-
-  private List<ModelLimits.Rate> requests() {
-    List<ModelLimits.Rate> rates = new ArrayList<>();
-    if (requestsPerSecond > 0) {
-      rates.add(new ModelLimits.Rate(requestsPerSecond, requestsPerSecond, SECOND_NANOS));
+    if (allocation() != Allocation.SCALE) {
+      return wanted;
     }
-    if (requestsPerMinute > 0) {
-      rates.add(new ModelLimits.Rate(requestsPerMinute, requestsPerMinute, MINUTE_NANOS));
+    double share = Objects.requireNonNull(priorityClasses().get(request.priorityClass()));
+    return BudgetLimits.part(share, wanted);
+  }
+
+  @Override
+  public boolean equals(@Nullable Object other) {
+    return other instanceof ModelBudget that && values.equals(that.values);
+  }
+
+  @Override
+  public int hashCode() {
+    return values.hashCode();
+  }
+
+  @Override
+  public String toString() {
+    return "ModelBudget" + values;
+  }
+
+  /** Builds a {@link ModelBudget}. Not thread-safe. */
+  public static final class Builder {
+    private final Limit.Balanced tokens;
+    private List<Limit.Balanced> requests = List.of();
+    private int maxConcurrentRequests;
+    private Allocation allocation = Allocation.CEILING;
+    private Map<String, Double> priorityClasses = new LinkedHashMap<>();
+    private Map<String, Double> minimumShares = new LinkedHashMap<>();
+    private Map<String, TenantBudget> tenants = new LinkedHashMap<>();
+    private boolean estimateOutput;
+    private long maxContextTokens;
+    private long maxOutputTokens;
+
+    private Builder(Limit tokens) {
+      this.tokens = BudgetLimits.tokens("tokens", tokens);
     }
-    return rates;
-  }
 
-  private ModelLimits.ClassLimit classLimit(Map.Entry<String, Double> each) {
-    double share = allocation == Allocation.CEILING ? each.getValue() : 1;
-    ModelLimits.Rate guarantee =
-        Optional.ofNullable(minimumShares.get(each.getKey()))
-            .map(minimum -> perMinute(part(minimum, burstTpm), part(minimum, targetTpm)))
-            .orElse(null);
-    return new ModelLimits.ClassLimit(each.getKey(), part(share, burstTpm), guarantee);
-  }
+    /**
+     * Sets the limits on the number of requests, all of which hold; without, any number may start.
+     *
+     * @param limits {@link Limit.Balanced}, at most one per second and one per minute
+     * @return this
+     * @throws IllegalArgumentException if a limit is of another kind or period
+     */
+    public Builder requests(Limit... limits) {
+      List<Limit.Balanced> checked = new ArrayList<>();
+      for (Limit each : limits) {
+        checked.add(BudgetLimits.balanced("requests", each));
+      }
+      requests = BudgetLimits.requests(checked);
+      return this;
+    }
 
-  /**
-   * The whole tokens of a share, at least 1. As the decimal that was written: 0.29 of 100 is 29,
-   * and not the 28.999999999999996 of binary fractions.
-   */
-  static long part(double share, long tokens) {
-    return Math.max(1, BigDecimal.valueOf(share).multiply(BigDecimal.valueOf(tokens)).longValue());
+    /**
+     * Sets the most requests that run at the same time; by default, any number may.
+     *
+     * @param most 0 for any number
+     * @return this
+     */
+    public Builder maxConcurrentRequests(int most) {
+      maxConcurrentRequests = most;
+      return this;
+    }
+
+    /**
+     * Sets the effect of the shares of the priority classes; by default, a ceiling.
+     *
+     * @param effect of all shares
+     * @return this
+     */
+    public Builder allocation(Allocation effect) {
+      allocation = effect;
+      return this;
+    }
+
+    /**
+     * Adds a priority class, less urgent than those before. Without any, there is the class {@link
+     * #DEFAULT_PRIORITY_CLASS} with a share of 1.
+     *
+     * @param name not empty
+     * @param share above 0 and at most 1
+     * @return this
+     */
+    public Builder priorityClass(String name, double share) {
+      priorityClasses.put(name, share);
+      return this;
+    }
+
+    /**
+     * Replaces the priority classes; see {@link #priorityClass}.
+     *
+     * @param shares by class, the most urgent first
+     * @return this
+     */
+    public Builder priorityClasses(Map<String, Double> shares) {
+      priorityClasses = new LinkedHashMap<>(shares);
+      return this;
+    }
+
+    /**
+     * Guarantees a priority class a fraction of the rate even while more urgent ones wait.
+     *
+     * @param priorityClass one of the classes
+     * @param fraction above 0; at most 1 over all classes
+     * @return this
+     */
+    public Builder minimumShare(String priorityClass, double fraction) {
+      minimumShares.put(priorityClass, fraction);
+      return this;
+    }
+
+    /**
+     * Replaces the guaranteed fractions; see {@link #minimumShare}.
+     *
+     * @param fractions by class
+     * @return this
+     */
+    public Builder minimumShares(Map<String, Double> fractions) {
+      minimumShares = new LinkedHashMap<>(fractions);
+      return this;
+    }
+
+    /**
+     * Gives a tenant a budget inside this one.
+     *
+     * @param name the tenant; {@link #OTHER_TENANTS} for each tenant without a budget
+     * @param limit the limit on its tokens
+     * @param weight its turns for one of a tenant of weight 1, from 1 to 1,000
+     * @return this
+     */
+    public Builder tenant(String name, Limit limit, int weight) {
+      tenants.put(name, new TenantBudget(limit, weight));
+      return this;
+    }
+
+    /**
+     * Replaces the budgets of tenants; see {@link #tenant}.
+     *
+     * @param budgets by tenant
+     * @return this
+     */
+    public Builder tenants(Map<String, TenantBudget> budgets) {
+      tenants = new LinkedHashMap<>(budgets);
+      return this;
+    }
+
+    /**
+     * Charges requests what earlier ones have been using of their tokens, or not; by default, not.
+     *
+     * @param estimate whether to
+     * @return this
+     */
+    public Builder estimateOutput(boolean estimate) {
+      estimateOutput = estimate;
+      return this;
+    }
+
+    /**
+     * Sets the longest prompt of a call, which bounds what a settlement may charge.
+     *
+     * @param most in tokens; 0 if unknown
+     * @return this
+     */
+    public Builder maxContextTokens(long most) {
+      maxContextTokens = most;
+      return this;
+    }
+
+    /**
+     * Sets the longest answer of a call; see {@link #maxContextTokens}.
+     *
+     * @param most in tokens; 0 if unknown
+     * @return this
+     */
+    public Builder maxOutputTokens(long most) {
+      maxOutputTokens = most;
+      return this;
+    }
+
+    /**
+     * Builds the budget.
+     *
+     * @return the budget
+     * @throws IllegalArgumentException if a value is out of range, a minimum share names no class,
+     *     or the output of scaled grants is to be estimated
+     */
+    public ModelBudget build() {
+      return new ModelBudget(
+          new Values(
+              tokens,
+              requests,
+              maxConcurrentRequests,
+              allocation,
+              priorityClasses.isEmpty() ? Map.of(DEFAULT_PRIORITY_CLASS, 1.0) : priorityClasses,
+              minimumShares,
+              tenants,
+              estimateOutput,
+              maxContextTokens,
+              maxOutputTokens));
+    }
   }
 }

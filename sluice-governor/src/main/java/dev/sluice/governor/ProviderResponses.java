@@ -33,7 +33,8 @@ final class ProviderResponses {
     }
     ProviderFeedback provider = byModel.computeIfAbsent(model, unused -> new ProviderFeedback());
     ProviderAdjustment adjustment =
-        provider.answer(response, here.targetTpm(), here.available(), timer.now(), Instant.now());
+        provider.answer(
+            response, here.targetTpm(), here.available(), timer.nanoTime(), Instant.now());
     return store.adjust(model, adjustment);
   }
 

@@ -4,7 +4,8 @@ package dev.sluice.governor;
  * The result of settling a reservation.
  *
  * <p>A settlement charges at most the larger of the reservation and what one call of the model can
- * use ({@link ModelBudget#mostCharged}); the rest of what was reported is {@code excessTokens}.
+ * use ({@link ModelBudget#maxChargedTokens}); the rest of what was reported is {@code
+ * excessTokens}.
  *
  * @param model whose tokens
  * @param tenant whose turn it was

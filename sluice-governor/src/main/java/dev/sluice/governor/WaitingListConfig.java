@@ -1,5 +1,7 @@
 package dev.sluice.governor;
 
+import static dev.sluice.internal.util.Preconditions.requireBetween;
+
 import java.time.Duration;
 import org.jspecify.annotations.Nullable;
 
@@ -24,11 +26,11 @@ public final class WaitingListConfig {
       int drainBatch,
       Duration refillInterval) {
     Values {
-      Checks.between("max_waiting", maxWaiting, 0, MAX_WAITING);
-      Checks.between("ticket_idle_timeout_ms", ticketIdleTimeout, MILLISECOND, DAY);
-      Checks.between("reservation_timeout_ms", reservationTimeout, MILLISECOND, DAY);
-      Checks.between("drain_batch", drainBatch, 1, MAX_BATCH);
-      Checks.between("refill_interval_ms", refillInterval, SECOND, DAY);
+      requireBetween("max_waiting", maxWaiting, 0, MAX_WAITING);
+      requireBetween("ticket_idle_timeout_ms", ticketIdleTimeout, MILLISECOND, DAY);
+      requireBetween("reservation_timeout_ms", reservationTimeout, MILLISECOND, DAY);
+      requireBetween("drain_batch", drainBatch, 1, MAX_BATCH);
+      requireBetween("refill_interval_ms", refillInterval, SECOND, DAY);
     }
   }
 

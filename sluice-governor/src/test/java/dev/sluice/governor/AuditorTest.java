@@ -1,13 +1,12 @@
 package dev.sluice.governor;
 
-import static dev.sluice.governor.Desk.MINUTE;
-import static dev.sluice.governor.Desk.MS;
-import static dev.sluice.governor.Desk.SECOND;
+import static dev.sluice.governor.WaitingListFixture.MINUTE;
+import static dev.sluice.governor.WaitingListFixture.MS;
+import static dev.sluice.governor.WaitingListFixture.SECOND;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.sluice.governor.engine.TokenWaiter;
 import dev.sluice.governor.monitor.Auditor;
-import dev.sluice.governor.spi.ModelLimits;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -18,7 +17,7 @@ import org.junit.jupiter.api.Test;
 
 @Tag("any-jdk")
 class AuditorTest {
-  private static final ModelBudget SONNET = ModelBudget.of(240_000, 300_000, Allocation.OFF);
+  private static final ModelBudget SONNET = SeedBudget.budget(240_000, 300_000).build();
   private static final long START = -7 * MS;
 
   private final Auditor auditor = new Auditor(SONNET, START);
@@ -88,7 +87,7 @@ class AuditorTest {
   }
 
   private static double limit(ModelBudget budget, long nanos) {
-    return budget.burstTpm() + (double) budget.targetTpm() * nanos / MINUTE;
+    return budget.tokens().capacity() + (double) budget.tokens().refillTokens() * nanos / MINUTE;
   }
 
   private GovernorStatus.Audit report(long now) {
@@ -100,7 +99,7 @@ class AuditorTest {
   }
 
   @Test
-  void whatIsAllowed_isNoError_toTheToken() {
+  void grantsUpToTheLimit_areNoError() {
     grant(300_000, 0);
     grant(240_000, MINUTE - 1);
     assertThat(report(MINUTE - 1))
@@ -149,7 +148,7 @@ class AuditorTest {
   }
 
   @Test
-  void window_isOver_afterAMinute() {
+  void window_endsAfterAMinute() {
     grant(1_000, 0);
     assertThat(report(MINUTE - 1).admittedTokens()).isEqualTo(1_000);
     assertThat(report(MINUTE).admittedTokens()).isZero();
@@ -157,7 +156,7 @@ class AuditorTest {
 
   @Test
   void reload_changesTheLimit_withoutFalseAlarm() {
-    ModelBudget half = ModelBudget.of(120_000, 150_000, Allocation.OFF);
+    ModelBudget half = SeedBudget.budget(120_000, 150_000).build();
     grant(300_000, SECOND);
     auditor.reload(half, START + SECOND);
     // The store learns of it later, and has granted by the old limit until then.
@@ -177,7 +176,7 @@ class AuditorTest {
   @Test
   void largestBudget_isCountedExactly() {
     long most = 1_000_000_000_000L;
-    Auditor large = new Auditor(ModelBudget.of(most, most, Allocation.OFF), 0);
+    Auditor large = new Auditor(SeedBudget.budget(most, most).build(), 0);
     large.granted(most, 0);
     large.granted(most, MINUTE - 1);
     // In a nanosecond less than a minute there is less than a token fewer for each 0.06.
@@ -186,12 +185,11 @@ class AuditorTest {
   }
 
   @Test
-  void randomHistory_isCountedAsTheLongWay() {
+  void randomHistory_matchesTheNaiveCount() {
     for (long seed = 0; seed < 30; seed++) {
       Random random = new Random(seed);
       ModelBudget budget =
-          ModelBudget.of(
-              600 + random.nextInt(6_000), 1_000 + random.nextInt(3_000), Allocation.OFF);
+          SeedBudget.budget(600 + random.nextInt(6_000), 1_000 + random.nextInt(3_000)).build();
       Auditor audit = new Auditor(budget, 0);
       Ledger ledger = new Ledger(budget);
       boolean refunds = random.nextBoolean();
@@ -215,7 +213,7 @@ class AuditorTest {
       assertThat(report.errorTokens()).as("seed %d", seed).isEqualTo(ledger.error);
       assertThat(report.worstTokens()).as("seed %d", seed).isEqualTo(ledger.worst);
       if (!refunds) {
-        double missed = (double) budget.targetTpm() * 2 * Auditor.SLOT_NANOS / MINUTE;
+        double missed = (double) budget.tokens().refillTokens() * 2 * Auditor.SLOT_NANOS / MINUTE;
         assertThat((double) report.errorTokens())
             .as("seed %d", seed)
             .isBetween(
@@ -226,7 +224,7 @@ class AuditorTest {
   }
 
   @Test
-  void realLine_withRefunds_isNeverInError() {
+  void waitingListWithRefunds_raisesNoError() {
     long errors = 0;
     for (long seed = 0; seed < 40; seed++) {
       errors += errorOfALine(seed, 1);
@@ -239,11 +237,12 @@ class AuditorTest {
   /** A line under load, whose budget is larger than what the auditor knows by some factor. */
   private static long errorOfALine(long seed, double factor) {
     Random random = new Random(seed);
-    ModelBudget budget = ModelBudget.of(60_000, 10_000, Allocation.OFF);
-    Desk desk =
-        new Desk(
-            Desk.limits(
-                new ModelLimits.Rate((long) (10_000 * factor), (long) (60_000 * factor), MINUTE),
+    ModelBudget budget = SeedBudget.budget(60_000, 10_000).build();
+    WaitingListFixture fixture =
+        new WaitingListFixture(
+            WaitingListFixture.limits(
+                WaitingListFixture.limit(
+                    (long) (10_000 * factor), (long) (60_000 * factor), MINUTE),
                 1,
                 1,
                 1));
@@ -252,30 +251,30 @@ class AuditorTest {
     int told = 0;
     for (int step = 0; step < 2_000; step++) {
       if (random.nextInt(3) > 0) {
-        desk.ask(random.nextInt(3), 1 + random.nextInt(3_000));
+        fixture.ask(random.nextInt(3), 1 + random.nextInt(3_000));
       } else if (!open.isEmpty() && random.nextBoolean()) {
         TokenWaiter some = open.keySet().iterator().next();
         long at = open.remove(some);
-        desk.line.advance(desk.now);
+        fixture.waitingList.advance(fixture.now);
         long back =
-            desk.line.settle(
-                desk.granted.get(some), random.nextInt((int) some.demand.tokens() + 1));
-        audit.refunded(back, at, desk.now);
-        desk.drain();
+            fixture.waitingList.settle(
+                fixture.granted.get(some), random.nextInt((int) some.demand.tokens() + 1));
+        audit.refunded(back, at, fixture.now);
+        fixture.drain();
       } else {
-        desk.advanceTo(desk.now + (long) (random.nextDouble() * 4 * SECOND));
+        fixture.advanceTo(fixture.now + (long) (random.nextDouble() * 4 * SECOND));
       }
-      List<TokenWaiter> granted = new ArrayList<>(desk.granted.keySet());
+      List<TokenWaiter> granted = new ArrayList<>(fixture.granted.keySet());
       for (; told < granted.size(); told++) {
-        audit.granted(granted.get(told).demand.tokens(), desk.grantTimes.get(told));
-        open.put(granted.get(told), desk.grantTimes.get(told));
+        audit.granted(granted.get(told).demand.tokens(), fixture.grantTimes.get(told));
+        open.put(granted.get(told), fixture.grantTimes.get(told));
       }
     }
-    return audit.report(desk.now).errorTokens();
+    return audit.report(fixture.now).errorTokens();
   }
 
   @Test
-  void limitThatOthersHaveChanged_isNoError_andCountsFromThenOn() {
+  void limitChangedByAnotherNode_appliesWithoutAnAlarm() {
     auditor.goesBy(300_000, 240_000, START);
     grant(700_000, SECOND);
     auditor.goesBy(1_000_000, 240_000, START + 2 * SECOND);

@@ -3,6 +3,7 @@ package dev.sluice.governor;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import dev.sluice.Limit;
 import dev.sluice.governor.spi.ModelLimits;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -42,12 +43,13 @@ class BudgetFileTest {
   }
 
   @Test
-  void contextAndOutput_areWhatACallCanUse() {
-    assertThat(of("\"target_tpm\":7,\"max_ctx\":10,\"max_out\":3").mostCharged()).isEqualTo(13);
-    assertThat(of("\"target_tpm\":7,\"max_ctx\":10").mostCharged()).isEqualTo(10);
+  void maxChargedTokens_isContextPlusOutput() {
+    assertThat(of("\"target_tpm\":7,\"max_ctx\":10,\"max_out\":3").maxChargedTokens())
+        .isEqualTo(13);
+    assertThat(of("\"target_tpm\":7,\"max_ctx\":10").maxChargedTokens()).isEqualTo(10);
     // Without the context nobody knows.
-    assertThat(of("\"target_tpm\":7,\"max_out\":3").mostCharged()).isEqualTo(7);
-    assertThat(of("\"target_tpm\":7,\"burst_tpm\":9").mostCharged()).isEqualTo(9);
+    assertThat(of("\"target_tpm\":7,\"max_out\":3").maxChargedTokens()).isEqualTo(7);
+    assertThat(of("\"target_tpm\":7,\"burst_tpm\":9").maxChargedTokens()).isEqualTo(9);
   }
 
   private static ModelBudget of(String body) {
@@ -60,46 +62,39 @@ class BudgetFileTest {
     assertThat(models)
         .containsOnlyKeys("AX9F7E2B-sonnet-4-5", "OX7A3F8D", "GE6D8A4F", "deepseek-r1");
     ModelBudget sonnet = models.get("AX9F7E2B-sonnet-4-5");
-    assertThat(sonnet.targetTpm()).isEqualTo(240_000);
-    assertThat(sonnet.burstTpm()).isEqualTo(300_000);
-    assertThat(sonnet.requestsPerSecond()).isEqualTo(50);
+    assertThat(sonnet.tokens()).isEqualTo(Limit.perMinute(240_000, 300_000));
+    assertThat(sonnet.requests()).containsExactly((Limit.Balanced) Limit.perSecond(50));
     assertThat(sonnet.allocation()).isEqualTo(Allocation.CEILING);
-    assertThat(sonnet.classes()).isEqualTo(SeedBudget.CLASSES);
+    assertThat(sonnet.priorityClasses()).isEqualTo(SeedBudget.CLASSES);
     assertThat(SeedBudget.read().ignoredKeys())
         .containsExactly(
             "models.AX9F7E2B-sonnet-4-5.provider",
             "models.OX7A3F8D.provider",
             "models.GE6D8A4F.provider",
             "models.deepseek-r1.provider");
-    assertThat(sonnet.mostCharged()).isEqualTo(204_096);
+    assertThat(sonnet.maxChargedTokens()).isEqualTo(204_096);
     assertThat(SeedBudget.read().alerts()).isEqualTo(AlertConfig.builder().build());
     assertThat(SeedBudget.read().waitingList()).isEqualTo(WaitingListConfig.builder().build());
   }
 
   @Test
-  void everything_isRead() {
+  void everyKey_isRead() {
     BudgetConfig config = BudgetConfig.parse(EVERYTHING);
     ModelBudget model = config.models().get("m");
     assertThat(model)
         .isEqualTo(
-            new ModelBudget(
-                1_000,
-                2_000,
-                2,
-                60,
-                4,
-                Allocation.OFF,
-                Map.of("urgent", 1.0, "rest", 0.5),
-                Map.of("rest", 0.1),
-                Map.of(
-                    "acme",
-                    new ModelBudget.TenantBudget(100, 100, 3),
-                    "*",
-                    new ModelBudget.TenantBudget(10, 10, 1)),
-                true,
-                0,
-                0));
-    assertThat(model.classes().keySet()).containsExactly("urgent", "rest");
+            ModelBudget.builder(Limit.perMinute(1_000, 2_000))
+                .requests(Limit.perMinute(60), Limit.perSecond(2))
+                .maxConcurrentRequests(4)
+                .allocation(Allocation.OFF)
+                .priorityClass("urgent", 1)
+                .priorityClass("rest", 0.5)
+                .minimumShare("rest", 0.1)
+                .tenant("acme", Limit.perMinute(100), 3)
+                .tenant(ModelBudget.OTHER_TENANTS, Limit.perMinute(10), 1)
+                .estimateOutput(true)
+                .build());
+    assertThat(model.priorityClasses().keySet()).containsExactly("urgent", "rest");
     assertThat(config.waitingList())
         .isEqualTo(
             WaitingListConfig.builder()
@@ -119,9 +114,10 @@ class BudgetFileTest {
                 .maxWaiting(9)
                 .build());
     assertThat(config.routes()).isEqualTo(Map.of("any", List.of("m", "n")));
-    assertThat(model.limits().requests())
+    assertThat(ModelLimits.of(model).requests())
         .containsExactly(
-            new ModelLimits.Rate(2, 2, Desk.SECOND), new ModelLimits.Rate(60, 60, Desk.MINUTE));
+            WaitingListFixture.limit(2, 2, WaitingListFixture.SECOND),
+            WaitingListFixture.limit(60, 60, WaitingListFixture.MINUTE));
     assertThat(config.ignoredKeys())
         .containsExactlyInAnyOrder("models.m.safe_ctx", "governor.redis_url", "streaming");
   }
@@ -140,7 +136,7 @@ class BudgetFileTest {
         "{\"models\":{\"m\":1}}|models.m must be an object: 1",
         "{\"model\":{}}|model is unknown",
       })
-  void badFile_isRefused_byName(String json, String words) {
+  void malformedFile_isRefusedWithTheKey(String json, String words) {
     assertThatThrownBy(() -> BudgetConfig.parse(json))
         .isInstanceOf(IllegalArgumentException.class)
         .hasMessageContaining(words);
@@ -160,18 +156,18 @@ class BudgetFileTest {
         "\"target_tpm\":1,\"burst\":1|models.m.burst is unknown",
         "\"target_tpm\":1,\"allocation\":\"maybe\"|ceiling, scale, off: \"maybe\"",
         "\"target_tpm\":9,\"burst_tpm\":9,\"provider_tpm\":17|at most provider_tpm=17: 9 and 9",
-        "\"target_tpm\":1,\"priority_classes\":{}|from 1 to 16: 0",
+        "\"target_tpm\":1,\"priority_classes\":{}|priority_classes must have at least one class",
         "\"target_tpm\":1,\"priority_classes\":{\"a\":0}|share of class a must be above 0",
         "\"target_tpm\":1,\"priority_classes\":{\"a\":1.01}|at most 1: 1.01",
         "\"target_tpm\":1,\"priority_classes\":{\"a\":\"1\"}|models.m.priority_classes.a must be a number",
         "\"target_tpm\":1,\"minimum_shares\":{\"z\":0.1}|must name one of the classes",
-        "\"target_tpm\":1,\"minimum_shares\":{\"P1_user\":0.6,\"P2_batch\":0.6}|at most 1 together: 1.2",
+        "\"target_tpm\":1,\"priority_classes\":{\"a\":1,\"b\":1},\"minimum_shares\":{\"a\":0.6,\"b\":0.6}|at most 1 together: 1.2",
         "\"target_tpm\":1,\"estimate_output\":1|models.m.estimate_output must be true or false: 1",
         "\"target_tpm\":1,\"tenants\":{\"t\":{}}|models.m.tenants.t.target_tpm must be a whole number",
         "\"target_tpm\":1,\"tenants\":{\"t\":{\"target_tpm\":1,\"weight\":0}}|weight of a tenant must be from 1",
         "\"target_tpm\":1,\"concurrency\":-1|concurrency must be from 0",
       })
-  void badModel_isRefused_byName(String body, String words) {
+  void invalidModel_isRefusedWithTheKey(String body, String words) {
     assertThatThrownBy(() -> BudgetConfig.parse(model(body)))
         .isInstanceOf(IllegalArgumentException.class)
         .hasMessageContaining("models.m")
@@ -196,7 +192,7 @@ class BudgetFileTest {
         "\"alert_queue_length\":-1|alert_queue_length must be from 0",
         "\"alert\":1|governor.alert is unknown",
       })
-  void badRule_isRefused_byName(String body, String words) {
+  void invalidSetting_isRefusedWithTheKey(String body, String words) {
     assertThatThrownBy(
             () ->
                 BudgetConfig.parse(
@@ -218,9 +214,9 @@ class BudgetFileTest {
         "{\"r\":[\"z\"]}|routes.r must be of the models [a, b, c]: z",
         "{\"r\":[\"a\",\"b\",\"a\"]}|routes.r must name each model once: a",
         "{\"a\":[\"b\"]}|routes.a must not be a model's name",
-        "{\"r\":[\"a\",\"c\"]}|the same classes, here [P0_clinical, P1_user, P2_batch]: c has [x]",
+        "{\"r\":[\"a\",\"c\"]}|the same classes, here [default]: c has [x]",
       })
-  void badRoute_isRefused_byName(String routes, String words) {
+  void invalidRoute_isRefusedWithTheKey(String routes, String words) {
     String models =
         "{\"models\":{\"a\":{\"target_tpm\":1},\"b\":{\"target_tpm\":1},"
             + "\"c\":{\"target_tpm\":1,\"priority_classes\":{\"x\":1}}},\"routes\":";
@@ -239,19 +235,20 @@ class BudgetFileTest {
     "1.0, 1000000000000, 1000000000000",
     "0.0001, 5, 1"
   })
-  void shares_loseNoToken_toBinaryFractions(double share, long burst, long tokens) {
+  void shares_areExactDecimals(double share, long burst, long tokens) {
     BudgetConfig config =
         BudgetConfig.parse(
             model(
                 "\"target_tpm\":%d,\"priority_classes\":{\"a\":%s},\"minimum_shares\":{\"a\":%s}"
                     .formatted(burst, share, share)));
-    ModelLimits.ClassLimit limit = config.models().get("m").limits().classes().get(0);
+    ModelLimits.ClassLimit limit = ModelLimits.of(config.models().get("m")).classes().get(0);
     assertThat(limit.ceiling()).isEqualTo(tokens);
-    assertThat(limit.guarantee()).isEqualTo(new ModelLimits.Rate(tokens, tokens, Desk.MINUTE));
+    assertThat(limit.guarantee())
+        .isEqualTo(WaitingListFixture.limit(tokens, tokens, WaitingListFixture.MINUTE));
   }
 
   @Test
-  void minimumShares_mayBeAllThereIs() {
+  void minimumShares_mayAddUpToOne() {
     String shares = "{\"a\":0.7,\"b\":0.2,\"c\":0.1}";
     BudgetConfig config =
         BudgetConfig.parse(
@@ -262,7 +259,7 @@ class BudgetFileTest {
   }
 
   @Test
-  void badFile_namesTheFile() throws Exception {
+  void invalidFile_isNamedInTheMessage() throws Exception {
     Path file = Files.writeString(dir.resolve("token-budget.json"), "{}");
     assertThatThrownBy(() -> BudgetConfig.read(file))
         .isInstanceOf(IllegalArgumentException.class)
@@ -270,8 +267,10 @@ class BudgetFileTest {
   }
 
   @Test
-  void estimatesOfWhatIsScaled_areRefused() {
-    assertThatThrownBy(() -> ModelBudget.of(60, 60, Allocation.SCALE).withEstimateOutput(true))
+  void estimatesWithScaledGrants_areRefused() {
+    assertThatThrownBy(
+            () ->
+                SeedBudget.budget(60, 60).allocation(Allocation.SCALE).estimateOutput(true).build())
         .isInstanceOf(IllegalArgumentException.class)
         .hasMessageContaining("estimate_output must be false with allocation scale");
   }

@@ -129,12 +129,12 @@ class BudgetKeysTest {
 
   @ParameterizedTest
   @MethodSource("rowsWithoutEffect")
-  void whatHasNoEffect_isSaidToHaveNone(Row row) {
+  void ignoredKey_isDocumentedAsIgnored(Row row) {
     assertThat(parse(row.key(), "{}").ignoredKeys()).containsExactly(row.key());
   }
 
   @Test
-  void whatHasAnEffect_isNotSaidToHaveNone() throws IOException {
+  void effectiveKey_isNotDocumentedAsIgnored() throws IOException {
     for (Row row : rows()) {
       if (row.hasEffect() && RANGE.matcher(row.value()).matches()) {
         String least = row.value().substring(0, row.value().indexOf(' '));

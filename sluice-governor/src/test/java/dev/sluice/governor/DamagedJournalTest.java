@@ -23,7 +23,7 @@ final class DamagedJournalTest {
   private final VirtualTimer timer = new VirtualTimer();
 
   private static ModelBudget budget() {
-    return ModelBudget.of(60_000, 100_000, Allocation.OFF);
+    return SeedBudget.budget(60_000, 100_000).build();
   }
 
   private BudgetStore open() {
@@ -73,7 +73,7 @@ final class DamagedJournalTest {
       assertThat(store.closedModels()).isEmpty();
       // The remaining 10,000 may have been granted as well; the damaged journal cannot tell.
       assertThat(store.status().join().models().get("bad").available()).isZero();
-      timer.advance(Desk.SECOND);
+      timer.advance(WaitingListFixture.SECOND);
       assertThat(ask(store, "bad", 1_000)).isInstanceOf(TokenDecision.Granted.class);
     }
     try (BudgetStore store = open()) {

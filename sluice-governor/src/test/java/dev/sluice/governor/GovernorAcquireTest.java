@@ -17,7 +17,7 @@ import org.junit.jupiter.api.Test;
 /** Requests that wait for their tokens in one call. */
 class GovernorAcquireTest {
   private static final ModelBudget ONE_AT_A_TIME =
-      ModelBudget.of(60_000, 60_000, Allocation.OFF).withConcurrency(1);
+      SeedBudget.budget(60_000, 60_000).maxConcurrentRequests(1).build();
 
   private final Rig rig = new Rig(ONE_AT_A_TIME);
   private final Governor governor = rig.governor;

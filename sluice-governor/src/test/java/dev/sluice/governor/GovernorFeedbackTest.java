@@ -13,14 +13,15 @@ class GovernorFeedbackTest {
 
   private final VirtualTimer timer = new VirtualTimer();
   private final Governor governor =
-      Governor.create(
-          BudgetConfig.builder()
-              .models(
-                  Map.of(
-                      "m", ModelBudget.of(60_000, 100_000, Allocation.OFF),
-                      "n", ModelBudget.of(60_000, 100_000, Allocation.OFF)))
-              .build(),
-          timer);
+      Governor.builder(
+              BudgetConfig.builder()
+                  .models(
+                      Map.of(
+                          "m", SeedBudget.budget(60_000, 100_000).build(),
+                          "n", SeedBudget.budget(60_000, 100_000).build()))
+                  .build())
+          .clock(timer)
+          .build();
 
   @AfterEach
   void close() {
@@ -40,7 +41,7 @@ class GovernorFeedbackTest {
   }
 
   @Test
-  void refusal_holdsAllGrants_untilItIsOver() {
+  void providerRefusal_pausesGrantsUntilItsEnd() {
     answer(429, "Retry-After", "30");
     TokenDecision.Queued queued =
         (TokenDecision.Queued)
@@ -57,7 +58,7 @@ class GovernorFeedbackTest {
   }
 
   @Test
-  void whatTheProviderHasLeft_isGoneBy() {
+  void remainingTokensOfTheProvider_lowerTheBucket() {
     answer(200, "x-ratelimit-limit-tokens", "48000", "x-ratelimit-remaining-tokens", "5000");
     assertThat(model("m").available()).isEqualTo(5_000);
     assertThat(model("m").provider()).isEqualTo(new GovernorStatus.Provider(0.8, 95_000, 0));
@@ -67,7 +68,7 @@ class GovernorFeedbackTest {
   }
 
   @Test
-  void whatTheProviderHasLeft_neverAdds() {
+  void remainingTokensOfTheProvider_neverRaiseTheBucket() {
     governor.blocking().request(TokenRequest.of("m", 99_000).withPriorityClass(CLASS));
     answer(200, "x-ratelimit-limit-tokens", "9000000", "x-ratelimit-remaining-tokens", "9000000");
     assertThat(model("m").available()).isEqualTo(1_000);

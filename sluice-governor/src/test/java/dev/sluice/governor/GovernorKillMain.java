@@ -22,7 +22,7 @@ final class GovernorKillMain {
   public static void main(String[] arguments) throws Exception {
     BudgetConfig config =
         BudgetConfig.builder()
-            .models(Map.of("m", ModelBudget.of(TARGET, BURST, Allocation.OFF)))
+            .models(Map.of("m", SeedBudget.budget(TARGET, BURST).build()))
             .build();
     Governor governor = Governor.open(config, Path.of(arguments[0]));
     Path ledger = Path.of(arguments[1]);

@@ -82,7 +82,7 @@ class GovernorKillTest {
   }
 
   @Test
-  void kill_isNoFreshBurst_andLosesNoReservation() throws Exception {
+  void kill_refillsNothing_andLosesNoReservation() throws Exception {
     Random random = new Random(1);
     for (int i = 0; i <= KILLS; i++) {
       Path ledger = Files.createFile(temp.resolve("ledger" + i));

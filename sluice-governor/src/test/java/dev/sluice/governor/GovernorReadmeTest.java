@@ -2,14 +2,19 @@ package dev.sluice.governor;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.sluice.Limit;
 import java.io.IOException;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** The example of docs/library.md and docs/governor.md, run; ShownCodeTest finds it here. */
+/**
+ * The examples of docs/library.md, docs/governor.md and docs/api/governor.md, run; ShownCodeTest
+ * finds it here.
+ */
 class GovernorReadmeTest {
   @TempDir Path directory;
   private final Path file = SeedBudget.FILE;
@@ -25,6 +30,30 @@ class GovernorReadmeTest {
     }
     assertThat(calls).isNotEmpty().containsOnly(5_000L);
     assertThat(told).singleElement().asString().startsWith("number 1, in ");
+  }
+
+  /** The example of docs/api/governor.md. */
+  @Test
+  void apiPage() throws Exception {
+    BudgetConfig config =
+        BudgetConfig.builder()
+            .model("sonnet", ModelBudget.builder(Limit.perMinute(240_000, 300_000)).build())
+            .build();
+    try (Governor governor = Governor.open(config, directory)) {
+      TokenRequest request =
+          TokenRequest.of("sonnet", 5_000).withTenant("acme").withMaxWait(Duration.ofSeconds(30));
+      TokenDecision decision = governor.blocking().acquire(request);
+      if (decision instanceof TokenDecision.Granted granted) {
+        long used = callTheModel(granted.tokens());
+        governor.blocking().settle(granted.reservation(), used); // the rest returns to the budget
+      }
+      assertThat(decision.isGranted()).isTrue();
+      assertThat(decision.priorityClass()).isEqualTo("default");
+      GovernorStatus.Model model = governor.blocking().status().models().get("sonnet");
+      assertThat(model.running()).isZero();
+      assertThat(model.counts().tokensConsumed()).isEqualTo(3_200);
+    }
+    assertThat(calls).containsExactly(5_000L);
   }
 
   private void callOnce() throws IOException {

@@ -5,6 +5,7 @@ import static dev.sluice.governor.Rig.P1;
 import static dev.sluice.governor.Rig.P2;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.sluice.Limit;
 import dev.sluice.governor.spi.StoreTimer;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -43,11 +44,11 @@ final class GovernorSimulation {
   static final List<String> MODELS = List.of(PLAIN, STRICT, SHARED);
   static final Map<String, ModelBudget.TenantBudget> TENANTS =
       Map.of(
-          "large", new ModelBudget.TenantBudget(12_000, 20_000, 3),
-          "small", new ModelBudget.TenantBudget(3_000, 8_000, 1));
+          "large", new ModelBudget.TenantBudget(Limit.perMinute(12_000, 20_000), 3),
+          "small", new ModelBudget.TenantBudget(Limit.perMinute(3_000, 8_000), 1));
 
-  private static final long PHASE = 30 * Desk.MINUTE;
-  private static final long SETTLING = 2 * Desk.MINUTE;
+  private static final long PHASE = 30 * WaitingListFixture.MINUTE;
+  private static final long SETTLING = 2 * WaitingListFixture.MINUTE;
   private static final double[] LOADS = {0.3, 10, 0.8, 2, 1, 5};
   private static final double MEAN_TOKENS = 1_500;
 
@@ -115,29 +116,34 @@ final class GovernorSimulation {
   GovernorSimulation(long seed) {
     random = new Random(seed);
     Map<String, ModelBudget> models = new LinkedHashMap<>();
-    models.put(PLAIN, ModelBudget.of(TARGET, BURST, Allocation.OFF));
+    models.put(PLAIN, SeedBudget.budget(TARGET, BURST).build());
     models.put(
         STRICT,
-        ModelBudget.of(TARGET, BURST, Allocation.CEILING)
-            .withClasses(SeedBudget.CLASSES, Map.of())
-            .withRequests(0, RPM)
-            .withConcurrency(CONCURRENCY)
-            .withTenants(TENANTS));
+        SeedBudget.budget(TARGET, BURST)
+            .allocation(Allocation.CEILING)
+            .priorityClasses(SeedBudget.CLASSES)
+            .requests(Limit.perMinute(RPM))
+            .maxConcurrentRequests(CONCURRENCY)
+            .tenants(TENANTS)
+            .build());
     models.put(
         SHARED,
-        ModelBudget.of(TARGET, BURST, Allocation.OFF)
-            .withClasses(SeedBudget.CLASSES, Map.of(P2, SHARE)));
+        SeedBudget.budget(TARGET, BURST)
+            .priorityClasses(SeedBudget.CLASSES)
+            .minimumShares(Map.of(P2, SHARE))
+            .build());
     governor =
-        Governor.create(
-            Rig.config(models, Rig.rules(LINE, Duration.ofSeconds(30))), countedTimer());
+        Governor.builder(Rig.config(models, Rig.rules(LINE, Duration.ofSeconds(30))))
+            .clock(countedTimer())
+            .build();
   }
 
   /** The same time, that counts what the governor wants of it. */
   private StoreTimer countedTimer() {
     return new StoreTimer() {
       @Override
-      public long now() {
-        return timer.now();
+      public long nanoTime() {
+        return timer.nanoTime();
       }
 
       @Override
@@ -169,7 +175,7 @@ final class GovernorSimulation {
       timer.advance(PHASE - SETTLING);
       // Of twice as much as there is, much is given back or up again.
       if (LOADS[phase % LOADS.length] >= 5) {
-        long allowed = TARGET * (PHASE - SETTLING) / Desk.MINUTE;
+        long allowed = TARGET * (PHASE - SETTLING) / WaitingListFixture.MINUTE;
         for (String model : List.of(PLAIN, SHARED)) {
           long admitted = consumed().get(model) - before.get(model);
           utilization.put(phase + " " + model, (double) admitted / allowed);
@@ -177,11 +183,11 @@ final class GovernorSimulation {
       }
       requireSlots();
     }
-    timer.advance(HOURS * 60 * Desk.MINUTE);
+    timer.advance(HOURS * 60 * WaitingListFixture.MINUTE);
   }
 
   private boolean isOver() {
-    return timer.now() >= HOURS * 60 * Desk.MINUTE;
+    return timer.nanoTime() >= HOURS * 60 * WaitingListFixture.MINUTE;
   }
 
   private Map<String, Long> consumed() {
@@ -202,8 +208,8 @@ final class GovernorSimulation {
   // ---- clients
 
   private void arriveAfter(String model) {
-    double load = LOADS[(int) (timer.now() / PHASE) % LOADS.length];
-    double mean = Desk.MINUTE * MEAN_TOKENS / (TARGET * load);
+    double load = LOADS[(int) (timer.nanoTime() / PHASE) % LOADS.length];
+    double mean = WaitingListFixture.MINUTE * MEAN_TOKENS / (TARGET * load);
     timer.after(
         (long) (-Math.log(1 - random.nextDouble()) * mean),
         () -> {
@@ -236,7 +242,7 @@ final class GovernorSimulation {
     }
     String line = model + priority;
     long ahead = waitingTokens.getOrDefault(line, 0L);
-    Call call = new Call(calls.size(), request, timer.now(), manner, ahead);
+    Call call = new Call(calls.size(), request, timer.nanoTime(), manner, ahead);
     calls.add(call);
     waitingTokens.merge(line, tokens, Long::sum);
     TokenDecision outcome = governor.blocking().request(request);
@@ -263,10 +269,10 @@ final class GovernorSimulation {
       case AWAITS -> await(call);
       case CANCELS -> {
         await(call);
-        timer.after(random.nextInt(60) * Desk.SECOND, () -> cancel(call));
+        timer.after(random.nextInt(60) * WaitingListFixture.SECOND, () -> cancel(call));
       }
       case POLLS, RETRIES ->
-          timer.after((5 + random.nextInt(20)) * Desk.SECOND, () -> lookAgain(call));
+          timer.after((5 + random.nextInt(20)) * WaitingListFixture.SECOND, () -> lookAgain(call));
       case LEAVES -> left(call);
     }
   }
@@ -291,7 +297,7 @@ final class GovernorSimulation {
             : governor.blocking().poll(call.ticket).orElse(null);
     if (outcome instanceof TokenDecision.Queued queued) {
       assertThat(queued.ticket()).isEqualTo(call.ticket);
-      timer.after((5 + random.nextInt(20)) * Desk.SECOND, () -> lookAgain(call));
+      timer.after((5 + random.nextInt(20)) * WaitingListFixture.SECOND, () -> lookAgain(call));
     } else if (outcome != null) {
       decided(call, outcome);
     } else {
@@ -308,14 +314,14 @@ final class GovernorSimulation {
     left(call);
     if (outcome instanceof TokenDecision.Granted granted) {
       assertThat(call.grantedAt).isNegative();
-      call.grantedAt = timer.now();
+      call.grantedAt = timer.nanoTime();
       call.charged = granted.tokens();
       call.used = granted.tokens();
       grants.add(call);
       call.crashed = random.nextInt(40) == 0;
       if (!call.crashed) {
-        long nanos = (long) (-Math.log(1 - random.nextDouble()) * 20 * Desk.SECOND);
-        timer.after(Math.min(nanos, 9 * Desk.MINUTE), () -> settle(call, granted));
+        long nanos = (long) (-Math.log(1 - random.nextDouble()) * 20 * WaitingListFixture.SECOND);
+        timer.after(Math.min(nanos, 9 * WaitingListFixture.MINUTE), () -> settle(call, granted));
       }
     }
   }

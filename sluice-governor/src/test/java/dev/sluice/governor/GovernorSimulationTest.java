@@ -37,7 +37,8 @@ class GovernorSimulationTest {
       requireOrder(day);
       requireBoundedWaits(day);
       // No more than there is to wake up for, besides one a second that reopens closed models.
-      assertThat(day.timersSet).isLessThan(day.calls.size() + day.timer.now() / Desk.SECOND);
+      assertThat(day.timersSet)
+          .isLessThan(day.calls.size() + day.timer.nanoTime() / WaitingListFixture.SECOND);
       assertThat(day.utilization).hasSize((int) HOURS * 4 / 3);
       assertThat(day.utilization.values()).as("%s", day.utilization).allMatch(each -> each >= 0.99);
     }
@@ -62,8 +63,8 @@ class GovernorSimulationTest {
             requireWindows(
                 strict.stream().filter(each -> each.request.tenant().equals(name)).toList(),
                 each -> each.used,
-                budget.burstTpm(),
-                budget.targetTpm()));
+                budget.tokens().capacity(),
+                budget.tokens().refillTokens()));
   }
 
   /** Those whose moment is known: who polls learns of it later. */
@@ -94,10 +95,10 @@ class GovernorSimulationTest {
     for (GovernorSimulation.Call each : grants) {
       long accrued = perMinute * each.grantedAt;
       least = Math.min(least, sum - accrued);
-      sum += size.applyAsLong(each) * Desk.MINUTE;
+      sum += size.applyAsLong(each) * WaitingListFixture.MINUTE;
       assertThat(sum - accrued - least)
           .as("what was granted in a window that ends at %d", each.grantedAt)
-          .isLessThanOrEqualTo(burst * Desk.MINUTE);
+          .isLessThanOrEqualTo(burst * WaitingListFixture.MINUTE);
     }
   }
 
@@ -181,10 +182,11 @@ class GovernorSimulationTest {
             batch.stream()
                 .map(each -> each.grantedAt - each.askedAt)
                 .max(Comparator.naturalOrder()))
-        .hasValueSatisfying(longest -> assertThat(longest).isGreaterThan(Desk.MINUTE));
+        .hasValueSatisfying(
+            longest -> assertThat(longest).isGreaterThan(WaitingListFixture.MINUTE));
   }
 
   private static long nanos(long tokens, long perMinute) {
-    return (tokens * Desk.MINUTE + perMinute - 1) / perMinute;
+    return (tokens * WaitingListFixture.MINUTE + perMinute - 1) / perMinute;
   }
 }

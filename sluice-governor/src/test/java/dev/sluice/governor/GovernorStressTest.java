@@ -24,7 +24,7 @@ import org.junit.jupiter.api.Test;
 /** Many threads at one governor, in real time. */
 class GovernorStressTest {
   private static final int THREADS = 8;
-  private static final long NANOS = 2 * Desk.SECOND;
+  private static final long NANOS = 2 * WaitingListFixture.SECOND;
   private static final long TARGET = 60_000_000;
   private static final long BURST = 1_000_000;
   private static final int CONCURRENCY = 16;
@@ -105,14 +105,16 @@ class GovernorStressTest {
   }
 
   @Test
-  void manyThreads_neverAboveTheLimit_nobodyForgotten_noSlotLost() throws Exception {
+  void manyThreads_neverExceedTheLimit_andEveryWaiterIsDecided() throws Exception {
     Map<String, ModelBudget> models =
         Map.of(
-            FREE, ModelBudget.of(TARGET, BURST, Allocation.OFF),
+            FREE, SeedBudget.budget(TARGET, BURST).build(),
             NARROW,
-                ModelBudget.of(TARGET, BURST, Allocation.CEILING)
-                    .withClasses(SeedBudget.CLASSES, Map.of())
-                    .withConcurrency(CONCURRENCY));
+                SeedBudget.budget(TARGET, BURST)
+                    .allocation(Allocation.CEILING)
+                    .priorityClasses(SeedBudget.CLASSES)
+                    .maxConcurrentRequests(CONCURRENCY)
+                    .build());
     long start = System.nanoTime();
     ExecutorService threads = Executors.newFixedThreadPool(THREADS);
     try (Governor governor =
@@ -135,7 +137,7 @@ class GovernorStressTest {
         GovernorStatus.Model status = governor.blocking().status().models().get(model);
         long charged = ledger.charged.get(model).get();
         // A machine that is busy with other work may not even use the burst.
-        assertThat(charged).isBetween(1L, BURST + TARGET * nanos / Desk.MINUTE);
+        assertThat(charged).isBetween(1L, BURST + TARGET * nanos / WaitingListFixture.MINUTE);
         assertThat(status.counts().tokensConsumed()).isGreaterThanOrEqualTo(charged);
         assertThat(status.running()).isZero();
         assertThat(status.queueLengths().values()).containsOnly(0);

@@ -13,7 +13,7 @@ import org.junit.jupiter.api.Test;
 
 class GovernorTest {
   private static ModelBudget off(long target, long burst) {
-    return ModelBudget.of(target, burst, Allocation.OFF);
+    return SeedBudget.budget(target, burst).build();
   }
 
   private static BudgetConfig config(Map<String, ModelBudget> models) {
@@ -21,7 +21,7 @@ class GovernorTest {
   }
 
   @Test
-  void models_areApart_andUnknownOnesRefused() {
+  void models_areIndependent_andUnknownOnesRefused() {
     try (Governor governor = Governor.create(SeedBudget.read())) {
       assertThat(
               governor
@@ -45,7 +45,7 @@ class GovernorTest {
   }
 
   @Test
-  void realTime_servesTheLine() throws Exception {
+  void systemClock_grantsWaiters() throws Exception {
     try (Governor governor = Governor.create(config(Map.of("m", off(60_000, 1_000))))) {
       governor.blocking().request(TokenRequest.of("m", 1_000).withPriorityClass("P0_clinical"));
       TokenDecision.Queued queued =
@@ -61,7 +61,7 @@ class GovernorTest {
   }
 
   @Test
-  void callbackThatBlocks_holdsUpNobodyForLong() throws Exception {
+  void blockingCallback_delaysOthersBriefly() throws Exception {
     CountDownLatch free = new CountDownLatch(1);
     ModelBudget slow = off(60, 1_000);
     try (Governor governor = Governor.create(config(Map.of("m", slow)))) {
@@ -100,7 +100,8 @@ class GovernorTest {
   void callbacksThatGrantTheNext_doNotGrowTheStack() throws Exception {
     int turns = 9_000;
     CountDownLatch left = new CountDownLatch(turns);
-    ModelBudget oneAtATime = off(1_000_000_000, 1_000_000_000).withConcurrency(1);
+    ModelBudget oneAtATime =
+        off(1_000_000_000, 1_000_000_000).toBuilder().maxConcurrentRequests(1).build();
     try (Governor governor = Governor.create(config(Map.of("m", oneAtATime)))) {
       TokenDecision.Granted first =
           (TokenDecision.Granted)
@@ -123,7 +124,7 @@ class GovernorTest {
   }
 
   @Test
-  void badRequest_namesTheRule() {
+  void invalidRequest_isRefusedWithTheRule() {
     TokenRequest good = TokenRequest.of("m", 10).withPriorityClass("P1_user");
     assertThatThrownBy(() -> TokenRequest.of("m", 0).withPriorityClass("P1_user"))
         .isInstanceOf(IllegalArgumentException.class)

@@ -1,7 +1,7 @@
 package dev.sluice.governor;
 
-import static dev.sluice.governor.Desk.MINUTE;
-import static dev.sluice.governor.Desk.SECOND;
+import static dev.sluice.governor.WaitingListFixture.MINUTE;
+import static dev.sluice.governor.WaitingListFixture.SECOND;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import ch.qos.logback.classic.Level;
@@ -23,7 +23,7 @@ import org.slf4j.LoggerFactory;
 
 class GovernorWatchTest {
   private static final Instant AT = Instant.parse("2026-01-02T03:04:05Z");
-  private static final ModelBudget BUDGET = ModelBudget.of(600, 1_000, Allocation.OFF);
+  private static final ModelBudget BUDGET = SeedBudget.budget(600, 1_000).build();
   private static final GovernorStatus.Provider PROVIDER = new GovernorStatus.Provider(0.8, 3, 2);
 
   private final Logger logger = (Logger) LoggerFactory.getLogger(GovernorMonitor.class);
@@ -97,7 +97,7 @@ class GovernorWatchTest {
 
   private void grant(String model, long tokens, long waited) {
     TokenRequest request = TokenRequest.of(model, tokens).withPriorityClass("P1_user");
-    watch.listener().granted(request, tokens, waited, timer.now());
+    watch.listener().granted(request, tokens, waited, timer.nanoTime());
   }
 
   @Test
@@ -110,16 +110,22 @@ class GovernorWatchTest {
   }
 
   @Test
-  void audit_isOfEachModel_lessWhatCameBack() {
+  void audit_countsGrantsLessRefundsByModel() {
     grant("m", 700, 0);
     grant("n", 1_100, 0);
     grant("unknown", 5, 0);
     watch
         .listener()
-        .settled(new TokenSettlement("m", "", 700, 700, 500, 200, 0, 0), timer.now(), timer.now());
+        .settled(
+            new TokenSettlement("m", "", 700, 700, 500, 200, 0, 0),
+            timer.nanoTime(),
+            timer.nanoTime());
     watch
         .listener()
-        .settled(new TokenSettlement("m", "", 700, 700, 900, 0, 200, 0), timer.now(), timer.now());
+        .settled(
+            new TokenSettlement("m", "", 700, 700, 900, 0, 200, 0),
+            timer.nanoTime(),
+            timer.nanoTime());
     assertThat(watched("m").audit()).isEqualTo(new GovernorStatus.Audit(500, 1_600, 0, 500, 0));
     assertThat(watched("n").audit())
         .isEqualTo(new GovernorStatus.Audit(1_100, 1_600, 100, 1_100, 0));
@@ -128,7 +134,7 @@ class GovernorWatchTest {
   }
 
   @Test
-  void alerts_areLoggedOnce_andShown_untilTheyAreOver() {
+  void alerts_areLoggedOnce_andReportedUntilTheyClear() {
     watch.check(status("m", 1, 101));
     watch.check(status("m", 1, 102));
     assertThat(watched("m").alerts())
@@ -151,7 +157,7 @@ class GovernorWatchTest {
   }
 
   @Test
-  void everybodyWhoIsNotGrantedAtOnce_isARejection() {
+  void requestsNotGrantedAtOnce_areRejections() {
     TokenRequest request = TokenRequest.of("m", 1).withPriorityClass("P1_user");
     TokenDecision granted = new TokenDecision.Granted("m", "P1_user", 1, 1, 1, "r");
     Optional<Duration> soon = Optional.of(Duration.ofMillis(1));
@@ -170,7 +176,7 @@ class GovernorWatchTest {
   }
 
   @Test
-  void looksAndLogs_asOftenAsItIsTold() {
+  void intervals_areThoseOfTheConfiguration() {
     watch.start(() -> CompletableFuture.completedFuture(exhausted("m", Duration.ofSeconds(5))));
     watch.listener().refilled("m", 10, 110, 0);
     grant("m", 5, 1);
@@ -198,7 +204,7 @@ class GovernorWatchTest {
   }
 
   @Test
-  void statusThatFails_isLogged_andAskedForAgain() {
+  void failedStatus_isLoggedAndRetried() {
     int[] calls = {0};
     watch.start(
         () -> {
@@ -216,7 +222,7 @@ class GovernorWatchTest {
   }
 
   @Test
-  void reload_goesByTheOtherConfiguration() {
+  void reload_appliesTheNewConfiguration() {
     grant("m", 1_000, 0);
     grant("n", 1_000, 0);
     AlertConfig rules =
@@ -227,7 +233,7 @@ class GovernorWatchTest {
             .minRequests(1)
             .maxWaiting(0)
             .build();
-    ModelBudget larger = ModelBudget.of(600, 2_000, Allocation.OFF);
+    ModelBudget larger = SeedBudget.budget(600, 2_000).build();
     watch.reload(
         BudgetConfig.builder().models(Map.of("m", larger, "o", BUDGET)).alerts(rules).build());
     grant("m", 1_000, 0);
@@ -253,7 +259,7 @@ class GovernorWatchTest {
 
   /** The original's was of all time: one bad hour was an alert for days. */
   @Test
-  void rateOfRejections_isThatOfTheLastMinute() {
+  void rejectionRate_coversTheLastMinute() {
     try (Rig rig = new Rig(Allocation.OFF)) {
       rig.granted(300_000, Rig.P0);
       for (int i = 0; i < 30; i++) {

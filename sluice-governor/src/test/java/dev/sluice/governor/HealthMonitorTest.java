@@ -1,6 +1,6 @@
 package dev.sluice.governor;
 
-import static dev.sluice.governor.Desk.SECOND;
+import static dev.sluice.governor.WaitingListFixture.SECOND;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.sluice.governor.monitor.AlertMonitor;
@@ -68,7 +68,7 @@ class HealthMonitorTest {
   }
 
   @Test
-  void exactlyFivePercent_isNoAlert_howeverManyThereAre() {
+  void exactlyTheThreshold_raisesNoAlert() {
     for (int done = 20; done <= 20_000; done += 20) {
       asked(20, 1, 0);
       assertThat(kinds(0, 1, 0)).isEmpty();
@@ -78,7 +78,7 @@ class HealthMonitorTest {
   }
 
   @Test
-  void line_raises_aboveAHundred() {
+  void waitingList_raisesAnAlertAboveAHundred() {
     assertThat(kinds(100, 1, 0)).isEmpty();
     assertThat(kinds(101, 1, 0)).containsExactly(GovernorStatus.Alert.Kind.QUEUE_BUILDUP);
     assertThat(kinds(100, 1, 0)).isEmpty();
@@ -102,7 +102,7 @@ class HealthMonitorTest {
   }
 
   @Test
-  void emptyBucket_isNoAlert_whileTheModelHoldsUpNobody() {
+  void emptyBucketWithoutWaiters_raisesNoAlert() {
     assertThat(kinds(0, 0, 0)).isEmpty();
     assertThat(kinds(0, -5, 0)).isEmpty();
     // Those in line wait for something else.
@@ -141,7 +141,7 @@ class HealthMonitorTest {
   }
 
   @Test
-  void alert_keepsWhenItCame_whileItLasts_andIsToldTwice() {
+  void alert_keepsItsStart_andIsReportedWhenRaisedAndCleared() {
     asked(40, 3, 0);
     GovernorStatus.Exhaustion head =
         new GovernorStatus.Exhaustion(BudgetDimension.TOKENS, 40, Duration.ofSeconds(9));
@@ -197,7 +197,7 @@ class HealthMonitorTest {
   }
 
   @Test
-  void reload_goesByOtherRules() {
+  void reload_appliesTheNewThresholds() {
     asked(10, 1, 0);
     monitor.reload(
         AlertConfig.builder()

@@ -1,7 +1,7 @@
 package dev.sluice.governor;
 
-import static dev.sluice.governor.Desk.MINUTE;
-import static dev.sluice.governor.Desk.SECOND;
+import static dev.sluice.governor.WaitingListFixture.MINUTE;
+import static dev.sluice.governor.WaitingListFixture.SECOND;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
@@ -34,7 +34,7 @@ class LocalBudgetStoreTest {
           .build();
 
   private final VirtualTimer timer = new VirtualTimer();
-  private final ModelBudget budget = ModelBudget.of(240_000, 300_000, Allocation.OFF);
+  private final ModelBudget budget = SeedBudget.budget(240_000, 300_000).build();
   private final BudgetStore store =
       LocalBudgetStore.inMemory(timer).open(config(Map.of("m", budget)), BudgetListener.NONE);
 
@@ -74,11 +74,11 @@ class LocalBudgetStoreTest {
   }
 
   @Test
-  void grantToAWaiterThatHasJustGone_goesBack() {
+  void grantToACanceledWaiter_isReturned() {
     request(of(300_000, P0));
     String ticket = queued(of(4_000, P1)).ticket();
     CompletableFuture<Optional<TokenDecision>> gone = store.await(ticket);
-    // Completed behind the desk's back, as if both happened in the same moment.
+    // Completed without the store, as if both happened in the same moment.
     gone.obtrudeValue(Optional.empty());
     timer.advance(SECOND);
     assertThat(status().running()).isEqualTo(2);
@@ -89,7 +89,7 @@ class LocalBudgetStoreTest {
   }
 
   @Test
-  void grantThatWasPolledAsItsWaiterWent_staysClaimed() {
+  void grantPolledWhileItsWaiterLeaves_staysClaimed() {
     Deque<Runnable> untold = new ArrayDeque<>();
     VirtualTimer late = VirtualTimer.telling(untold::add);
     try (BudgetStore slow =
@@ -109,7 +109,7 @@ class LocalBudgetStoreTest {
   }
 
   @Test
-  void requestThatIsRefused_doesNotKeepWhatHasHappenedMeanwhile() {
+  void refusedRequest_stillReportsEarlierDecisions() {
     request(of(300_000, P0));
     TokenRequest late = of(8_000, P1).withMaxWait(Duration.ofSeconds(1));
     CompletableFuture<Optional<TokenDecision>> waiter = store.await(queued(late).ticket());
@@ -119,7 +119,7 @@ class LocalBudgetStoreTest {
   }
 
   @Test
-  void refills_areCountedByDecisions_notByLooks() {
+  void refills_areCountedByDecisions_notByTimers() {
     request(of(300_000, P0));
     for (int i = 0; i < 10; i++) {
       queued(of(3_000, P1));

@@ -22,7 +22,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 class LyingTenantTest {
   private static final long BURST = 60_000;
   private static final long TARGET = 60_000;
-  private static final ModelBudget BUDGET = ModelBudget.of(TARGET, BURST, Allocation.OFF);
+  private static final ModelBudget BUDGET = SeedBudget.budget(TARGET, BURST).build();
   private static final long SECOND = 1_000_000_000L;
 
   /** A call of the liar or of anybody else. */
@@ -123,7 +123,7 @@ class LyingTenantTest {
     Call call = new Call(request);
     TokenDecision outcome = rig.governor.blocking().request(request);
     if (outcome instanceof TokenDecision.Granted granted) {
-      call.at = rig.timer.now();
+      call.at = rig.timer.nanoTime();
       call.granted = granted;
       all.add(call);
       open.add(call);
@@ -204,7 +204,7 @@ class LyingTenantTest {
 
   @Test
   void allowance_isKeptOverARestart() {
-    ModelLimits limits = BUDGET.limits();
+    ModelLimits limits = ModelLimits.of(BUDGET);
     ModelBuckets before = new ModelBuckets(limits, 0);
     assertThat(before.overruns().charge(1, BURST, BURST)).isEqualTo(BURST);
     ModelBuckets after = new ModelBuckets(limits, 0);

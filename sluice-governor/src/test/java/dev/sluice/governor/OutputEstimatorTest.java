@@ -24,7 +24,7 @@ class OutputEstimatorTest {
   }
 
   @Test
-  void estimate_beforeTwentyCalls_isWhatWasAskedFor() {
+  void estimate_beforeTwentyCalls_isTheRequest() {
     learn(19, 1_000, 700);
     assertThat(estimate(1_000)).isEqualTo(1_000);
     learn(1, 1_000, 700);
@@ -32,7 +32,7 @@ class OutputEstimatorTest {
   }
 
   @Test
-  void estimate_isRoundedUp_andNeverNothing() {
+  void estimate_isRoundedUp_andPositive() {
     learn(20, 3, 2);
     assertThat(estimate(3)).isEqualTo(3);
     assertThat(estimate(1)).isEqualTo(1);
@@ -60,7 +60,7 @@ class OutputEstimatorTest {
   }
 
   @Test
-  void estimate_forgetsWhatIsLongAgo() {
+  void estimate_forgetsOldCalls() {
     learn(OutputEstimator.WINDOW, 1_000, 900);
     learn(OutputEstimator.WINDOW - 11, 1_000, 600);
     assertThat(estimate(1_000)).isEqualTo(900);
@@ -69,7 +69,7 @@ class OutputEstimatorTest {
   }
 
   @Test
-  void learn_callsThatUsedNothing_sayNothing() {
+  void learn_ignoresUnusedCalls() {
     learn(50, 1_000, 0);
     assertThat(estimate(1_000)).isEqualTo(1_000);
     learn(20, 1_000, 600);

@@ -1,9 +1,9 @@
 package dev.sluice.governor;
 
-import static dev.sluice.governor.Desk.MINUTE;
-import static dev.sluice.governor.Desk.SECOND;
 import static dev.sluice.governor.Rig.MODEL;
 import static dev.sluice.governor.Rig.P0;
+import static dev.sluice.governor.WaitingListFixture.MINUTE;
+import static dev.sluice.governor.WaitingListFixture.SECOND;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
@@ -94,7 +94,8 @@ class PatternsTest {
   /** Each word takes longer than half of a reservation's life. */
   @Test
   void longStream_keepsItsReservation() throws Exception {
-    try (Rig rig = new Rig(Rig.sonnet(Allocation.OFF).withConcurrency(1))) {
+    try (Rig rig =
+        new Rig(Rig.sonnet(Allocation.OFF).toBuilder().maxConcurrentRequests(1).build())) {
       List<Integer> running = new ArrayList<>();
       Iterator<String> slow =
           IntStream.range(0, 10)
@@ -167,7 +168,7 @@ class PatternsTest {
   }
 
   @Test
-  void batch_goesOnAsTokensCome_andSkipsNothing() throws Exception {
+  void batch_runsAsTokensAccrue_andSkipsNoChunk() throws Exception {
     // No request may wait, so that chunks are denied; for the other half they may.
     for (int line : new int[] {0, 10}) {
       BudgetConfig config =
@@ -179,13 +180,13 @@ class PatternsTest {
         batch.run(chunks, PatternsTest::done);
         assertThat(Files.readAllLines(batch.output())).isEqualTo(ids(chunks));
         // The second time ten of twenty were done before.
-        assertThat(rig.timer.now()).isGreaterThanOrEqualTo(700_000 / 4_000 * SECOND);
+        assertThat(rig.timer.nanoTime()).isGreaterThanOrEqualTo(700_000 / 4_000 * SECOND);
       }
     }
   }
 
   @Test
-  void chunkThatCanNeverGo_isAnError_notSkipped() {
+  void impossibleChunk_isAnErrorAndNotSkipped() {
     try (Rig rig = new Rig(Allocation.CEILING)) {
       assertThatThrownBy(() -> batch(rig).run(chunks(1, 120_001), PatternsTest::done))
           .isInstanceOf(IllegalArgumentException.class)

@@ -104,7 +104,7 @@ class ProviderFeedbackTest {
   }
 
   @Test
-  void answersThatAreNeither_doNotRaise() {
+  void otherErrors_doNotRaiseTheFactor() {
     answer(429);
     for (int i = 0; i < 100; i++) {
       now += SECOND;
@@ -141,7 +141,7 @@ class ProviderFeedbackTest {
 
   @ParameterizedTest
   @ValueSource(ints = {503, 529})
-  void overload_isNoQuota(int status) {
+  void overload_doesNotLowerTheFactor(int status) {
     assertThat(answer(status)).isEqualTo(new ProviderAdjustment(1, null, Duration.ZERO));
     assertThat(answer(status, "retry-after", "7"))
         .isEqualTo(new ProviderAdjustment(1, null, Duration.ofSeconds(7)));
@@ -149,7 +149,7 @@ class ProviderFeedbackTest {
   }
 
   @Test
-  void remaining_isGoneBy_andItsDriftKnown() {
+  void remaining_lowersTheBucket_andReportsTheDrift() {
     assertThat(answer(200, "x-ratelimit-remaining-tokens", "60000").maxTokens()).isEqualTo(60_000);
     assertThat(feedback.standing().driftTokens()).isEqualTo(40_000);
     available = -500;
@@ -161,7 +161,7 @@ class ProviderFeedbackTest {
   }
 
   @Test
-  void limit_belowTheTarget_isGoneByAtOnce_bothWays() {
+  void limitBelowTheTarget_appliesAtOnce() {
     assertThat(answer(200, "x-ratelimit-limit-tokens", "192000").factor()).isEqualTo(0.8);
     assertThat(answer(200).factor()).isEqualTo(0.8);
     assertThat(answer(200, "x-ratelimit-limit-tokens", "216000").factor()).isEqualTo(0.9);
@@ -221,7 +221,7 @@ class ProviderFeedbackTest {
   record Answer(long advanceNanos, int status, List<String> headers) {}
 
   @Test
-  void whateverIsAnswered_nothingIsAdded() {
+  void randomResponses_neverRaiseTheBudget() {
     Property.check(
         300,
         generator -> {

@@ -75,11 +75,12 @@ final class ProviderSimulation {
         new MockProvider(
             setting.headers(), setting.realTpm(), setting.realTpm() * setting.bucketSeconds() / 60);
     this.governor =
-        Governor.create(
-            BudgetConfig.builder()
-                .models(Map.of(MODEL, ModelBudget.of(TARGET_TPM, BURST_TPM, Allocation.OFF)))
-                .build(),
-            timer);
+        Governor.builder(
+                BudgetConfig.builder()
+                    .models(Map.of(MODEL, SeedBudget.budget(TARGET_TPM, BURST_TPM).build()))
+                    .build())
+            .clock(timer)
+            .build();
   }
 
   static Result run(Setting setting, int minutesBefore, int minutesCounted) {
@@ -132,10 +133,10 @@ final class ProviderSimulation {
   }
 
   private void arrive(TokenDecision.Granted granted) {
-    ProviderResponse answer = provider.call(granted.tokens(), timer.now());
+    ProviderResponse answer = provider.call(granted.tokens(), timer.nanoTime());
     boolean taken = answer.status() == 200;
     long actual = taken ? (long) (granted.tokens() * random.nextDouble(0.3, 1)) : 0;
-    if (timer.now() >= countFrom) {
+    if (timer.nanoTime() >= countFrom) {
       calls++;
       refused += taken ? 0 : 1;
       used += actual;
@@ -146,7 +147,7 @@ final class ProviderSimulation {
 
   private void end(TokenDecision.Granted granted, ProviderResponse answer, long actual) {
     if (answer.status() == 200) {
-      provider.ended(granted.tokens() - actual, timer.now());
+      provider.ended(granted.tokens() - actual, timer.nanoTime());
     }
     if (setting.told()) {
       governor.blocking().feedback(MODEL, answer);

@@ -65,7 +65,7 @@ class ProviderSimulationTest {
   }
 
   @Test
-  void notListening_isRefusedAllTheTime() {
+  void withoutFeedback_callsAreRefusedThroughout() {
     Setting setting = new Setting(Headers.NONE, 0.8, 60, 2_000, 6_000, false, 1);
     Result result = ProviderSimulation.run(setting, BEFORE, 1);
     assertThat(result.refusedShare()).isGreaterThan(0.1);

@@ -1,10 +1,11 @@
 package dev.sluice.governor;
 
-import static dev.sluice.governor.Desk.MINUTE;
-import static dev.sluice.governor.Desk.SECOND;
+import static dev.sluice.governor.WaitingListFixture.MINUTE;
+import static dev.sluice.governor.WaitingListFixture.SECOND;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import dev.sluice.Limit;
 import dev.sluice.governor.local.LocalBudgetStore;
 import java.io.IOException;
 import java.io.UncheckedIOException;
@@ -32,9 +33,10 @@ class RestartTest {
   private static final String P0 = "P0_clinical";
   private static final String P1 = "P1_user";
   private static final ModelBudget BUDGET =
-      ModelBudget.of(240_000, 300_000, Allocation.OFF)
-          .withConcurrency(3)
-          .withTenants(Map.of("t", new ModelBudget.TenantBudget(60_000, 100_000, 1)));
+      SeedBudget.budget(240_000, 300_000)
+          .maxConcurrentRequests(3)
+          .tenants(Map.of("t", new ModelBudget.TenantBudget(Limit.perMinute(60_000, 100_000), 1)))
+          .build();
   private static final int LIVES = Integer.getInteger("sluice.seeds", 500) / 50;
 
   @TempDir private Path temp;
@@ -71,7 +73,7 @@ class RestartTest {
   }
 
   @Test
-  void restartInTheMiddleOfALine_isNoFreshBurst_andLosesNoReservation() {
+  void restartWithWaiters_refillsNothing_andLosesNoReservation() {
     Path directory = temp.resolve("governor");
     VirtualTimer timer = new VirtualTimer(77 * SECOND);
     BudgetStore store = open(directory, timer);
@@ -83,7 +85,7 @@ class RestartTest {
     assertThat(store.extend(second.reservation()).join()).isTrue();
     TokenDecision.Queued waits = (TokenDecision.Queued) ask(store, 50_000, P1);
 
-    VirtualTimer later = new VirtualTimer(timer.now() + SECOND);
+    VirtualTimer later = new VirtualTimer(timer.nanoTime() + SECOND);
     try (BudgetStore again = open(crash(directory), later)) {
       assertThat(status(again).available()).isEqualTo(10_000 + 2 * 4_000);
       assertThat(status(again).running()).isEqualTo(2);
@@ -109,7 +111,7 @@ class RestartTest {
   }
 
   @Test
-  void machineThatWasStartedAnew_hasNothingLeft_atFirst() throws Exception {
+  void restartedMachine_beginsWithEmptyBuckets() throws Exception {
     Path directory = temp.resolve("governor");
     VirtualTimer timer = new VirtualTimer(1_000 * SECOND);
     String reservation;
@@ -136,7 +138,7 @@ class RestartTest {
   }
 
   @Test
-  void tornEnd_isCutOff_andCostsTheLevel() throws Exception {
+  void tornEnd_isCutOff_andEmptiesTheBuckets() throws Exception {
     Path directory = temp.resolve("governor");
     VirtualTimer timer = new VirtualTimer();
     try (BudgetStore store = open(directory, timer)) {
@@ -191,7 +193,7 @@ class RestartTest {
   void reloadToLess_thenARestart_isNoDebtOfHours() {
     Path directory = temp.resolve("governor");
     VirtualTimer timer = new VirtualTimer();
-    ModelBudget less = ModelBudget.of(24_000, 30_000, Allocation.OFF);
+    ModelBudget less = SeedBudget.budget(24_000, 30_000).build();
     BudgetConfig lower = BudgetConfig.builder().models(Map.of("m", less)).build();
     try (BudgetStore store = open(directory, timer)) {
       for (int i = 0; i < 600; i++) {
@@ -202,11 +204,11 @@ class RestartTest {
       Path image = crash(directory);
       store.reload(lower).join();
       long before = status(store).available();
-      try (BudgetStore again = open(crash(directory), new VirtualTimer(timer.now()), lower)) {
+      try (BudgetStore again = open(crash(directory), new VirtualTimer(timer.nanoTime()), lower)) {
         assertThat(status(again).available()).isEqualTo(before);
       }
       // Another file at the start: nobody knows the level, and it begins empty.
-      try (BudgetStore again = open(image, new VirtualTimer(timer.now()), lower)) {
+      try (BudgetStore again = open(image, new VirtualTimer(timer.nanoTime()), lower)) {
         assertThat(status(again).available()).isZero();
       }
     }
@@ -234,7 +236,7 @@ class RestartTest {
   }
 
   @Test
-  void whatWasGrantedBeforeTheMachineEnded_isNotRefunded() throws Exception {
+  void grantFromBeforeAMachineRestart_isNotRefunded() throws Exception {
     Path directory = temp.resolve("governor");
     VirtualTimer timer = new VirtualTimer();
     String reservation;
@@ -244,7 +246,7 @@ class RestartTest {
       timer.advance(75 * SECOND);
       ask(store, 300_000, P0); // of which nothing reached the disk
       Files.write(journalIn(image), new byte[5], StandardOpenOption.APPEND);
-      try (BudgetStore again = open(image, new VirtualTimer(timer.now()))) {
+      try (BudgetStore again = open(image, new VirtualTimer(timer.nanoTime()))) {
         assertThat(again.settle(reservation, 0).join().orElseThrow().refundedTokens()).isZero();
         assertThat(status(again).available()).isZero();
       }
@@ -252,11 +254,13 @@ class RestartTest {
   }
 
   @Test
-  void tenantOfWhomNothingIsKnown_hasNothing_afterTwoRestarts() {
+  void unknownTenant_beginsEmptyAfterTwoRestarts() {
     Path directory = temp.resolve("governor");
     TokenRequest all = TokenRequest.of("m", 100_000).withPriorityClass(P1).withTenant("t");
     BudgetConfig other =
-        BudgetConfig.builder().models(Map.of("m", BUDGET.withConcurrency(5))).build();
+        BudgetConfig.builder()
+            .models(Map.of("m", BUDGET.toBuilder().maxConcurrentRequests(5).build()))
+            .build();
     VirtualTimer timer = new VirtualTimer();
     try (BudgetStore store = open(directory, timer)) {
       assertThat(store.request(all).join()).isInstanceOf(TokenDecision.Granted.class);
@@ -281,7 +285,9 @@ class RestartTest {
     Path directory = temp.resolve("governor");
     TokenRequest half = TokenRequest.of("m", 50_000).withPriorityClass(P1).withTenant("t");
     BudgetConfig other =
-        BudgetConfig.builder().models(Map.of("m", BUDGET.withConcurrency(5))).build();
+        BudgetConfig.builder()
+            .models(Map.of("m", BUDGET.toBuilder().maxConcurrentRequests(5).build()))
+            .build();
     VirtualTimer timer = new VirtualTimer();
     String old;
     try (BudgetStore store = open(directory, timer)) {
@@ -302,7 +308,7 @@ class RestartTest {
   void reloadThatCannotOpenAModel_changesNothing() throws Exception {
     Path directory = temp.resolve("governor");
     Map<String, ModelBudget> both = new LinkedHashMap<>();
-    both.put("m", ModelBudget.of(1, 1, Allocation.OFF));
+    both.put("m", SeedBudget.budget(1, 1).build());
     both.put("n", BUDGET);
     try (BudgetStore store =
         open(
@@ -361,7 +367,7 @@ class RestartTest {
   }
 
   @Test
-  void whatCannotBeWritten_isNotGranted() throws Exception {
+  void grantThatCannotBeWritten_isNotMade() throws Exception {
     Path directory = temp.resolve("governor");
     VirtualTimer timer = new VirtualTimer();
     BudgetStore store = open(directory, timer);
@@ -440,7 +446,7 @@ class RestartTest {
               .withTenant(random.nextBoolean() ? "t" : "other");
       if (store.tryAcquire(request).join().orElse(null) instanceof TokenDecision.Granted granted) {
         open.put(granted.reservation(), times.size());
-        times.add(timer.now());
+        times.add(timer.nanoTime());
         nets.add(granted.tokens());
       }
     }
@@ -459,7 +465,7 @@ class RestartTest {
       final GovernorStatus.Model before = status(store);
       Path image = crash(directory);
       store.close();
-      timer = new VirtualTimer(timer.now());
+      timer = new VirtualTimer(timer.nanoTime());
       directory = image;
       store = RestartTest.open(directory, timer);
       crashes++;

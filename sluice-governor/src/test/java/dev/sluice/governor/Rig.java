@@ -19,7 +19,7 @@ final class Rig implements AutoCloseable {
   final Governor governor;
 
   Rig(BudgetConfig config) {
-    governor = Governor.create(config, timer);
+    governor = Governor.builder(config).clock(timer).build();
   }
 
   Rig(ModelBudget budget) {
@@ -32,7 +32,10 @@ final class Rig implements AutoCloseable {
   }
 
   static ModelBudget sonnet(Allocation allocation) {
-    return ModelBudget.of(240_000, 300_000, allocation).withClasses(SeedBudget.CLASSES, Map.of());
+    return SeedBudget.budget(240_000, 300_000)
+        .allocation(allocation)
+        .priorityClasses(SeedBudget.CLASSES)
+        .build();
   }
 
   static BudgetConfig config(ModelBudget budget) {

@@ -22,18 +22,20 @@ class RoutingTest {
   @Test
   void eachModelOfARoute_hasItsOwnEstimate() {
     Map<String, ModelBudget> models = new LinkedHashMap<>();
-    models.put("learns", ModelBudget.of(60, 10_000, Allocation.OFF).withEstimateOutput(true));
-    models.put("plain", ModelBudget.of(60_000, 10_000, Allocation.OFF));
+    models.put("learns", SeedBudget.budget(60, 10_000).estimateOutput(true).build());
+    models.put("plain", SeedBudget.budget(60_000, 10_000).build());
     Map<String, List<String>> route = Map.of("any", List.of("learns", "plain"));
     try (Governor created =
-        Governor.create(BudgetConfig.builder().models(models).routes(route).build(), timer)) {
+        Governor.builder(BudgetConfig.builder().models(models).routes(route).build())
+            .clock(timer)
+            .build()) {
       Governor.Blocking other = created.blocking();
       for (int i = 0; i < 30; i++) {
         TokenDecision.Granted granted =
             (TokenDecision.Granted)
                 other.request(TokenRequest.of("learns", 1_000).withPriorityClass(P1));
         other.settle(granted.reservation(), 100);
-        timer.advance(200 * Desk.SECOND);
+        timer.advance(200 * WaitingListFixture.SECOND);
       }
       other.request(TokenRequest.of("learns", 10_000).withPriorityClass(P1));
       while (other.request(TokenRequest.of("learns", 1_000).withPriorityClass(P1))
@@ -51,10 +53,10 @@ class RoutingTest {
   void unknownModel_isToldOfRoutesToo() {
     BudgetConfig config =
         BudgetConfig.builder()
-            .models(Map.of("one", ModelBudget.of(60, 10_000, Allocation.OFF)))
+            .models(Map.of("one", SeedBudget.budget(60, 10_000).build()))
             .routes(Map.of("any", List.of("one")))
             .build();
-    try (Governor governor = Governor.create(config, timer)) {
+    try (Governor governor = Governor.builder(config).clock(timer).build()) {
       assertThatThrownBy(
               () -> governor.blocking().request(TokenRequest.of("two", 1).withPriorityClass(P1)))
           .isInstanceOf(IllegalArgumentException.class)

@@ -1,5 +1,6 @@
 package dev.sluice.governor;
 
+import dev.sluice.Limit;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Path;
@@ -15,9 +16,24 @@ final class SeedBudget {
 
   /** The source document's classes, whose shares bind. */
   static final Map<String, Double> CLASSES =
-      Objects.requireNonNull(read().models().get("deepseek-r1")).classes();
+      Objects.requireNonNull(read().models().get("deepseek-r1")).priorityClasses();
 
   private SeedBudget() {}
+
+  /**
+   * Returns a builder of a budget with the source document's classes, whose shares do not bind.
+   *
+   * @param perMinute tokens that accrue in a minute
+   * @param burst the most tokens there are at a time
+   * @return a new builder
+   */
+  static ModelBudget.Builder budget(long perMinute, long burst) {
+    return ModelBudget.builder(Limit.perMinute(perMinute, burst))
+        .allocation(Allocation.OFF)
+        .priorityClass("P0_clinical", 1)
+        .priorityClass("P1_user", 1)
+        .priorityClass("P2_batch", 1);
+  }
 
   static BudgetConfig read() {
     try {

@@ -22,7 +22,7 @@ final class StandInStoreTest {
   /** 1,000 tokens a second, in bursts of 1,000, two at a time. */
   private static final BudgetConfig CONFIG =
       BudgetConfig.builder()
-          .models(Map.of("m", ModelBudget.of(60_000, 1_000, Allocation.OFF).withConcurrency(2)))
+          .models(Map.of("m", SeedBudget.budget(60_000, 1_000).maxConcurrentRequests(2).build()))
           .build();
 
   private final HandTimer timer = new HandTimer();
@@ -33,7 +33,7 @@ final class StandInStoreTest {
     private long now = 1_000_000_000L;
 
     @Override
-    public long now() {
+    public long nanoTime() {
       return now;
     }
 
@@ -69,7 +69,7 @@ final class StandInStoreTest {
   private StoreSnapshot.OpenTicket place(int number, String priority, long tokens) {
     TokenRequest request = request(priority, tokens);
     return new StoreSnapshot.OpenTicket(
-        id('t', number), request, tokens, timer.now(), Long.MAX_VALUE);
+        id('t', number), request, tokens, timer.nanoTime(), Long.MAX_VALUE);
   }
 
   private static StoreSnapshot.OpenReservation held(int number, String key) {
@@ -124,7 +124,7 @@ final class StandInStoreTest {
   }
 
   @Test
-  void handOver_tellsWhatIsOpen_andEndsAllDecisions() {
+  void handOver_returnsOpenGrantsAndEndsDecisions() {
     OutageBudgetStore store = open(List.of(held(1, "")), List.of(place(2, "P1_user", 900)));
     CompletableFuture<Optional<TokenDecision>> waiter = store.await(id('t', 2));
     TokenDecision.Queued queued =

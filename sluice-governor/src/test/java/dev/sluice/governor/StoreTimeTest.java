@@ -16,7 +16,7 @@ class StoreTimeTest {
       new StoreClock(
           new StoreTimer() {
             @Override
-            public long now() {
+            public long nanoTime() {
               return here;
             }
 
@@ -35,7 +35,7 @@ class StoreTimeTest {
           });
 
   @Test
-  void storeOfThisProcess_hasThisTime() {
+  void timesOfALocalStore_areThoseOfItsTimer() {
     assertThat(time.present(7 * SECOND)).isEqualTo(7 * SECOND);
     here += 3;
     assertThat(time.present(7 * SECOND + 1)).isEqualTo(7 * SECOND + 1);
@@ -43,7 +43,7 @@ class StoreTimeTest {
   }
 
   @Test
-  void storeFarAway_isAsFarApartAsItSays_whenItIsHeardOfLate() {
+  void timesOfARemoteStore_keepTheirDistanceWhenReportedLate() {
     long there = 1_000_000 * SECOND;
     assertThat(time.present(there)).isEqualTo(7 * SECOND);
     here += 4 * SECOND;

@@ -35,7 +35,7 @@ final class VirtualTimer implements StoreTimer {
   private record Due(long at, long number, Runnable action) {}
 
   @Override
-  public long now() {
+  public long nanoTime() {
     return now;
   }
 

@@ -1,7 +1,7 @@
 package dev.sluice.governor;
 
-import static dev.sluice.governor.Desk.MINUTE;
-import static dev.sluice.governor.Desk.SECOND;
+import static dev.sluice.governor.WaitingListFixture.MINUTE;
+import static dev.sluice.governor.WaitingListFixture.SECOND;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.sluice.governor.local.LocalBudgetStore;
@@ -41,13 +41,17 @@ class WatchedStoreTest {
 
     private BudgetConfig config() {
       ModelBudget budget =
-          ModelBudget.of(
-              6_000 + random.nextInt(60_000), 1_000 + random.nextInt(9_000), Allocation.CEILING);
+          SeedBudget.budget(6_000 + random.nextInt(60_000), 1_000 + random.nextInt(9_000))
+              .allocation(Allocation.CEILING)
+              .build();
       return BudgetConfig.builder()
           .models(
               Map.of(
                   MODEL,
-                  budget.withClasses(SeedBudget.CLASSES, Map.of("P2_batch", 0.1)),
+                  budget.toBuilder()
+                      .priorityClasses(SeedBudget.CLASSES)
+                      .minimumShares(Map.of("P2_batch", 0.1))
+                      .build(),
                   "other",
                   budget))
           .build();
@@ -121,7 +125,7 @@ class WatchedStoreTest {
   }
 
   @Test
-  void noDay_isInError() {
+  void randomDay_raisesNoAuditError() {
     for (long seed = 0; seed < DAYS; seed++) {
       try (Day day = new Day(seed)) {
         day.run();
@@ -156,7 +160,7 @@ class WatchedStoreTest {
   }
 
   @Test
-  void modelThatCannotServeItsHead_isAnAlert_untilItCan() {
+  void modelThatCannotGrantItsFirstWaiter_raisesAnAlertUntilItCan() {
     try (Day day = new Day(0)) {
       day.watch.reload(
           BudgetConfig.builder().models(Map.of(MODEL, budget(60_000, 100_000))).build());
@@ -185,7 +189,7 @@ class WatchedStoreTest {
   }
 
   @Test
-  void modelWhoseLineIsEmptyAgain_isNoAlert() {
+  void emptiedWaitingList_raisesNoAlert() {
     try (Day day = new Day(0)) {
       day.watch.reload(BudgetConfig.builder().models(Map.of(MODEL, budget(60, 10_000))).build());
       day.store
@@ -205,7 +209,7 @@ class WatchedStoreTest {
   }
 
   private static ModelBudget budget(long target, long burst) {
-    return ModelBudget.of(target, burst, Allocation.OFF);
+    return SeedBudget.budget(target, burst).build();
   }
 
   private static TokenRequest of(long tokens) {

@@ -21,12 +21,18 @@ final class ConsoleServers implements AutoCloseable {
   private static final String BUDGETS =
       """
       {"models": {
-         "slow": {"target_tpm": 1, "burst_tpm": 1000, "allocation": "off"},
-         "single": {"target_tpm": 60000, "concurrency": 1, "allocation": "off"},
-         "short": {"target_tpm": 1, "burst_tpm": 1000, "allocation": "off"},
-         "odd": {"target_tpm": 1, "burst_tpm": 1000, "allocation": "off"},
-         "crowded": {"target_tpm": 1, "burst_tpm": 1000, "allocation": "off"},
-         "busy": {"target_tpm": 60000, "burst_tpm": 6000, "allocation": "off"}},
+         "slow": {"target_tpm": 1, "burst_tpm": 1000, "allocation": "off",
+           "priority_classes": {"P0_clinical": 1.0, "P1_user": 1.0, "P2_batch": 1.0}},
+         "single": {"target_tpm": 60000, "concurrency": 1, "allocation": "off",
+           "priority_classes": {"P0_clinical": 1.0, "P1_user": 1.0, "P2_batch": 1.0}},
+         "short": {"target_tpm": 1, "burst_tpm": 1000, "allocation": "off",
+           "priority_classes": {"P0_clinical": 1.0, "P1_user": 1.0, "P2_batch": 1.0}},
+         "odd": {"target_tpm": 1, "burst_tpm": 1000, "allocation": "off",
+           "priority_classes": {"P0_clinical": 1.0, "P1_user": 1.0, "P2_batch": 1.0}},
+         "crowded": {"target_tpm": 1, "burst_tpm": 1000, "allocation": "off",
+           "priority_classes": {"P0_clinical": 1.0, "P1_user": 1.0, "P2_batch": 1.0}},
+         "busy": {"target_tpm": 60000, "burst_tpm": 6000, "allocation": "off",
+           "priority_classes": {"P0_clinical": 1.0, "P1_user": 1.0, "P2_batch": 1.0}}},
        "governor": {"max_waiting": 500, "ticket_idle_timeout_ms": 600000, "reservation_timeout_ms": 600000}}
       """;
 

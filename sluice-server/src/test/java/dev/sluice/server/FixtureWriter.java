@@ -28,8 +28,10 @@ final class FixtureWriter {
   private static final String BUDGETS =
       """
       {"models": {
-         "slow": {"target_tpm": 60, "burst_tpm": 1000, "allocation": "off"},
-         "one": {"target_tpm": 60000, "burst_tpm": 100000, "concurrency": 1, "allocation": "off"}},
+         "slow": {"target_tpm": 60, "burst_tpm": 1000, "allocation": "off",
+           "priority_classes": {"P0_clinical": 1.0, "P1_user": 1.0, "P2_batch": 1.0}},
+         "one": {"target_tpm": 60000, "burst_tpm": 100000, "concurrency": 1, "allocation": "off",
+           "priority_classes": {"P0_clinical": 1.0, "P1_user": 1.0, "P2_batch": 1.0}}},
        "governor": {"max_waiting": 5, "ticket_idle_timeout_ms": 86400000, "reservation_timeout_ms": 86400000}}
       """;
 

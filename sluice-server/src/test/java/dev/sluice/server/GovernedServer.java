@@ -25,8 +25,10 @@ final class GovernedServer implements AutoCloseable {
   static final String BUDGETS =
       """
       {"models": {
-         "slow": {"target_tpm": 60, "burst_tpm": 1000, "allocation": "off"},
-         "one": {"target_tpm": 60000, "burst_tpm": 1000000, "concurrency": 1, "allocation": "off"},
+         "slow": {"target_tpm": 60, "burst_tpm": 1000, "allocation": "off",
+           "priority_classes": {"P0_clinical": 1.0, "P1_user": 1.0, "P2_batch": 1.0}},
+         "one": {"target_tpm": 60000, "burst_tpm": 1000000, "concurrency": 1, "allocation": "off",
+           "priority_classes": {"P0_clinical": 1.0, "P1_user": 1.0, "P2_batch": 1.0}},
          "scaled": {"target_tpm": 240000, "burst_tpm": 300000, "allocation": "scale", "retry_max": 1,
            "priority_classes": {"P0_clinical": 1.0, "P1_user": 0.7, "P2_batch": 0.4}},
          "shared": {"target_tpm": 240000, "burst_tpm": 300000,
@@ -72,7 +74,7 @@ final class GovernedServer implements AutoCloseable {
   }
 
   static String ask(String model, long tokens) {
-    return "{\"model\":\"%s\",\"tokens\":%d}".formatted(model, tokens);
+    return "{\"model\":\"%s\",\"tokens\":%d,\"priority\":\"P1_user\"}".formatted(model, tokens);
   }
 
   HttpProbe.Reply request(String model, long tokens) {
@@ -80,7 +82,8 @@ final class GovernedServer implements AutoCloseable {
   }
 
   TokenDecision requestGrpc(String model, long tokens) {
-    TokenRequest wanted = TokenRequest.newBuilder().setModel(model).setTokens(tokens).build();
+    TokenRequest wanted =
+        TokenRequest.newBuilder().setModel(model).setTokens(tokens).setPriority("P1_user").build();
     return grpc()
         .requestTokens(RequestTokensRequest.newBuilder().setRequest(wanted).build())
         .getDecision();

@@ -87,6 +87,16 @@ final class GovernorAccessTest {
   }
 
   @Test
+  void requestWithoutClass_needsTheLeastUrgentOne() {
+    String urgent =
+        server
+            .create("governor:model:deepseek-r1", "governor:tenant:acme", "governor:class:P1_user")
+            .getSecret();
+    assertThat(ask(urgent, ask(MODEL, "acme", "P1_user"))).isEqualTo("OK");
+    assertThat(ask(urgent, ask(MODEL, "acme", ""))).endsWith("governor on class:P2_batch");
+  }
+
+  @Test
   void prefixes_standForAllOfAKind() {
     String key =
         server.create("governor:model:*", "governor:tenant:acme:*", "governor:class:*").getSecret();

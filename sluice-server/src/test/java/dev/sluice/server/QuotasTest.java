@@ -7,7 +7,6 @@ import static org.awaitility.Awaitility.await;
 
 import dev.sluice.broker.Broker;
 import dev.sluice.broker.QueueConfig;
-import dev.sluice.governor.Allocation;
 import dev.sluice.governor.BudgetConfig;
 import dev.sluice.governor.Governor;
 import dev.sluice.governor.ModelBudget;
@@ -40,6 +39,7 @@ import dev.sluice.server.support.ErrorKind;
 import dev.sluice.server.support.JsonListFile;
 import dev.sluice.server.transport.MemoryBudgets;
 import dev.sluice.server.transport.ResponseMemoryBudget;
+import dev.sluice.testkit.SeedBudget;
 import io.grpc.Metadata;
 import io.grpc.ServerCall;
 import io.grpc.Status;
@@ -300,7 +300,7 @@ final class QuotasTest {
 
   @Test
   void ticketsThatAreWatched_countFromTheCallOn() {
-    ModelBudget one = ModelBudget.of(60_000, 60_000, Allocation.OFF).withConcurrency(1);
+    ModelBudget one = SeedBudget.budget(60_000, 60_000).maxConcurrentRequests(1).build();
     BudgetConfig config = BudgetConfig.builder().models(Map.of("one", one)).build();
     ScheduledExecutorService timer = Executors.newSingleThreadScheduledExecutor();
     try (Governor governor = Governor.create(config)) {

@@ -52,8 +52,10 @@ class ReservationAccessTest {
         file,
         """
         {"models": {
-           "one": {"target_tpm": 60000, "concurrency": 1, "allocation": "off"},
-           "two": {"target_tpm": 60000, "allocation": "off"}},
+           "one": {"target_tpm": 60000, "concurrency": 1, "allocation": "off",
+             "priority_classes": {"P0_clinical": 1.0, "P1_user": 1.0, "P2_batch": 1.0}},
+           "two": {"target_tpm": 60000, "allocation": "off",
+             "priority_classes": {"P0_clinical": 1.0, "P1_user": 1.0, "P2_batch": 1.0}}},
          "routes": {"any": ["two"]},
          "governor": {"ticket_idle_timeout_ms": 600000}}
         """);

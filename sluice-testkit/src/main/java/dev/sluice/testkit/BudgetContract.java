@@ -3,6 +3,7 @@ package dev.sluice.testkit;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import dev.sluice.Limit;
 import dev.sluice.governor.Allocation;
 import dev.sluice.governor.BudgetDimension;
 import dev.sluice.governor.BudgetListener;
@@ -28,13 +29,14 @@ import org.junit.jupiter.api.Test;
  * @since 0.1
  */
 public abstract class BudgetContract extends BudgetSuite {
-  private static final ModelBudget.TenantBudget SMALL = new ModelBudget.TenantBudget(600, 1_000, 1);
+  private static final ModelBudget.TenantBudget SMALL =
+      new ModelBudget.TenantBudget(Limit.perMinute(600, 1_000), 1);
 
   // ---- answers
 
   @Test
   void model_startsFull_andFillsAtItsRate() {
-    BudgetHarness rig = open(ModelBudget.of(60_000, 5_000, Allocation.OFF));
+    BudgetHarness rig = open(SeedBudget.budget(60_000, 5_000).build());
     assertThat(rig.available()).isEqualTo(5_000);
     assertThat(rig.granted(5_000, P1).remaining()).isZero();
     advance(Duration.ofMillis(1).minus(TICK));
@@ -135,7 +137,7 @@ public abstract class BudgetContract extends BudgetSuite {
 
   @Test
   void expectedTokens_lowerAReservationToHalfAtMost() {
-    BudgetHarness rig = open(ModelBudget.of(60_000, 60_000, Allocation.OFF));
+    BudgetHarness rig = open(SeedBudget.budget(60_000, 60_000).build());
     assertThat(rig.granted(request(9, P1).withExpectedTokens(1)).tokens()).isEqualTo(5);
     assertThat(rig.granted(request(20_000, P1).withExpectedTokens(1)).tokens()).isEqualTo(10_000);
     // 50 of these were admitted at once.
@@ -198,7 +200,8 @@ public abstract class BudgetContract extends BudgetSuite {
 
   @Test
   void requestsInASecond_bind() {
-    BudgetHarness rig = open(sonnet(Allocation.OFF).withRequests(2, 0));
+    BudgetHarness rig =
+        open(sonnet(Allocation.OFF).toBuilder().requests(Limit.perSecond(2)).build());
     rig.granted(1, P0);
     rig.granted(1, P0);
     dev.sluice.governor.TokenDecision.Queued third = rig.queued(1, P0);
@@ -218,7 +221,11 @@ public abstract class BudgetContract extends BudgetSuite {
 
   @Test
   void requestsInAMinute_bindToo() {
-    BudgetHarness rig = open(sonnet(Allocation.OFF).withRequests(2, 3));
+    BudgetHarness rig =
+        open(
+            sonnet(Allocation.OFF).toBuilder()
+                .requests(Limit.perSecond(2), Limit.perMinute(3))
+                .build());
     rig.granted(1, P0);
     rig.granted(1, P0);
     advance(SECOND);
@@ -232,7 +239,7 @@ public abstract class BudgetContract extends BudgetSuite {
 
   @Test
   void requestsAtOnce_bind_untilOneIsSettled() {
-    BudgetHarness rig = open(sonnet(Allocation.OFF).withConcurrency(2));
+    BudgetHarness rig = open(sonnet(Allocation.OFF).toBuilder().maxConcurrentRequests(2).build());
     dev.sluice.governor.TokenDecision.Granted first = rig.granted(1_000, P0);
     rig.granted(1_000, P0);
     dev.sluice.governor.TokenDecision.Queued third = rig.queued(1_000, P0);
@@ -248,10 +255,11 @@ public abstract class BudgetContract extends BudgetSuite {
   void whatIsShortInOneDimension_takesNothingOfTheOthers() {
     BudgetHarness rig =
         open(
-            sonnet(Allocation.OFF)
-                .withConcurrency(1)
-                .withRequests(0, 3)
-                .withTenants(Map.of("t", new ModelBudget.TenantBudget(600, 1_000, 1))));
+            sonnet(Allocation.OFF).toBuilder()
+                .maxConcurrentRequests(1)
+                .requests(Limit.perMinute(3))
+                .tenants(Map.of("t", new ModelBudget.TenantBudget(Limit.perMinute(600, 1_000), 1)))
+                .build());
     dev.sluice.governor.TokenDecision.Granted running = rig.granted(1, P0);
     dev.sluice.governor.TokenDecision.Queued held = rig.queued(request(1_000, P0).withTenant("t"));
     assertThat(rig.available()).isEqualTo(299_999);
@@ -267,9 +275,14 @@ public abstract class BudgetContract extends BudgetSuite {
   void tenant_hasABudgetInside() {
     BudgetHarness rig =
         open(
-            sonnet(Allocation.OFF)
-                .withTenants(
-                    Map.of("t", new ModelBudget.TenantBudget(6_000, 10_000, 1), "*", SMALL)));
+            sonnet(Allocation.OFF).toBuilder()
+                .tenants(
+                    Map.of(
+                        "t",
+                        new ModelBudget.TenantBudget(Limit.perMinute(6_000, 10_000), 1),
+                        "*",
+                        SMALL))
+                .build());
     rig.granted(request(10_000, P0).withTenant("t"));
     dev.sluice.governor.TokenDecision.Queued held = rig.queued(request(100, P0).withTenant("t"));
     assertThat(held.binding()).isEqualTo(BudgetDimension.TENANT);
@@ -290,7 +303,10 @@ public abstract class BudgetContract extends BudgetSuite {
   void models_areApart() {
     ModelBudget budget = sonnet(Allocation.OFF);
     BudgetHarness rig =
-        open(config(models(MODEL, budget.withConcurrency(1), "other", budget), PATIENT));
+        open(
+            config(
+                models(MODEL, budget.toBuilder().maxConcurrentRequests(1).build(), "other", budget),
+                PATIENT));
     rig.granted(300_000, P0);
     rig.queued(1, P0);
     assertThat(rig.granted(request(300_000, P1).withModel("other")).model()).isEqualTo("other");
@@ -370,11 +386,13 @@ public abstract class BudgetContract extends BudgetSuite {
   void explain_namesEveryDimension() {
     BudgetHarness rig =
         open(
-            ModelBudget.of(60_000, 10_000, Allocation.CEILING)
-                .withClasses(SeedBudget.CLASSES, Map.of())
-                .withRequests(1, 10)
-                .withConcurrency(1)
-                .withTenants(Map.of("t", new ModelBudget.TenantBudget(600, 500, 1))));
+            SeedBudget.budget(60_000, 10_000)
+                .allocation(Allocation.CEILING)
+                .priorityClasses(SeedBudget.CLASSES)
+                .requests(Limit.perSecond(1), Limit.perMinute(10))
+                .maxConcurrentRequests(1)
+                .tenants(Map.of("t", new ModelBudget.TenantBudget(Limit.perMinute(600, 500), 1)))
+                .build());
     rig.granted(request(400, P1).withTenant("t"));
     TokenExplanation explained = rig.explain(request(400, P2).withTenant("t"));
     // A slot does not come with time, so nobody knows when.

@@ -1,6 +1,6 @@
 package dev.sluice.testkit;
 
-import dev.sluice.governor.Allocation;
+import dev.sluice.Limit;
 import dev.sluice.governor.BudgetConfig;
 import dev.sluice.governor.BudgetStore;
 import dev.sluice.governor.ModelBudget;
@@ -92,17 +92,20 @@ public final class BudgetLoad implements AutoCloseable {
    * @param patience with a ticket
    */
   public static BudgetConfig config(Duration life, Duration patience) {
-    ModelBudget plain = ModelBudget.of(PER_MINUTE, PER_SECOND, Allocation.OFF);
+    ModelBudget plain = SeedBudget.budget(PER_MINUTE, PER_SECOND).build();
     ModelBudget mixed =
-        plain
-            .withClasses(plain.classes(), Map.of(CLASSES[2], 0.2))
-            .withTenants(
+        plain.toBuilder()
+            .priorityClasses(plain.priorityClasses())
+            .minimumShares(Map.of(CLASSES[2], 0.2))
+            .tenants(
                 Map.of(
                     TENANTS[0],
-                    new ModelBudget.TenantBudget(PER_MINUTE / 5, PER_SECOND / 2, 2),
+                    new ModelBudget.TenantBudget(
+                        Limit.perMinute(PER_MINUTE / 5, PER_SECOND / 2), 2),
                     ModelBudget.OTHER_TENANTS,
-                    new ModelBudget.TenantBudget(PER_MINUTE, PER_SECOND, 1)))
-            .withConcurrency(200);
+                    new ModelBudget.TenantBudget(Limit.perMinute(PER_MINUTE, PER_SECOND), 1)))
+            .maxConcurrentRequests(200)
+            .build();
     return BudgetConfig.builder()
         .models(Map.of(MIXED, mixed, PLAIN, plain))
         .waitingList(

@@ -2,6 +2,7 @@ package dev.sluice.testkit;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.sluice.Limit;
 import dev.sluice.governor.Allocation;
 import dev.sluice.governor.BudgetListener;
 import dev.sluice.governor.ModelBudget;
@@ -100,21 +101,30 @@ public abstract class BudgetPropertyContract extends BudgetSuite {
       int target = 6_000 + random.nextInt(60_000);
       Allocation allocation = List.copyOf(EnumSet.allOf(Allocation.class)).get(random.nextInt(3));
       ModelBudget chosen =
-          ModelBudget.of(target, burst, allocation).withClasses(SeedBudget.CLASSES, Map.of());
+          SeedBudget.budget(target, burst)
+              .allocation(allocation)
+              .priorityClasses(SeedBudget.CLASSES)
+              .build();
       if (random.nextBoolean()) {
-        chosen = chosen.withRequests(5, 200);
+        chosen = chosen.toBuilder().requests(Limit.perSecond(5), Limit.perMinute(200)).build();
       }
       if (random.nextBoolean()) {
-        chosen = chosen.withConcurrency(4);
+        chosen = chosen.toBuilder().maxConcurrentRequests(4).build();
       }
       if (random.nextBoolean()) {
-        chosen = chosen.withClasses(SeedBudget.CLASSES, Map.of(P2, 0.25));
+        chosen =
+            chosen.toBuilder()
+                .priorityClasses(SeedBudget.CLASSES)
+                .minimumShares(Map.of(P2, 0.25))
+                .build();
       }
       budget =
-          chosen.withTenants(
-              Map.of(
-                  "b", new ModelBudget.TenantBudget(target, burst, 3),
-                  "c", new ModelBudget.TenantBudget(target / 4, burst / 3, 1)));
+          chosen.toBuilder()
+              .tenants(
+                  Map.of(
+                      "b", new ModelBudget.TenantBudget(Limit.perMinute(target, burst), 3),
+                      "c", new ModelBudget.TenantBudget(Limit.perMinute(target / 4, burst / 3), 1)))
+              .build();
       rig = open(config(Map.of(MODEL, budget), RULES), book);
     }
 
@@ -135,7 +145,7 @@ public abstract class BudgetPropertyContract extends BudgetSuite {
       String priority = List.of(P0, P1, P2).get(random.nextInt(3));
       String key = String.valueOf(asked.size());
       TokenRequest request =
-          request(1 + random.nextInt((int) budget.burstTpm() / 2), priority)
+          request(1 + random.nextInt((int) budget.tokens().capacity() / 2), priority)
               .withTenant(tenant)
               .withIdempotencyKey(key);
       TokenExplanation foretold = rig.explain(request);
@@ -207,7 +217,8 @@ public abstract class BudgetPropertyContract extends BudgetSuite {
     private void hearTheProvider() {
       switch (random.nextInt(6)) {
         case 0 -> rig.adjust(1, null, Duration.ofMillis(random.nextInt(1_000)));
-        case 1 -> rig.adjust(1, (long) random.nextInt((int) budget.burstTpm()), Duration.ZERO);
+        case 1 ->
+            rig.adjust(1, (long) random.nextInt((int) budget.tokens().capacity()), Duration.ZERO);
         case 2, 3 -> rig.adjust(0.25 + 0.75 * random.nextDouble(), null, Duration.ZERO);
         default -> rig.adjust(1, null, Duration.ZERO);
       }
@@ -218,7 +229,9 @@ public abstract class BudgetPropertyContract extends BudgetSuite {
       GrantLog log = new GrantLog();
       book.net.forEach(
           (key, tokens) -> log.record(Objects.requireNonNull(book.times.get(key)), tokens));
-      assertThat(log.maxExcess(budget.burstTpm(), budget.targetTpm(), MINUTE_NANOS))
+      assertThat(
+              log.maxExcess(
+                  budget.tokens().capacity(), budget.tokens().refillTokens(), MINUTE_NANOS))
           .isLessThanOrEqualTo(0);
     }
 
@@ -250,7 +263,7 @@ public abstract class BudgetPropertyContract extends BudgetSuite {
       }
       assertThat(rig.status().running()).isZero();
       advance(Duration.ofHours(1));
-      assertThat(rig.available()).isEqualTo(budget.burstTpm());
+      assertThat(rig.available()).isEqualTo(budget.tokens().capacity());
     }
   }
 }

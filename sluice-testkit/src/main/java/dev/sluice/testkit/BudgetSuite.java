@@ -66,7 +66,10 @@ public abstract class BudgetSuite {
 
   /** The seed's first model, 240,000 a minute in bursts of 300,000. */
   static ModelBudget sonnet(Allocation allocation) {
-    return ModelBudget.of(240_000, 300_000, allocation).withClasses(SeedBudget.CLASSES, Map.of());
+    return SeedBudget.budget(240_000, 300_000)
+        .allocation(allocation)
+        .priorityClasses(SeedBudget.CLASSES)
+        .build();
   }
 
   static WaitingListConfig rules(int maxLine, Duration patience) {

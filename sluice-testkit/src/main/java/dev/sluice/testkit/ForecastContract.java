@@ -2,6 +2,7 @@ package dev.sluice.testkit;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.sluice.Limit;
 import dev.sluice.governor.Allocation;
 import dev.sluice.governor.BudgetDimension;
 import dev.sluice.governor.GovernorStatus;
@@ -60,7 +61,7 @@ public abstract class ForecastContract extends BudgetSuite {
 
   @Test
   void withoutAFreeSlot_theForecastIsUnknown() {
-    BudgetHarness rig = open(sonnet(Allocation.OFF).withConcurrency(1));
+    BudgetHarness rig = open(sonnet(Allocation.OFF).toBuilder().maxConcurrentRequests(1).build());
     TokenDecision.Granted running = rig.granted(1_000, P1);
     TokenExplanation foretold = rig.explain(request(1_000, P1));
     assertThat(foretold.outcome()).isEqualTo(Outcome.QUEUED);
@@ -89,7 +90,7 @@ public abstract class ForecastContract extends BudgetSuite {
 
   @Test
   void slotsThatThoseBeforeItTake_areNotFreeForIt() {
-    BudgetHarness rig = open(sonnet(Allocation.OFF).withConcurrency(2));
+    BudgetHarness rig = open(sonnet(Allocation.OFF).toBuilder().maxConcurrentRequests(2).build());
     TokenDecision.Granted running = rig.granted(300_000, P1);
     TokenDecision.Queued first = rig.queued(4_000, P1);
     TokenDecision.Queued second = rig.queued(4_000, P1);
@@ -106,7 +107,12 @@ public abstract class ForecastContract extends BudgetSuite {
 
   @Test
   void unknown_winsOverWhatIsKnown() {
-    BudgetHarness rig = open(sonnet(Allocation.CEILING).withConcurrency(1).withRequests(1, 1));
+    BudgetHarness rig =
+        open(
+            sonnet(Allocation.CEILING).toBuilder()
+                .maxConcurrentRequests(1)
+                .requests(Limit.perSecond(1), Limit.perMinute(1))
+                .build());
     rig.granted(300_000, P0);
     rig.adjust(1, null, Duration.ofSeconds(20));
     TokenDecision.Queued queued = rig.queued(1_000, P2);
@@ -154,7 +160,11 @@ public abstract class ForecastContract extends BudgetSuite {
   @Test
   void guaranteeOfTheClass_comesBeforeItsShare() {
     BudgetHarness rig =
-        open(sonnet(Allocation.CEILING).withClasses(SeedBudget.CLASSES, Map.of(P2, 0.1)));
+        open(
+            sonnet(Allocation.CEILING).toBuilder()
+                .priorityClasses(SeedBudget.CLASSES)
+                .minimumShares(Map.of(P2, 0.1))
+                .build());
     rig.granted(30_000, P2);
     rig.granted(270_000, P0);
     // 400 a second are its own; more than 30,000 at once never are.
@@ -167,7 +177,11 @@ public abstract class ForecastContract extends BudgetSuite {
   @Test
   void guaranteeOfTheClass_doesNotWaitForTheClassesAbove() {
     BudgetHarness rig =
-        open(sonnet(Allocation.CEILING).withClasses(SeedBudget.CLASSES, Map.of(P2, 0.1)));
+        open(
+            sonnet(Allocation.CEILING).toBuilder()
+                .priorityClasses(SeedBudget.CLASSES)
+                .minimumShares(Map.of(P2, 0.1))
+                .build());
     rig.granted(30_000, P2);
     rig.granted(270_000, P0);
     rig.queued(200_000, P0);
@@ -177,7 +191,8 @@ public abstract class ForecastContract extends BudgetSuite {
 
   @Test
   void requests_bind_withThoseBefore() {
-    BudgetHarness rig = open(sonnet(Allocation.OFF).withRequests(2, 0));
+    BudgetHarness rig =
+        open(sonnet(Allocation.OFF).toBuilder().requests(Limit.perSecond(2)).build());
     rig.granted(1, P1);
     rig.granted(1, P1);
     rig.queued(1, P1);
@@ -189,8 +204,9 @@ public abstract class ForecastContract extends BudgetSuite {
 
   @Test
   void budgetOfTheTenant_binds_withItsOwnBefore_ofAllClasses() {
-    ModelBudget.TenantBudget small = new ModelBudget.TenantBudget(6_000, 1_000, 1);
-    BudgetHarness rig = open(sonnet(Allocation.OFF).withTenants(Map.of("t", small)));
+    ModelBudget.TenantBudget small = new ModelBudget.TenantBudget(Limit.perMinute(6_000, 1_000), 1);
+    BudgetHarness rig =
+        open(sonnet(Allocation.OFF).toBuilder().tenants(Map.of("t", small)).build());
     rig.granted(request(1_000, P1).withTenant("t"));
     rig.queued(request(500, P0).withTenant("t"));
     rig.queued(request(500, P1).withTenant("t"));
@@ -217,7 +233,8 @@ public abstract class ForecastContract extends BudgetSuite {
 
   @Test
   void latestOfSeveral_counts() {
-    BudgetHarness rig = open(sonnet(Allocation.CEILING).withRequests(0, 1));
+    BudgetHarness rig =
+        open(sonnet(Allocation.CEILING).toBuilder().requests(Limit.perMinute(1)).build());
     rig.granted(300_000, P0);
     // Tokens in 3 s, its share in 48 s, a request in 60 s.
     requireGoesAt(rig, rig.queued(12_000, P2), 60_000, BudgetDimension.REQUESTS);
@@ -251,7 +268,8 @@ public abstract class ForecastContract extends BudgetSuite {
 
   @Test
   void lineThatRequestsHold_goesWhenForetold() {
-    BudgetHarness rig = open(sonnet(Allocation.OFF).withRequests(3, 0));
+    BudgetHarness rig =
+        open(sonnet(Allocation.OFF).toBuilder().requests(Limit.perSecond(3)).build());
     for (int i = 0; i < 3; i++) {
       rig.granted(1, P0);
     }
@@ -286,11 +304,13 @@ public abstract class ForecastContract extends BudgetSuite {
 
   @Test
   void whatIsRefused_hasNoForecast() {
-    ModelBudget.TenantBudget small = new ModelBudget.TenantBudget(6_000, 1_000, 1);
+    ModelBudget.TenantBudget small = new ModelBudget.TenantBudget(Limit.perMinute(6_000, 1_000), 1);
     BudgetHarness rig =
         open(
             config(
-                Map.of(MODEL, sonnet(Allocation.CEILING).withTenants(Map.of("t", small))),
+                Map.of(
+                    MODEL,
+                    sonnet(Allocation.CEILING).toBuilder().tenants(Map.of("t", small)).build()),
                 rules(1, Duration.ofHours(1))));
     TokenExplanation tooLarge = rig.explain(request(400_000, P1).withTenant("t"));
     assertThat(tooLarge.outcome()).isEqualTo(Outcome.IMPOSSIBLE);
@@ -359,17 +379,25 @@ public abstract class ForecastContract extends BudgetSuite {
     Allocation allocation = random.nextBoolean() ? Allocation.CEILING : Allocation.OFF;
     Map<String, Double> guarantees = random.nextBoolean() ? Map.of(P2, 0.25) : Map.of();
     ModelBudget budget =
-        ModelBudget.of(6_000 + random.nextInt(60_000), 10_000 + random.nextInt(9_000), allocation)
-            .withClasses(SeedBudget.CLASSES, guarantees);
+        SeedBudget.budget(6_000 + random.nextInt(60_000), 10_000 + random.nextInt(9_000))
+            .allocation(allocation)
+            .priorityClasses(SeedBudget.CLASSES)
+            .minimumShares(guarantees)
+            .build();
     if (random.nextBoolean()) {
-      budget = budget.withRequests(1 + random.nextInt(5), 10);
+      budget =
+          budget.toBuilder()
+              .requests(Limit.perSecond(1 + random.nextInt(5)), Limit.perMinute(10))
+              .build();
     }
     if (random.nextInt(4) == 0) {
-      budget = budget.withConcurrency(3);
+      budget = budget.toBuilder().maxConcurrentRequests(3).build();
     }
     return random.nextBoolean()
         ? budget
-        : budget.withTenants(Map.of("t", new ModelBudget.TenantBudget(3_000, 6_000, 1)));
+        : budget.toBuilder()
+            .tenants(Map.of("t", new ModelBudget.TenantBudget(Limit.perMinute(3_000, 6_000), 1)))
+            .build();
   }
 
   // ---- an exhausted bucket
@@ -407,7 +435,8 @@ public abstract class ForecastContract extends BudgetSuite {
 
   @Test
   void requestsOfTheModel_canBeExhausted_too() {
-    BudgetHarness rig = open(sonnet(Allocation.OFF).withRequests(0, 1));
+    BudgetHarness rig =
+        open(sonnet(Allocation.OFF).toBuilder().requests(Limit.perMinute(1)).build());
     rig.granted(1, P1);
     rig.queued(1, P1);
     advance(SECOND);
@@ -416,9 +445,13 @@ public abstract class ForecastContract extends BudgetSuite {
 
   @Test
   void modelThatHasTheTokens_isNotExhausted_whateverElseHolds() {
-    ModelBudget.TenantBudget small = new ModelBudget.TenantBudget(6_000, 1_000, 1);
+    ModelBudget.TenantBudget small = new ModelBudget.TenantBudget(Limit.perMinute(6_000, 1_000), 1);
     BudgetHarness rig =
-        open(sonnet(Allocation.CEILING).withConcurrency(4).withTenants(Map.of("t", small)));
+        open(
+            sonnet(Allocation.CEILING).toBuilder()
+                .maxConcurrentRequests(4)
+                .tenants(Map.of("t", small))
+                .build());
     rig.granted(request(1_000, P1).withTenant("t"));
     rig.queued(request(1_000, P1).withTenant("t"));
     assertThat(rig.status().exhaustion()).isEmpty();

@@ -29,7 +29,7 @@ public final class ManualStoreTimer implements StoreTimer {
   public ManualStoreTimer() {}
 
   @Override
-  public synchronized long now() {
+  public synchronized long nanoTime() {
     return now;
   }
 
@@ -59,7 +59,7 @@ public final class ManualStoreTimer implements StoreTimer {
    * @param time how much
    */
   public void advance(Duration time) {
-    long until = now() + time.toNanos();
+    long until = nanoTime() + time.toNanos();
     for (Runnable next = nextBy(until); next != null; next = nextBy(until)) {
       next.run();
     }

@@ -3,6 +3,7 @@ package dev.sluice.testkit;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import dev.sluice.Limit;
 import dev.sluice.governor.Allocation;
 import dev.sluice.governor.BudgetConfig;
 import dev.sluice.governor.BudgetDimension;
@@ -71,7 +72,7 @@ public abstract class ReservationContract extends BudgetSuite {
 
   @Test
   void overuse_isDebtThatTimePays() {
-    BudgetHarness rig = open(sonnet(Allocation.OFF).withCallLimits(304_000, 0));
+    BudgetHarness rig = open(sonnet(Allocation.OFF).toBuilder().maxContextTokens(304_000).build());
     rig.settle(rig.granted(300_000, P0), 304_000);
     assertThat(rig.available()).isEqualTo(-4_000);
     TokenDecision.Queued next = rig.queued(4_000, P0);
@@ -161,8 +162,10 @@ public abstract class ReservationContract extends BudgetSuite {
   void twoLateRefunds_underABudgetOfATenant_doNotGiveTheSameBackTwice() {
     BudgetHarness rig =
         open(
-            sonnet(Allocation.OFF)
-                .withTenants(Map.of("*", new ModelBudget.TenantBudget(240_000, 300_000, 1))));
+            sonnet(Allocation.OFF).toBuilder()
+                .tenants(
+                    Map.of("*", new ModelBudget.TenantBudget(Limit.perMinute(240_000, 300_000), 1)))
+                .build());
     TokenRequest request = request(40_000, P0).withTenant("t");
     TokenDecision.Granted first = rig.granted(request);
     TokenDecision.Granted second = rig.granted(request);
@@ -181,8 +184,9 @@ public abstract class ReservationContract extends BudgetSuite {
   void debtOfATenant_isKnownUntilItIsPaid() {
     BudgetHarness rig =
         open(
-            sonnet(Allocation.OFF)
-                .withTenants(Map.of("*", new ModelBudget.TenantBudget(60, 10_000, 1))));
+            sonnet(Allocation.OFF).toBuilder()
+                .tenants(Map.of("*", new ModelBudget.TenantBudget(Limit.perMinute(60, 10_000), 1)))
+                .build());
     rig.granted(request(100, P1).withTenant("t"));
     advance(MINUTE);
     assertThat(ofTenant(rig, "t")).isEqualTo(9_960);
@@ -196,8 +200,9 @@ public abstract class ReservationContract extends BudgetSuite {
   void refund_goesBackToTheTenantToo_andLetsThoseInLineGo() {
     BudgetHarness rig =
         open(
-            sonnet(Allocation.OFF)
-                .withTenants(Map.of("t", new ModelBudget.TenantBudget(60, 10_000, 1))));
+            sonnet(Allocation.OFF).toBuilder()
+                .tenants(Map.of("t", new ModelBudget.TenantBudget(Limit.perMinute(60, 10_000), 1)))
+                .build());
     TokenDecision.Granted first = rig.granted(request(10_000, P1).withTenant("t"));
     CompletableFuture<Optional<TokenDecision>> next =
         rig.waiter(request(5_000, P1).withTenant("t"));
@@ -211,7 +216,7 @@ public abstract class ReservationContract extends BudgetSuite {
 
   @Test
   void reservationOfACrashedCaller_freesItsSlot_keepsItsTokens() {
-    BudgetHarness rig = open(ModelBudget.of(60, 10_000, Allocation.OFF).withConcurrency(1));
+    BudgetHarness rig = open(SeedBudget.budget(60, 10_000).maxConcurrentRequests(1).build());
     TokenDecision.Granted first = rig.granted(9_000, P1);
     TokenDecision.Queued next = rig.queued(1_000, P1);
     advance(LIFE.minus(TICK));
@@ -255,7 +260,7 @@ public abstract class ReservationContract extends BudgetSuite {
 
   @Test
   void extendedReservation_livesAsLongAgain() {
-    BudgetHarness rig = open(sonnet(Allocation.OFF).withConcurrency(1));
+    BudgetHarness rig = open(sonnet(Allocation.OFF).toBuilder().maxConcurrentRequests(1).build());
     TokenDecision.Granted first = rig.granted(1_000, P1);
     CompletableFuture<Optional<TokenDecision>> next = rig.waiter(request(1_000, P1));
     advance(LIFE.minus(MINUTE));
@@ -349,7 +354,7 @@ public abstract class ReservationContract extends BudgetSuite {
     TokenDecision.Granted open = rig.granted(300_000, P0);
     TokenDecision.Queued first = rig.queued(8_000, P1);
     CompletableFuture<Optional<TokenDecision>> second = rig.waiter(request(8_000, P1));
-    rig.reload(config(ModelBudget.of(480_000, 400_000, Allocation.OFF)));
+    rig.reload(config(SeedBudget.budget(480_000, 400_000).build()));
     // 100,000 more at once by the larger burst; not one that is not configured.
     BudgetHarness.grantOf(second);
     assertThat(rig.isGranted(first)).isTrue();
@@ -365,11 +370,11 @@ public abstract class ReservationContract extends BudgetSuite {
   void reloadToLess_isDebt_andTheLineStays() {
     BudgetHarness rig = open(Allocation.OFF);
     rig.granted(200_000, P0);
-    rig.reload(config(ModelBudget.of(120_000, 100_000, Allocation.OFF)));
+    rig.reload(config(SeedBudget.budget(120_000, 100_000).build()));
     assertThat(rig.available()).isEqualTo(-100_000);
     TokenDecision.Queued first = rig.queued(1_000, P1);
     TokenDecision.Queued second = rig.queued(1_000, P0);
-    rig.reload(config(ModelBudget.of(240_000, 100_000, Allocation.OFF)));
+    rig.reload(config(SeedBudget.budget(240_000, 100_000).build()));
     assertThat(rig.standing(second).queuePosition()).isEqualTo(1);
     assertThat(rig.standing(first).queuePosition()).isEqualTo(2);
     assertThat(rig.standing(first).ticket()).isEqualTo(first.ticket());
@@ -393,11 +398,12 @@ public abstract class ReservationContract extends BudgetSuite {
   @Test
   void reload_isNoRefillOfRequests() {
     ModelBudget budget = sonnet(Allocation.OFF);
-    BudgetHarness rig = open(budget.withRequests(0, 10));
+    BudgetHarness rig = open(budget.toBuilder().requests(Limit.perMinute(10)).build());
     for (int i = 0; i < 10; i++) {
       rig.granted(1, P1);
     }
-    rig.reload(config(budget.withRequests(20, 10)));
+    rig.reload(
+        config(budget.toBuilder().requests(Limit.perSecond(20), Limit.perMinute(10)).build()));
     assertThat(rig.queued(1, P1).binding()).isEqualTo(BudgetDimension.REQUESTS);
   }
 
@@ -406,19 +412,25 @@ public abstract class ReservationContract extends BudgetSuite {
    */
   @Test
   void reload_isNoRefillOfTenants() {
-    ModelBudget.TenantBudget slow = new ModelBudget.TenantBudget(60, 1_000, 1);
-    ModelBudget.TenantBudget fast = new ModelBudget.TenantBudget(60_000, 1_000, 1);
-    ModelBudget.TenantBudget other = new ModelBudget.TenantBudget(60_000, 2_000, 1);
+    ModelBudget.TenantBudget slow = new ModelBudget.TenantBudget(Limit.perMinute(60, 1_000), 1);
+    ModelBudget.TenantBudget fast = new ModelBudget.TenantBudget(Limit.perMinute(60_000, 1_000), 1);
+    ModelBudget.TenantBudget other =
+        new ModelBudget.TenantBudget(Limit.perMinute(60_000, 2_000), 1);
     ModelBudget budget = sonnet(Allocation.OFF);
     BudgetHarness rig =
-        open(budget.withTenants(Map.of("named", slow, "dropped", slow, "same", slow, "*", slow)));
+        open(
+            budget.toBuilder()
+                .tenants(Map.of("named", slow, "dropped", slow, "same", slow, "*", slow))
+                .build());
     for (String each : List.of("named", "dropped", "same", "taken up", "any")) {
       rig.granted(request(1_000, P1).withTenant(each));
     }
     advanceMillis(5_000);
     rig.reload(
         config(
-            budget.withTenants(Map.of("named", fast, "taken up", fast, "same", slow, "*", other))));
+            budget.toBuilder()
+                .tenants(Map.of("named", fast, "taken up", fast, "same", slow, "*", other))
+                .build()));
     assertThat(ofTenant(rig, "named")).isEqualTo(5);
     assertThat(ofTenant(rig, "taken up")).isEqualTo(5);
     assertThat(ofTenant(rig, "same")).isEqualTo(5);
@@ -431,7 +443,7 @@ public abstract class ReservationContract extends BudgetSuite {
     assertThat(ofTenant(rig, "any")).isEqualTo(1_105);
     // A tenant without a call between two reloads may have had the slower of both rates.
     rig.granted(request(100, P1).withTenant("any"));
-    rig.reload(config(budget.withTenants(Map.of("named", slow, "*", slow))));
+    rig.reload(config(budget.toBuilder().tenants(Map.of("named", slow, "*", slow)).build()));
     assertThat(ofTenant(rig, "any")).isEqualTo(5);
     advanceMillis(1_000);
     assertThat(ofTenant(rig, "named")).isEqualTo(106);
@@ -455,8 +467,8 @@ public abstract class ReservationContract extends BudgetSuite {
     Map<String, Double> classes = new LinkedHashMap<>();
     classes.put(P0, 1.0);
     classes.put(P1, 1.0);
-    ModelBudget smaller = ModelBudget.of(240_000, 100_000, Allocation.OFF);
-    rig.reload(config(smaller.withClasses(classes, Map.of())));
+    ModelBudget smaller = SeedBudget.budget(240_000, 100_000).build();
+    rig.reload(config(smaller.toBuilder().priorityClasses(classes).build()));
     impossible(BudgetHarness.get(large).orElseThrow());
     assertThat(BudgetHarness.refusalOf(batch)).isEqualTo(TokenDecision.Reason.REMOVED);
     assertThat(rig.line()).isEqualTo(Map.of(P0, 0, P1, 0));
@@ -475,9 +487,8 @@ public abstract class ReservationContract extends BudgetSuite {
   void reload_ofWhatCannotBeKept_changesNothing() {
     BudgetHarness rig = open(Allocation.OFF);
     // No exact units for so many tokens at such a rate.
-    ModelBudget huge = ModelBudget.of(999_999_999_989L, 1_000_000_000_000L, Allocation.OFF);
-    Map<String, ModelBudget> bad =
-        models(MODEL, ModelBudget.of(1, 1, Allocation.OFF), "huge", huge);
+    ModelBudget huge = SeedBudget.budget(999_999_999_989L, 1_000_000_000_000L).build();
+    Map<String, ModelBudget> bad = models(MODEL, SeedBudget.budget(1, 1).build(), "huge", huge);
     assertThatThrownBy(() -> rig.reload(config(bad, PATIENT)))
         .isInstanceOf(IllegalArgumentException.class);
     assertThat(rig.status().capacity()).isEqualTo(300_000);
@@ -487,7 +498,9 @@ public abstract class ReservationContract extends BudgetSuite {
   void reload_thatTakesTheBudgetOfATenant_andGivesItBack_isNoRefill() {
     ModelBudget without = sonnet(Allocation.OFF);
     ModelBudget with =
-        without.withTenants(Map.of("t", new ModelBudget.TenantBudget(600, 1_000, 1)));
+        without.toBuilder()
+            .tenants(Map.of("t", new ModelBudget.TenantBudget(Limit.perMinute(600, 1_000), 1)))
+            .build();
     BudgetHarness rig = open(with);
     rig.granted(request(1_000, P1).withTenant("t"));
     rig.reload(config(without));

@@ -3,7 +3,6 @@ package dev.sluice.testkit;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import dev.sluice.governor.Allocation;
 import dev.sluice.governor.BudgetConfig;
 import dev.sluice.governor.Governor;
 import dev.sluice.governor.ModelBudget;
@@ -27,7 +26,7 @@ import org.junit.jupiter.api.Test;
  */
 public abstract class RoutingContract extends BudgetSuite {
   private static ModelBudget slow() {
-    return ModelBudget.of(60_000, 10_000, Allocation.OFF);
+    return SeedBudget.budget(60_000, 10_000).build();
   }
 
   private static BudgetConfig route(Map<String, ModelBudget> models) {
@@ -40,8 +39,8 @@ public abstract class RoutingContract extends BudgetSuite {
   private Governor governor() {
     Map<String, ModelBudget> models = new LinkedHashMap<>();
     models.put("slow", slow());
-    models.put("fast", ModelBudget.of(600_000, 10_000, Allocation.OFF));
-    models.put("small", ModelBudget.of(600_000, 100, Allocation.OFF));
+    models.put("fast", SeedBudget.budget(600_000, 10_000).build());
+    models.put("small", SeedBudget.budget(600_000, 100).build());
     return governor(route(models));
   }
 
@@ -85,7 +84,11 @@ public abstract class RoutingContract extends BudgetSuite {
 
   @Test
   void modelWithoutAFreeSlot_isNotTheNearest() {
-    Governor governor = governor(route(models("full", slow().withConcurrency(1), "slow", slow())));
+    Governor governor =
+        governor(
+            route(
+                models(
+                    "full", slow().toBuilder().maxConcurrentRequests(1).build(), "slow", slow())));
     governor.blocking().request(TokenRequest.of("full", 1).withPriorityClass(P1));
     governor.blocking().request(TokenRequest.of("slow", 10_000).withPriorityClass(P1));
     assertThat(governor.blocking().request(any(1_000)).model()).isEqualTo("slow");

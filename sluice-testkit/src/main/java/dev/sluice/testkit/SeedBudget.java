@@ -1,6 +1,9 @@
 package dev.sluice.testkit;
 
+import dev.sluice.Limit;
+import dev.sluice.governor.Allocation;
 import dev.sluice.governor.BudgetConfig;
+import dev.sluice.governor.ModelBudget;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Path;
@@ -14,9 +17,24 @@ public final class SeedBudget {
 
   /** The source document's classes, whose shares bind. */
   public static final Map<String, Double> CLASSES =
-      Objects.requireNonNull(read().models().get("deepseek-r1")).classes();
+      Objects.requireNonNull(read().models().get("deepseek-r1")).priorityClasses();
 
   private SeedBudget() {}
+
+  /**
+   * Returns a builder of a budget with the source document's classes, whose shares do not bind.
+   *
+   * @param perMinute tokens that accrue in a minute
+   * @param burst the most tokens there are at a time
+   * @return a new builder
+   */
+  public static ModelBudget.Builder budget(long perMinute, long burst) {
+    return ModelBudget.builder(Limit.perMinute(perMinute, burst))
+        .allocation(Allocation.OFF)
+        .priorityClass("P0_clinical", 1)
+        .priorityClass("P1_user", 1)
+        .priorityClass("P2_batch", 1);
+  }
 
   /**
    * Reads the file.

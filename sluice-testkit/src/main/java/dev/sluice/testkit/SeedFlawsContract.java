@@ -3,6 +3,7 @@ package dev.sluice.testkit;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import dev.sluice.Limit;
 import dev.sluice.governor.Allocation;
 import dev.sluice.governor.BudgetConfig;
 import dev.sluice.governor.BudgetDimension;
@@ -34,7 +35,11 @@ import org.junit.jupiter.api.Test;
  */
 public abstract class SeedFlawsContract extends BudgetSuite {
   private static ModelBudget bounded(long requestsPerSecond, int concurrency) {
-    return sonnet(Allocation.OFF).withRequests(requestsPerSecond, 0).withConcurrency(concurrency);
+    ModelBudget.Builder budget = sonnet(Allocation.OFF).toBuilder();
+    if (requestsPerSecond > 0) {
+      budget.requests(Limit.perSecond(requestsPerSecond));
+    }
+    return budget.maxConcurrentRequests(concurrency).build();
   }
 
   /** Does it on every thread at the same time. */
@@ -212,7 +217,11 @@ public abstract class SeedFlawsContract extends BudgetSuite {
   /** P2 never went while P0 had more than enough to do. */
   @Test
   void flaw9_aClassWithAMinimumShare_isNotStarved() {
-    ModelBudget budget = sonnet(Allocation.OFF).withClasses(SeedBudget.CLASSES, Map.of(P2, 0.1));
+    ModelBudget budget =
+        sonnet(Allocation.OFF).toBuilder()
+            .priorityClasses(SeedBudget.CLASSES)
+            .minimumShares(Map.of(P2, 0.1))
+            .build();
     BudgetHarness rig = open(budget);
     rig.granted(300_000, P0);
     CompletableFuture<Optional<TokenDecision>> batch = rig.waiter(request(20_000, P2));

@@ -140,7 +140,7 @@ public abstract class SeedScenarioContract extends BudgetSuite {
   /** The rejection sample's model has 200,000 a minute: 8,000 of these take longer. */
   @Test
   void rejectionSample_ofItsOwnModel() {
-    BudgetHarness rig = open(ModelBudget.of(200_000, 250_000, Allocation.OFF));
+    BudgetHarness rig = open(SeedBudget.budget(200_000, 250_000).build());
     rig.granted(248_000, P0);
     assertThat(rig.queued(10_000, P2).retryAfter()).hasValue(Duration.ofMillis(2_400));
   }
@@ -231,7 +231,7 @@ public abstract class SeedScenarioContract extends BudgetSuite {
 
   @Test
   void globalStatusSample() {
-    ModelBudget second = ModelBudget.of(200_000, 250_000, Allocation.OFF);
+    ModelBudget second = SeedBudget.budget(200_000, 250_000).build();
     BudgetHarness rig =
         open(config(models(MODEL, sonnet(Allocation.OFF), "OX7A3F8D", second), PATIENT));
     rig.granted(63_000, P0);

@@ -2,6 +2,7 @@ package dev.sluice.testkit;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.sluice.Limit;
 import dev.sluice.governor.Allocation;
 import dev.sluice.governor.BudgetDimension;
 import dev.sluice.governor.ModelBudget;
@@ -45,7 +46,12 @@ public abstract class SettlementContract extends BudgetSuite {
 
   @Test
   void settlement_chargesNoMoreThanACallCanUse() {
-    BudgetHarness rig = open(sonnet(Allocation.OFF).withCallLimits(64_000, 4_000));
+    BudgetHarness rig =
+        open(
+            sonnet(Allocation.OFF).toBuilder()
+                .maxContextTokens(64_000)
+                .maxOutputTokens(4_000)
+                .build());
     rig.settle(rig.granted(1, P1), TokenRequest.MAX_TOKENS);
     assertThat(rig.available()).isEqualTo(232_000);
     // Reserved tokens were granted and can be used.
@@ -55,7 +61,8 @@ public abstract class SettlementContract extends BudgetSuite {
 
   @Test
   void settlement_leavesNoMoreDebtThanTheBurst() {
-    BudgetHarness rig = open(sonnet(Allocation.OFF).withCallLimits(1_000_000, 0));
+    BudgetHarness rig =
+        open(sonnet(Allocation.OFF).toBuilder().maxContextTokens(1_000_000).build());
     TokenSettlement settled = rig.settle(rig.granted(300_000, P1), 1_000_000).orElseThrow();
     assertThat(settled.chargedTokens()).isEqualTo(600_000);
     assertThat(settled.excessTokens()).isEqualTo(400_000);
@@ -66,9 +73,10 @@ public abstract class SettlementContract extends BudgetSuite {
   void settlement_isChargedToTheTenantUpToTheSame() {
     BudgetHarness rig =
         open(
-            sonnet(Allocation.OFF)
-                .withCallLimits(1_500, 0)
-                .withTenants(Map.of("t", new ModelBudget.TenantBudget(60, 1_000, 1))));
+            sonnet(Allocation.OFF).toBuilder()
+                .maxContextTokens(1_500)
+                .tenants(Map.of("t", new ModelBudget.TenantBudget(Limit.perMinute(60, 1_000), 1)))
+                .build());
     rig.settle(rig.granted(request(1, P1).withTenant("t")), TokenRequest.MAX_TOKENS);
     assertThat(ofTenant(rig, "t")).isEqualTo(-500);
     assertThat(rig.available()).isEqualTo(298_500);
@@ -111,7 +119,7 @@ public abstract class SettlementContract extends BudgetSuite {
   void reload_isNoRefillOfTheAllowance() {
     BudgetHarness rig = open(Allocation.OFF);
     rig.settle(rig.granted(1, P1), TokenRequest.MAX_TOKENS);
-    rig.reload(config(ModelBudget.of(240_000, 400_000, Allocation.OFF)));
+    rig.reload(config(SeedBudget.budget(240_000, 400_000).build()));
     rig.reload(config(sonnet(Allocation.OFF)));
     advance(Duration.ofSeconds(75));
     assertThat(rig.settle(rig.granted(1, P1), 9).orElseThrow().chargedTokens()).isEqualTo(2);
@@ -145,12 +153,13 @@ public abstract class SettlementContract extends BudgetSuite {
 
   @Test
   void owner_isKnownWhileATicketOrReservationIs() {
-    BudgetHarness rig = open(sonnet(Allocation.OFF).withConcurrency(1));
+    BudgetHarness rig = open(sonnet(Allocation.OFF).toBuilder().maxConcurrentRequests(1).build());
     TokenOwner acme = new TokenOwner(MODEL, "acme", P2);
     TokenOwner other = new TokenOwner(MODEL, "other", P1);
     TokenDecision.Granted granted = rig.granted(request(1, P2).withTenant("acme"));
     TokenDecision.Queued queued = rig.queued(request(1, P1).withTenant("other"));
-    BudgetHarness elsewhere = join(rig, config(sonnet(Allocation.OFF).withConcurrency(1)));
+    BudgetHarness elsewhere =
+        join(rig, config(sonnet(Allocation.OFF).toBuilder().maxConcurrentRequests(1).build()));
     for (BudgetHarness each : List.of(rig, elsewhere)) {
       assertThat(each.owner(granted.reservation())).contains(acme);
       assertThat(each.owner(queued.ticket())).contains(other);
@@ -172,7 +181,7 @@ public abstract class SettlementContract extends BudgetSuite {
     BudgetHarness rig =
         open(
             config(
-                Map.of(MODEL, sonnet(Allocation.OFF).withConcurrency(1)),
+                Map.of(MODEL, sonnet(Allocation.OFF).toBuilder().maxConcurrentRequests(1).build()),
                 rules(10, Duration.ofSeconds(2))));
     rig.granted(1, P1);
     TokenDecision.Queued queued = rig.queued(1, P1);

@@ -3,6 +3,7 @@ package dev.sluice.testkit;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 
+import dev.sluice.Limit;
 import dev.sluice.governor.Allocation;
 import dev.sluice.governor.BudgetDimension;
 import dev.sluice.governor.BudgetListener;
@@ -30,7 +31,7 @@ import org.junit.jupiter.api.Test;
  */
 public abstract class WaitingListContract extends BudgetSuite {
   private static final ModelBudget.TenantBudget AMPLE =
-      new ModelBudget.TenantBudget(1_000_000, 1_000_000, 1);
+      new ModelBudget.TenantBudget(Limit.perMinute(1_000_000), 1);
 
   /** The tenants of what is granted from now on, in order. */
   private static final class Grants implements BudgetListener {
@@ -51,7 +52,10 @@ public abstract class WaitingListContract extends BudgetSuite {
   @Test
   void floodOfOneTenant_leavesPlacesForOthers() {
     BudgetHarness rig =
-        open(config(Map.of(MODEL, sonnet(Allocation.OFF).withConcurrency(1)), rules(30, MINUTE)));
+        open(
+            config(
+                Map.of(MODEL, sonnet(Allocation.OFF).toBuilder().maxConcurrentRequests(1).build()),
+                rules(30, MINUTE)));
     rig.granted(1, P1);
     TokenRequest flood = request(1, P1).withTenant("flood");
     List<dev.sluice.governor.TokenDecision.Queued> places = new ArrayList<>();
@@ -71,7 +75,10 @@ public abstract class WaitingListContract extends BudgetSuite {
     rig.cancel(places.get(0));
     rig.cancel(places.get(1));
     rig.cancel(places.get(2));
-    rig.reload(config(Map.of(MODEL, sonnet(Allocation.OFF).withConcurrency(1)), rules(28, MINUTE)));
+    rig.reload(
+        config(
+            Map.of(MODEL, sonnet(Allocation.OFF).toBuilder().maxConcurrentRequests(1).build()),
+            rules(28, MINUTE)));
     rig.queued(flood);
     assertThat(rig.ask(flood)).isInstanceOf(Denied.class);
     rig.queued(1, P2);
@@ -188,7 +195,8 @@ public abstract class WaitingListContract extends BudgetSuite {
 
   @Test
   void whoWaitsForASlotOrForRequests_holdsUpTheClassesBelow() {
-    BudgetHarness rig = open(sonnet(Allocation.CEILING).withConcurrency(1));
+    BudgetHarness rig =
+        open(sonnet(Allocation.CEILING).toBuilder().maxConcurrentRequests(1).build());
     dev.sluice.governor.TokenDecision.Granted running = rig.granted(1_000, P0);
     dev.sluice.governor.TokenDecision.Queued urgent = rig.queued(1_000, P0);
     dev.sluice.governor.TokenDecision.Queued batch = rig.queued(1_000, P2);
@@ -211,7 +219,8 @@ public abstract class WaitingListContract extends BudgetSuite {
     Map<String, Double> shares = new LinkedHashMap<>();
     shares.put("first", 0.4);
     shares.put("last", 1.0);
-    BudgetHarness rig = open(sonnet(Allocation.CEILING).withClasses(shares, Map.of()));
+    BudgetHarness rig =
+        open(sonnet(Allocation.CEILING).toBuilder().priorityClasses(shares).build());
     rig.granted(120_000, "first");
     assertThat(rig.queued(1_000, "first").binding()).isEqualTo(BudgetDimension.PRIORITY_CLASS);
     assertThat(rig.granted(180_000, "last").remaining()).isZero();
@@ -228,8 +237,10 @@ public abstract class WaitingListContract extends BudgetSuite {
   void tenantWithoutBudget_holdsUpNobody() {
     BudgetHarness rig =
         open(
-            sonnet(Allocation.OFF)
-                .withTenants(Map.of("small", new ModelBudget.TenantBudget(600, 1_000, 1))));
+            sonnet(Allocation.OFF).toBuilder()
+                .tenants(
+                    Map.of("small", new ModelBudget.TenantBudget(Limit.perMinute(600, 1_000), 1)))
+                .build());
     rig.granted(request(1_000, P0).withTenant("small"));
     dev.sluice.governor.TokenDecision.Queued held =
         rig.queued(request(100, P0).withTenant("small"));
@@ -273,15 +284,16 @@ public abstract class WaitingListContract extends BudgetSuite {
     requireTurns(
         Map.of(
             "a", AMPLE,
-            "b", new ModelBudget.TenantBudget(1_000_000, 1_000_000, 2),
-            "c", new ModelBudget.TenantBudget(1_000_000, 1_000_000, 4)));
+            "b", new ModelBudget.TenantBudget(Limit.perMinute(1_000_000), 2),
+            "c", new ModelBudget.TenantBudget(Limit.perMinute(1_000_000), 4)));
   }
 
   /** While all have something in line, none has more than one item more, by weight. */
   private void requireTurns(Map<String, ModelBudget.TenantBudget> tenants) {
     int largest = 4_000;
     Grants grants = new Grants();
-    BudgetHarness rig = open(config(sonnet(Allocation.OFF).withTenants(tenants)), grants);
+    BudgetHarness rig =
+        open(config(sonnet(Allocation.OFF).toBuilder().tenants(tenants).build()), grants);
     rig.granted(request(300_000, P1).withTenant("d"));
     grants.all.clear();
     Random random = new Random(8);
@@ -331,7 +343,12 @@ public abstract class WaitingListContract extends BudgetSuite {
 
   @Test
   void guarantee_goesBeforeAllOthers_onceItHasAccrued() {
-    BudgetHarness rig = open(sonnet(Allocation.CEILING).withClasses(usual(), Map.of(P2, 0.1)));
+    BudgetHarness rig =
+        open(
+            sonnet(Allocation.CEILING).toBuilder()
+                .priorityClasses(usual())
+                .minimumShares(Map.of(P2, 0.1))
+                .build());
     rig.granted(30_000, P2); // what was guaranteed is used up
     rig.granted(270_000, P0);
     List<dev.sluice.governor.TokenDecision.Queued> urgent = new ArrayList<>();
@@ -353,7 +370,12 @@ public abstract class WaitingListContract extends BudgetSuite {
 
   @Test
   void guarantee_isAMinimum_notAnExtra() {
-    BudgetHarness rig = open(sonnet(Allocation.CEILING).withClasses(usual(), Map.of(P2, 0.1)));
+    BudgetHarness rig =
+        open(
+            sonnet(Allocation.CEILING).toBuilder()
+                .priorityClasses(usual())
+                .minimumShares(Map.of(P2, 0.1))
+                .build());
     rig.granted(100_000, P2);
     rig.granted(200_000, P0);
     rig.queued(40_000, P0);
@@ -366,7 +388,12 @@ public abstract class WaitingListContract extends BudgetSuite {
 
   @Test
   void guarantee_isNotMissed_whileEverybodyWaitsForTheShareOfTheirClass() {
-    BudgetHarness rig = open(sonnet(Allocation.CEILING).withClasses(usual(), Map.of(P2, 0.1)));
+    BudgetHarness rig =
+        open(
+            sonnet(Allocation.CEILING).toBuilder()
+                .priorityClasses(usual())
+                .minimumShares(Map.of(P2, 0.1))
+                .build());
     rig.granted(30_000, P2);
     rig.granted(270_000, P0);
     dev.sluice.governor.TokenDecision.Queued batch = rig.queued(4_000, P2);
@@ -394,8 +421,8 @@ public abstract class WaitingListContract extends BudgetSuite {
 
   @Test
   void waits_areNeverNegative_howeverLongTheyAre() {
-    ModelBudget.TenantBudget slow = new ModelBudget.TenantBudget(1, 200_000, 1);
-    BudgetHarness rig = open(sonnet(Allocation.OFF).withTenants(Map.of("t", slow)));
+    ModelBudget.TenantBudget slow = new ModelBudget.TenantBudget(Limit.perMinute(1, 200_000), 1);
+    BudgetHarness rig = open(sonnet(Allocation.OFF).toBuilder().tenants(Map.of("t", slow)).build());
     rig.granted(request(200_000, P1).withTenant("t"));
     // Also beyond what a store adds up one by one.
     for (int i = 1; i <= 150; i++) {

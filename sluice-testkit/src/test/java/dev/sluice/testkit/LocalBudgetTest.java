@@ -31,7 +31,7 @@ final class LocalBudgetTest {
 
     @Override
     public long nanos() {
-      return timer.now();
+      return timer.nanoTime();
     }
   }
 

@@ -31,7 +31,7 @@ final class TokenRequestOptions {
   @Option(
       names = "--priority-class",
       paramLabel = "CLASS",
-      description = "A priority class of the budget file. Default: P1_user.")
+      description = "A priority class of the budget file. Default: the least urgent of the model.")
   private @Nullable String priorityClass;
 
   @Option(

@@ -1,5 +1,6 @@
 package dev.sluice.internal.util;
 
+import java.time.Duration;
 import java.util.Objects;
 
 /** Checks of caller input; every message names the rule and the value that broke it. */
@@ -39,6 +40,23 @@ public final class Preconditions {
     if (value > most) {
       throw new IllegalArgumentException(
           name + " must be at most " + most + ": " + name + "=" + value);
+    }
+    return value;
+  }
+
+  public static long requireBetween(String name, long value, long least, long most) {
+    if (value < least || value > most) {
+      throw new IllegalArgumentException(
+          "%s must be from %d to %d: %d".formatted(name, least, most, value));
+    }
+    return value;
+  }
+
+  public static Duration requireBetween(
+      String name, Duration value, Duration least, Duration most) {
+    if (value.compareTo(least) < 0 || value.compareTo(most) > 0) {
+      throw new IllegalArgumentException(
+          "%s must be from %s to %s: %s".formatted(name, least, most, value));
     }
     return value;
   }

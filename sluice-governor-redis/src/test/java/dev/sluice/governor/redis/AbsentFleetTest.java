@@ -7,12 +7,11 @@ import static dev.sluice.testkit.Await.during;
 import static dev.sluice.testkit.Await.until;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.sluice.governor.Allocation;
 import dev.sluice.governor.BudgetConfig;
-import dev.sluice.governor.ModelBudget;
 import dev.sluice.governor.TokenDecision;
 import dev.sluice.testkit.LoadThreads;
 import dev.sluice.testkit.RedisServer;
+import dev.sluice.testkit.SeedBudget;
 import dev.sluice.testkit.TcpProxy;
 import java.time.Duration;
 import java.util.ArrayDeque;
@@ -74,8 +73,7 @@ final class AbsentFleetTest {
     long perSecond = 1_000;
     GrantLedger ledger = new GrantLedger();
     OutageRig rig =
-        OutageRig.local(
-            redis.uri(), 1, config(ModelBudget.of(60 * perSecond, burst, Allocation.OFF)));
+        OutageRig.local(redis.uri(), 1, config(SeedBudget.budget(60 * perSecond, burst).build()));
     rigs.add(rig);
     TokenDecision.Granted open = rig.granted(burst);
     until("it is repaid", () -> rig.available() == burst);
@@ -108,7 +106,8 @@ final class AbsentFleetTest {
 
   @Test
   void nodesThatReturnOneAfterTheOther_neverHaveMoreSlotsThanThereAre() {
-    openFleet(config(ModelBudget.of(60_000_000, 1_000_000, Allocation.OFF).withConcurrency(SLOTS)));
+    openFleet(
+        config(SeedBudget.budget(60_000_000, 1_000_000).maxConcurrentRequests(SLOTS).build()));
     loseRedis();
     for (OutageRig rig : rigs) {
       int[] granted = {0};
@@ -185,7 +184,8 @@ final class AbsentFleetTest {
   /** Slots that were held when Redis was lost are free before a share grants anything. */
   @Test
   void faultsUnderLoad_neverLetMoreThanTheConcurrencyRun() {
-    openFleet(config(ModelBudget.of(60_000_000, 1_000_000, Allocation.OFF).withConcurrency(SLOTS)));
+    openFleet(
+        config(SeedBudget.budget(60_000_000, 1_000_000).maxConcurrentRequests(SLOTS).build()));
     Holders holders = new Holders();
     List<Deque<Holders.Held>> held = new ArrayList<>();
     try (LoadThreads threads = new LoadThreads()) {

@@ -2,12 +2,13 @@ package dev.sluice.governor.redis;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.sluice.governor.Allocation;
+import dev.sluice.Limit;
 import dev.sluice.governor.ModelBudget;
 import dev.sluice.governor.WaitingListConfig;
 import dev.sluice.governor.redis.store.ModelKeys;
 import dev.sluice.redis.connection.MembershipConfig;
 import dev.sluice.testkit.RedisServer;
+import dev.sluice.testkit.SeedBudget;
 import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.AutoClose;
@@ -25,7 +26,7 @@ final class AbsentMembersTest {
   private static final long START = 1_000_000 * SECOND;
 
   /** 1,000 tokens a second. */
-  private static final ModelBudget BUDGET = ModelBudget.of(60_000, 1_000, Allocation.OFF);
+  private static final ModelBudget BUDGET = SeedBudget.budget(60_000, 1_000).build();
 
   @AutoClose private final RedisServer redis = RedisServer.start();
 
@@ -102,7 +103,10 @@ final class AbsentMembersTest {
 
   @Test
   void tenantsOfWhomNothingIsKnown_areHeldBackToo() {
-    configure(BUDGET.withTenants(Map.of("*", new ModelBudget.TenantBudget(6_000, 100, 1))));
+    configure(
+        BUDGET.toBuilder()
+            .tenants(Map.of("*", new ModelBudget.TenantBudget(Limit.perMinute(6_000, 100), 1)))
+            .build());
     String half = absent(0.5, START);
     assertThat(isGranted(half, START + 10 * SECOND, "t", 60)).isFalse();
     assertThat(isGranted(half, START + 10 * SECOND, "t", 48)).isTrue();
@@ -110,7 +114,7 @@ final class AbsentMembersTest {
 
   @Test
   void requestsInATime_areHeldBackToo() {
-    configure(BUDGET.withRequests(10, 0));
+    configure(BUDGET.toBuilder().requests(Limit.perSecond(10)).build());
     String half = absent(0.5, START);
     int granted = 0;
     while (isGranted(half, START + 10 * SECOND, 1)) {
@@ -191,7 +195,10 @@ final class AbsentMembersTest {
   @ParameterizedTest
   @ValueSource(booleans = {false, true})
   void refundAfterAnAbsence_toATenant_givesBackNothingThatWasRepaidBefore(boolean forgotten) {
-    configure(BUDGET.withTenants(Map.of("*", new ModelBudget.TenantBudget(6_000, 100, 1))));
+    configure(
+        BUDGET.toBuilder()
+            .tenants(Map.of("*", new ModelBudget.TenantBudget(Limit.perMinute(6_000, 100), 1)))
+            .build());
     assertThat(isGranted("", START, "t", 50)).isTrue();
     assertThat(isGranted("", START, "t", 50)).isTrue();
     if (forgotten) {
@@ -217,7 +224,7 @@ final class AbsentMembersTest {
 
   @Test
   void absentMembers_keepTheirSlots() {
-    configure(BUDGET.withConcurrency(30));
+    configure(BUDGET.toBuilder().maxConcurrentRequests(30).build());
     assertThat(slots(absent(2.0 / 3, START + SECOND), START + 2 * SECOND)).isEqualTo(10);
     // One of them has reported and is back.
     String later = absent(2.0 / 3, START + SECOND) + " " + absent(1.0 / 3, START + 3 * SECOND);
@@ -227,7 +234,7 @@ final class AbsentMembersTest {
 
   @Test
   void absentMembers_keepTheirSlots_roundedUp() {
-    configure(BUDGET.withConcurrency(10));
+    configure(BUDGET.toBuilder().maxConcurrentRequests(10).build());
     assertThat(slots(absent(0.9, START + SECOND), START + 2 * SECOND)).isEqualTo(1);
     assertThat(slots(absent(0.45, START + SECOND), START + 3 * SECOND)).isEqualTo(4);
     assertThat(slots(absent(1, START + SECOND), START + 4 * SECOND)).isZero();
@@ -235,7 +242,7 @@ final class AbsentMembersTest {
 
   @Test
   void waiterForASlotOfAbsentMembers_isServedSoonAfterTheirReturn() {
-    configure(BUDGET.withConcurrency(2));
+    configure(BUDGET.toBuilder().maxConcurrentRequests(2).build());
     String half = absent(0.5, START + SECOND);
     assertThat(isGranted(half, START + 2 * SECOND, 1)).isTrue();
     List<String> words = List.of("waits", "queue", "", OutageRig.P1, "1", "1", "0", "", "quick");
@@ -266,7 +273,7 @@ final class AbsentMembersTest {
         "configure",
         START + 20 * SECOND,
         TimedScripts.configuration(
-            "m", ModelBudget.of(60, 10, Allocation.OFF), WaitingListConfig.builder().build()));
+            "m", SeedBudget.budget(60, 10).build(), WaitingListConfig.builder().build()));
     assertThat(excess(START + 21 * SECOND)).isZero();
   }
 
@@ -298,7 +305,7 @@ final class AbsentMembersTest {
   @CsvSource({"'', 0", "'record(meter, math.max(0, most))', 790"})
   void count_findsWhatRefundsWouldGiveAway(String without, long excess) {
     scripts = new TimedScripts(redis, without);
-    configure(ModelBudget.of(6_000, 1_000, Allocation.OFF));
+    configure(SeedBudget.budget(6_000, 1_000).build());
     assertThat(isGranted("", START, 1_000)).isTrue();
     // All that was saved is granted at the end, and settled here is a grant that was repaid before.
     long end = START + 25 * SECOND;

@@ -2,12 +2,12 @@ package dev.sluice.governor.redis;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.sluice.governor.Allocation;
 import dev.sluice.governor.ModelBudget;
 import dev.sluice.governor.WaitingListConfig;
 import dev.sluice.redis.connection.MembershipConfig;
 import dev.sluice.testkit.GrantLog;
 import dev.sluice.testkit.RedisServer;
+import dev.sluice.testkit.SeedBudget;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Random;
@@ -117,7 +117,7 @@ final class AbsentRandomTest {
 
     Day(Random random) {
       this.random = random;
-      ModelBudget budget = ModelBudget.of(60 * PER_SECOND, BURST, Allocation.OFF);
+      ModelBudget budget = SeedBudget.budget(60 * PER_SECOND, BURST).build();
       run(
           "configure",
           TimedScripts.configuration("m", budget, WaitingListConfig.builder().build()));

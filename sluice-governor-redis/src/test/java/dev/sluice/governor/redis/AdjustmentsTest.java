@@ -16,7 +16,7 @@ final class AdjustmentsTest {
       new AdjustmentState(
           new StoreTimer() {
             @Override
-            public long now() {
+            public long nanoTime() {
               return now;
             }
 

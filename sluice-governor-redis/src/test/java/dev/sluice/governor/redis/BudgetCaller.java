@@ -1,14 +1,13 @@
 package dev.sluice.governor.redis;
 
-import dev.sluice.governor.Allocation;
 import dev.sluice.governor.BudgetConfig;
 import dev.sluice.governor.BudgetListener;
 import dev.sluice.governor.BudgetStore;
-import dev.sluice.governor.ModelBudget;
 import dev.sluice.governor.TokenDecision;
 import dev.sluice.governor.TokenRequest;
 import dev.sluice.governor.WaitingListConfig;
 import dev.sluice.redis.OutageListener;
+import dev.sluice.testkit.SeedBudget;
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.InputStreamReader;
@@ -35,7 +34,7 @@ final class BudgetCaller {
   static BudgetConfig config(int atOnce, Duration patience, Duration life) {
     return BudgetConfig.builder()
         .models(
-            Map.of(MODEL, ModelBudget.of(60, 1_000_000, Allocation.OFF).withConcurrency(atOnce)))
+            Map.of(MODEL, SeedBudget.budget(60, 1_000_000).maxConcurrentRequests(atOnce).build()))
         .waitingList(
             WaitingListConfig.builder()
                 .maxWaiting(1_000)

@@ -8,7 +8,7 @@ import static dev.sluice.testkit.Await.until;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import dev.sluice.governor.Allocation;
+import dev.sluice.Limit;
 import dev.sluice.governor.BudgetConfig;
 import dev.sluice.governor.BudgetDimension;
 import dev.sluice.governor.ModelBudget;
@@ -20,6 +20,7 @@ import dev.sluice.governor.spi.BudgetStoreSupport;
 import dev.sluice.redis.OutageMode;
 import dev.sluice.redis.RedisUnavailableException;
 import dev.sluice.testkit.RedisServer;
+import dev.sluice.testkit.SeedBudget;
 import java.time.Duration;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
@@ -33,10 +34,10 @@ import org.junit.jupiter.api.Timeout;
 @Timeout(value = 60, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 final class BudgetOutageTest {
   /** 1,000 tokens a second, in bursts of 1,000. */
-  private static final ModelBudget BUDGET = ModelBudget.of(60_000, 1_000, Allocation.OFF);
+  private static final ModelBudget BUDGET = SeedBudget.budget(60_000, 1_000).build();
 
   /** 60 tokens a minute, so that nothing accrues while a test looks. */
-  private static final ModelBudget SLOW = ModelBudget.of(60, 1_000, Allocation.OFF);
+  private static final ModelBudget SLOW = SeedBudget.budget(60, 1_000).build();
 
   private final RedisServer redis = RedisServer.builder().data().start();
   private OutageRig rig;
@@ -150,7 +151,9 @@ final class BudgetOutageTest {
 
   @Test
   void shares_ofWhatCannotBeDivided_grantNothing() {
-    rig = OutageRig.local(redis.uri(), 3, config(BUDGET.withConcurrency(2)));
+    rig =
+        OutageRig.local(
+            redis.uri(), 3, config(BUDGET.toBuilder().maxConcurrentRequests(2).build()));
     lose();
     during(Duration.ofMillis(20));
     assertThat(rig.share).isBetween(0.33, 0.34);
@@ -178,7 +181,7 @@ final class BudgetOutageTest {
 
   @Test
   void concurrency_countsWhatRedisGranted() {
-    open(config(BUDGET.withConcurrency(2)));
+    open(config(BUDGET.toBuilder().maxConcurrentRequests(2).build()));
     TokenDecision.Granted before = rig.granted(10);
     lose();
     TokenDecision.Granted here = rig.grantedSoon(1);
@@ -197,7 +200,7 @@ final class BudgetOutageTest {
 
   @Test
   void requestsInATime_ofTheShare_areLostToo() {
-    open(config(BUDGET.withRequests(0, 600)));
+    open(config(BUDGET.toBuilder().requests(Limit.perMinute(600)).build()));
     lose();
     for (int i = 0; i < 3; i++) {
       rig.grantedSoon(1);

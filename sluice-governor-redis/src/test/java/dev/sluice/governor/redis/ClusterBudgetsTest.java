@@ -4,7 +4,6 @@ import static dev.sluice.governor.redis.RedisBudgetStoreTest.get;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
-import dev.sluice.governor.Allocation;
 import dev.sluice.governor.BudgetConfig;
 import dev.sluice.governor.BudgetListener;
 import dev.sluice.governor.BudgetStore;
@@ -13,6 +12,7 @@ import dev.sluice.governor.TokenDecision;
 import dev.sluice.governor.TokenRequest;
 import dev.sluice.governor.redis.store.ModelKeys;
 import dev.sluice.testkit.RedisCluster;
+import dev.sluice.testkit.SeedBudget;
 import java.time.Duration;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -35,7 +35,7 @@ final class ClusterBudgetsTest {
   private static BudgetConfig config() {
     Map<String, ModelBudget> models = new LinkedHashMap<>();
     for (int i = 0; i < MODELS; i++) {
-      models.put("model-" + i, ModelBudget.of(60, 10, Allocation.OFF).withConcurrency(1));
+      models.put("model-" + i, SeedBudget.budget(60, 10).maxConcurrentRequests(1).build());
     }
     // No node polls for minutes, and time frees no slot: only a message can tell.
     return RedisBudgetStoreTest.config(models, Duration.ofMinutes(10));

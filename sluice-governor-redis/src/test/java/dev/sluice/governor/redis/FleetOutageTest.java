@@ -6,13 +6,12 @@ import static dev.sluice.testkit.Await.during;
 import static dev.sluice.testkit.Await.until;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.sluice.governor.Allocation;
 import dev.sluice.governor.BudgetConfig;
-import dev.sluice.governor.ModelBudget;
 import dev.sluice.governor.TokenDecision;
 import dev.sluice.testkit.Hiccups;
 import dev.sluice.testkit.LoadThreads;
 import dev.sluice.testkit.RedisServer;
+import dev.sluice.testkit.SeedBudget;
 import dev.sluice.testkit.TcpProxy;
 import java.time.Duration;
 import java.util.ArrayDeque;
@@ -37,7 +36,7 @@ final class FleetOutageTest {
   private static final long BURST = 200;
   private static final long PER_SECOND = 400;
   private static final BudgetConfig CONFIG =
-      config(ModelBudget.of(PER_SECOND * 60, BURST, Allocation.OFF));
+      config(SeedBudget.budget(PER_SECOND * 60, BURST).build());
 
   /** Never full while a test runs, so every token shows in what is left. */
   private static final long LARGE = 10_000_000;
@@ -153,7 +152,7 @@ final class FleetOutageTest {
       List<OutageRig> rigs =
           open(
               List.of(server.uri(), server.uri()),
-              config(ModelBudget.of(600_000, LARGE, Allocation.OFF)));
+              config(SeedBudget.budget(600_000, LARGE).build()));
       OutageRig rig = rigs.get(0);
       // From here on every token shows, and can come back.
       rig.granted(LARGE / 2);

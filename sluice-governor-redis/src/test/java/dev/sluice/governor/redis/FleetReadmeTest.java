@@ -3,11 +3,9 @@ package dev.sluice.governor.redis;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
-import dev.sluice.governor.Allocation;
 import dev.sluice.governor.BudgetConfig;
 import dev.sluice.governor.BudgetStore;
 import dev.sluice.governor.Governor;
-import dev.sluice.governor.ModelBudget;
 import dev.sluice.governor.TokenDecision;
 import dev.sluice.governor.TokenRequest;
 import dev.sluice.redis.OutageMode;
@@ -75,9 +73,7 @@ class FleetReadmeTest {
   @SuppressWarnings("FutureReturnValueIgnored") // as on the page
   void exampleOfTheApiPage() {
     BudgetConfig config =
-        BudgetConfig.builder()
-            .model("sonnet", ModelBudget.of(60_000, 10_000, Allocation.OFF))
-            .build();
+        BudgetConfig.builder().model("sonnet", SeedBudget.budget(60_000, 10_000).build()).build();
     try (RedisServer redis = RedisServer.start()) {
       String url = redis.uri();
       BudgetStore.Factory store =

@@ -4,7 +4,7 @@ import static dev.sluice.governor.redis.RedisBudgetStoreTest.config;
 import static dev.sluice.governor.redis.RedisBudgetStoreTest.get;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.sluice.governor.Allocation;
+import dev.sluice.Limit;
 import dev.sluice.governor.BudgetConfig;
 import dev.sluice.governor.BudgetDimension;
 import dev.sluice.governor.BudgetListener;
@@ -15,6 +15,7 @@ import dev.sluice.governor.TokenExplanation;
 import dev.sluice.governor.TokenRequest;
 import dev.sluice.governor.redis.store.ModelKeys;
 import dev.sluice.testkit.RedisServer;
+import dev.sluice.testkit.SeedBudget;
 import java.time.Duration;
 import java.util.HashMap;
 import java.util.Map;
@@ -27,7 +28,7 @@ import org.junit.jupiter.api.Timeout;
 @Tag("any-jdk")
 @Timeout(value = 60, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 final class FleetRulesTest {
-  private static final ModelBudget BUDGET = ModelBudget.of(60, 1_000, Allocation.OFF);
+  private static final ModelBudget BUDGET = SeedBudget.budget(60, 1_000).build();
 
   private final RedisServer redis = RedisServer.builder().clockOffset(Duration.ZERO).start();
 
@@ -96,13 +97,13 @@ final class FleetRulesTest {
     String books = ModelKeys.of("token-governor:", "sonnet").all()[0];
     Map<String, ModelBudget.TenantBudget> tenants = new HashMap<>();
     for (int i = 0; i < 1_000; i++) {
-      tenants.put("tenant-" + i, new ModelBudget.TenantBudget(60, 10, 1));
+      tenants.put("tenant-" + i, new ModelBudget.TenantBudget(Limit.perMinute(60, 10), 1));
     }
-    try (BudgetStore store = open(config(BUDGET.withTenants(tenants)))) {
+    try (BudgetStore store = open(config(BUDGET.toBuilder().tenants(tenants).build()))) {
       assertThat((Long) redis.command("HSTRLEN", books, "c")).isLessThan(1_000);
       assertThat(redis.command("HEXISTS", books, "btenant-7")).isEqualTo(1L);
       tenants.remove("tenant-7");
-      get(store.reload(config(BUDGET.withTenants(tenants))));
+      get(store.reload(config(BUDGET.toBuilder().tenants(tenants).build())));
       assertThat(redis.command("HEXISTS", books, "btenant-7")).isEqualTo(0L);
       assertThat(redis.command("HEXISTS", books, "btenant-8")).isEqualTo(1L);
       get(store.reload(config(BUDGET)));

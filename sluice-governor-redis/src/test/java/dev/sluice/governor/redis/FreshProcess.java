@@ -1,12 +1,11 @@
 package dev.sluice.governor.redis;
 
 import dev.sluice.Limit;
-import dev.sluice.governor.Allocation;
 import dev.sluice.governor.BudgetListener;
 import dev.sluice.governor.BudgetStore;
-import dev.sluice.governor.ModelBudget;
 import dev.sluice.governor.TokenDecision;
 import dev.sluice.redis.SharedLimits;
+import dev.sluice.testkit.SeedBudget;
 import java.util.List;
 
 /** A process that makes two decisions with default settings, the first of its life, and ends. */
@@ -32,7 +31,7 @@ final class FreshProcess {
             .url(args[0])
             .build()
             .open(
-                RedisBudgetStoreTest.config(ModelBudget.of(60_000_000, 1_000_000, Allocation.OFF)),
+                RedisBudgetStoreTest.config(SeedBudget.budget(60_000_000, 1_000_000).build()),
                 BudgetListener.NONE)) {
       outcome = store.request(OutageRig.request(1)).join();
     }

@@ -7,7 +7,6 @@ import static dev.sluice.testkit.Await.until;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import dev.sluice.governor.Allocation;
 import dev.sluice.governor.ModelBudget;
 import dev.sluice.governor.TokenDecision;
 import dev.sluice.governor.TokenDecision.Denied;
@@ -15,6 +14,7 @@ import dev.sluice.governor.TokenRequest;
 import dev.sluice.governor.WaitingListConfig;
 import dev.sluice.redis.OutageMode;
 import dev.sluice.testkit.RedisServer;
+import dev.sluice.testkit.SeedBudget;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
@@ -30,7 +30,7 @@ import org.junit.jupiter.api.Timeout;
 final class KeyedOutageTest {
   /** 1,000 tokens a second, in bursts of 1,000. */
   private static final ModelBudget BUDGET =
-      ModelBudget.of(60_000, 1_000, Allocation.OFF).withConcurrency(2);
+      SeedBudget.budget(60_000, 1_000).maxConcurrentRequests(2).build();
 
   private static final String ONE = "1".repeat(16);
   private static final String OTHER = "2".repeat(16);
@@ -166,7 +166,9 @@ final class KeyedOutageTest {
   }
 
   private void fromTheLine(Function<String, CompletableFuture<Optional<TokenDecision>>> way) {
-    rig = OutageRig.local(redis.uri(), 1, config(BUDGET.withConcurrency(1)));
+    rig =
+        OutageRig.local(
+            redis.uri(), 1, config(BUDGET.toBuilder().maxConcurrentRequests(1).build()));
     TokenDecision.Granted running = rig.granted(10);
     TokenDecision.Queued queued = (TokenDecision.Queued) rig.ask(KEYED);
     get(rig.store.settle(running.reservation(), 10));

@@ -2,7 +2,7 @@ package dev.sluice.governor.redis;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.sluice.governor.Allocation;
+import dev.sluice.Limit;
 import dev.sluice.governor.BudgetConfig;
 import dev.sluice.governor.BudgetListener;
 import dev.sluice.governor.BudgetStore;
@@ -14,6 +14,7 @@ import dev.sluice.governor.WaitingListConfig;
 import dev.sluice.governor.redis.store.ModelKeys;
 import dev.sluice.governor.spi.StoreTimer;
 import dev.sluice.testkit.RedisServer;
+import dev.sluice.testkit.SeedBudget;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
@@ -45,7 +46,7 @@ class LongLineTest {
   private static final Duration PATIENCE = Duration.ofMinutes(10);
 
   private static BudgetConfig config(long tpm, long burst) {
-    return config(Map.of(MODEL, ModelBudget.of(tpm, burst, Allocation.OFF)));
+    return config(Map.of(MODEL, SeedBudget.budget(tpm, burst).build()));
   }
 
   private static BudgetConfig config(Map<String, ModelBudget> models) {
@@ -77,7 +78,7 @@ class LongLineTest {
         .timer(
             new StoreTimer() {
               @Override
-              public long now() {
+              public long nanoTime() {
                 return 0;
               }
 
@@ -165,7 +166,7 @@ class LongLineTest {
   }
 
   private static List<String> rules(long burst) {
-    ModelBudget budget = ModelBudget.of(60, burst, Allocation.OFF);
+    ModelBudget budget = SeedBudget.budget(60, burst).build();
     return TimedScripts.configuration(MODEL, budget, WaitingListConfig.builder().build());
   }
 
@@ -202,9 +203,7 @@ class LongLineTest {
     Map<String, Double> classes = new LinkedHashMap<>();
     List.of("P0_clinical", P1, "P3_other", "P4_new").forEach(name -> classes.put(name, 1.0));
     BudgetConfig more =
-        config(
-            Map.of(
-                MODEL, ModelBudget.of(60, 1_000, Allocation.OFF).withClasses(classes, Map.of())));
+        config(Map.of(MODEL, SeedBudget.budget(60, 1_000).priorityClasses(classes).build()));
     try (RedisServer redis = RedisServer.start();
         BudgetStore store = still(redis, config(60, 1_000))) {
       get(store.request(TokenRequest.of(MODEL, 1_000).withPriorityClass(P1)));
@@ -230,8 +229,9 @@ class LongLineTest {
     try (RedisServer redis = RedisServer.start()) {
       TimedScripts scripts = new TimedScripts(redis);
       ModelBudget budget =
-          ModelBudget.of(6_000_000, 100_000, Allocation.OFF)
-              .withTenants(Map.of("*", new ModelBudget.TenantBudget(60, 10, 1)));
+          SeedBudget.budget(6_000_000, 100_000)
+              .tenants(Map.of("*", new ModelBudget.TenantBudget(Limit.perMinute(60, 10), 1)))
+              .build();
       scripts.run(
           "configure",
           now,
@@ -269,7 +269,7 @@ class LongLineTest {
       List<TokenDecision> waiting =
           ask(store, MANY, i -> TokenRequest.of(MODEL, 100).withPriorityClass(P1));
 
-      get(store.reload(config(Map.of("other", ModelBudget.of(60, 1, Allocation.OFF)))));
+      get(store.reload(config(Map.of("other", SeedBudget.budget(60, 1).build()))));
 
       for (int i : new int[] {0, MANY / 2, MANY - 1}) {
         assertThat(get(store.poll(ticket(waiting.get(i)))))

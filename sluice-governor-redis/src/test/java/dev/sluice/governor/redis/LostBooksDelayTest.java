@@ -4,11 +4,11 @@ import static dev.sluice.governor.redis.OutageRig.request;
 import static dev.sluice.governor.redis.RedisBudgetStoreTest.config;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.sluice.governor.Allocation;
 import dev.sluice.governor.ModelBudget;
 import dev.sluice.governor.TokenDecision;
 import dev.sluice.testkit.Hiccups;
 import dev.sluice.testkit.RedisServer;
+import dev.sluice.testkit.SeedBudget;
 import dev.sluice.testkit.TcpProxy;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -24,7 +24,7 @@ import org.junit.jupiter.api.Timeout;
 @Tag("any-jdk")
 @Timeout(value = 60, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 final class LostBooksDelayTest {
-  private static final ModelBudget FAST = ModelBudget.of(60_000, 1_000, Allocation.OFF);
+  private static final ModelBudget FAST = SeedBudget.budget(60_000, 1_000).build();
 
   private final RedisServer redis = RedisServer.start();
 

@@ -7,7 +7,7 @@ import static dev.sluice.testkit.Await.during;
 import static dev.sluice.testkit.Await.until;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.sluice.governor.Allocation;
+import dev.sluice.Limit;
 import dev.sluice.governor.BudgetConfig;
 import dev.sluice.governor.BudgetDimension;
 import dev.sluice.governor.ModelBudget;
@@ -20,6 +20,7 @@ import dev.sluice.governor.redis.store.ModelKeys;
 import dev.sluice.governor.redis.store.ModelScripts;
 import dev.sluice.governor.redis.store.ReplyMapper;
 import dev.sluice.testkit.RedisServer;
+import dev.sluice.testkit.SeedBudget;
 import dev.sluice.testkit.TcpProxy;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -38,10 +39,10 @@ import org.junit.jupiter.api.Timeout;
 @Timeout(value = 60, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 final class LostBooksTest {
   /** 60 tokens a minute, so that nothing accrues while a test looks. */
-  private static final ModelBudget SLOW = ModelBudget.of(60, 1_000, Allocation.OFF);
+  private static final ModelBudget SLOW = SeedBudget.budget(60, 1_000).build();
 
   /** 1,000 tokens a second, in bursts of 1,000. */
-  private static final ModelBudget FAST = ModelBudget.of(60_000, 1_000, Allocation.OFF);
+  private static final ModelBudget FAST = SeedBudget.budget(60_000, 1_000).build();
 
   private final RedisServer redis = RedisServer.start();
   private final List<OutageRig> rigs = new ArrayList<>();
@@ -96,8 +97,8 @@ final class LostBooksTest {
   /** A tenant of whom the new books know nothing may have spent all of its budget. */
   @Test
   void lostBooks_beginEmpty_forTenantsToo() {
-    ModelBudget.TenantBudget slow = new ModelBudget.TenantBudget(60, 100, 1);
-    BudgetConfig config = config(FAST.withTenants(Map.of("t", slow, "*", slow)));
+    ModelBudget.TenantBudget slow = new ModelBudget.TenantBudget(Limit.perMinute(60, 100), 1);
+    BudgetConfig config = config(FAST.toBuilder().tenants(Map.of("t", slow, "*", slow)).build());
     OutageRig old = open(2, config);
     for (String tenant : List.of("t", "other")) {
       assertThat(old.ask(request(100).withTenant(tenant)))
@@ -164,7 +165,7 @@ final class LostBooksTest {
 
   @Test
   void lostBooks_knowAgainWhatIsHeld_atEveryNode() {
-    BudgetConfig config = config(FAST.withConcurrency(2));
+    BudgetConfig config = config(FAST.toBuilder().maxConcurrentRequests(2).build());
     OutageRig one = open(2, config);
     OutageRig other = open(2, config);
     TokenDecision.Granted first = one.granted(10);
@@ -188,7 +189,7 @@ final class LostBooksTest {
 
   @Test
   void flushedBooks_knowAgainWhatIsHeld_beforeTheyGrant() {
-    BudgetConfig config = config(FAST.withConcurrency(2));
+    BudgetConfig config = config(FAST.toBuilder().maxConcurrentRequests(2).build());
     OutageRig one = open(2, config);
     OutageRig other = open(2, config);
     one.granted(10);
@@ -205,7 +206,7 @@ final class LostBooksTest {
 
   @Test
   void whatIsSettledOrCancelledAtAnotherNode_isNotHeldAgain() {
-    BudgetConfig config = config(FAST.withConcurrency(1));
+    BudgetConfig config = config(FAST.toBuilder().maxConcurrentRequests(1).build());
     OutageRig teller = open(2, config);
     OutageRig other = open(2, config);
     awaitListeners(2);
@@ -292,7 +293,7 @@ final class LostBooksTest {
   @Test
   void lostBooks_knowAgainMoreThanOnePortion() {
     int many = 2 * ModelScripts.PORTION + 1;
-    OutageRig rig = patient(1, config(ModelBudget.of(60_000, 10_000, Allocation.OFF)));
+    OutageRig rig = patient(1, config(SeedBudget.budget(60_000, 10_000).build()));
     for (int told = 0; told < many; ) {
       List<CompletableFuture<TokenDecision>> asked = new ArrayList<>();
       for (; asked.size() < 50 && told < many; told++) {
@@ -381,7 +382,10 @@ final class LostBooksTest {
 
   @Test
   void whatIsExtended_overAnOutageLongerThanItsLife_keepsItsSlot() {
-    OutageRig rig = open(1, shortLived(FAST.withConcurrency(1), Duration.ofSeconds(3)));
+    OutageRig rig =
+        open(
+            1,
+            shortLived(FAST.toBuilder().maxConcurrentRequests(1).build(), Duration.ofSeconds(3)));
     TokenDecision.Granted granted = rig.granted(10);
     lose(rig);
     extendFor(rig, granted, Duration.ofSeconds(4));
@@ -404,7 +408,13 @@ final class LostBooksTest {
   }
 
   private void extendedOverAnOutage(Duration patience) {
-    OutageRig rig = open(1, shortLived(FAST.withConcurrency(1), Duration.ofSeconds(3), patience));
+    OutageRig rig =
+        open(
+            1,
+            shortLived(
+                FAST.toBuilder().maxConcurrentRequests(1).build(),
+                Duration.ofSeconds(3),
+                patience));
     TokenDecision.Granted granted = rig.granted(10);
     TokenDecision.Queued queued = (TokenDecision.Queued) rig.ask(10);
     CompletableFuture<Optional<TokenDecision>> waiter = rig.store.await(queued.ticket());
@@ -422,13 +432,13 @@ final class LostBooksTest {
 
   @Test
   void whatIsExtendedTooLate_andSettled_isNotHeldAgain() {
-    OutageRig rig = open(1, config(FAST.withConcurrency(1)));
+    OutageRig rig = open(1, config(FAST.toBuilder().maxConcurrentRequests(1).build()));
     settledAfterALateExtension(rig, granted -> get(rig.store.settle(granted.reservation(), 10)));
   }
 
   @Test
   void whatIsExtendedTooLate_andCancelled_isNotHeldAgain() {
-    OutageRig rig = open(1, config(FAST.withConcurrency(1)));
+    OutageRig rig = open(1, config(FAST.toBuilder().maxConcurrentRequests(1).build()));
     settledAfterALateExtension(
         rig, granted -> get(rig.store.cancel(granted.reservation().replaceFirst("r", "t"))));
   }
@@ -448,7 +458,7 @@ final class LostBooksTest {
 
   @Test
   void whatIsHeldAgain_andCancelledInAnOutage_isFree() {
-    OutageRig rig = open(1, config(FAST.withConcurrency(1)));
+    OutageRig rig = open(1, config(FAST.toBuilder().maxConcurrentRequests(1).build()));
     TokenDecision.Granted running = rig.granted(10);
     TokenDecision.Queued queued = (TokenDecision.Queued) rig.ask(10);
     get(rig.store.settle(running.reservation(), 10));
@@ -473,7 +483,9 @@ final class LostBooksTest {
         "configure",
         now,
         TimedScripts.configuration(
-            "sonnet", FAST.withConcurrency(1), WaitingListConfig.builder().build()));
+            "sonnet",
+            FAST.toBuilder().maxConcurrentRequests(1).build(),
+            WaitingListConfig.builder().build()));
     assertThat(ask(scripts, now, "running")).isEqualTo("g");
     assertThat(ask(scripts, now, "dead")).isEqualTo("q");
     now += 10 * (patience + life);

@@ -5,7 +5,6 @@ import static dev.sluice.governor.redis.RedisBudgetStoreTest.get;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import dev.sluice.governor.Allocation;
 import dev.sluice.governor.BudgetListener;
 import dev.sluice.governor.BudgetStore;
 import dev.sluice.governor.Governor;
@@ -14,6 +13,7 @@ import dev.sluice.governor.ModelBudget;
 import dev.sluice.governor.TokenDecision;
 import dev.sluice.governor.TokenExplanation.Outcome;
 import dev.sluice.governor.TokenRequest;
+import dev.sluice.testkit.SeedBudget;
 import java.time.Duration;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -35,7 +35,7 @@ final class MixedRulesTest {
   private static ModelBudget budget(Map<String, Double> minimums, String... classes) {
     Map<String, Double> shares = new LinkedHashMap<>();
     List.of(classes).forEach(name -> shares.put(name, 1.0));
-    return ModelBudget.of(60, 10_000, Allocation.OFF).withClasses(shares, minimums);
+    return SeedBudget.budget(60, 10_000).priorityClasses(shares).minimumShares(minimums).build();
   }
 
   private static ModelBudget budget(String... classes) {
@@ -110,8 +110,8 @@ final class MixedRulesTest {
   void audit_goesByTheRulesInForce() {
     BudgetStore[] stores = new BudgetStore[1];
     BudgetStore.Factory opener = (config, listener) -> stores[0] = redis.open(config, listener);
-    ModelBudget small = ModelBudget.of(60, 100, Allocation.OFF);
-    ModelBudget large = ModelBudget.of(600, 100_000, Allocation.OFF);
+    ModelBudget small = SeedBudget.budget(60, 100).build();
+    ModelBudget large = SeedBudget.budget(600, 100_000).build();
     try (Governor old = Governor.builder(config(small)).store(opener).build()) {
       try (BudgetStore recent = redis.join(stores[0], config(large))) {
         assertThat(get(recent.status()).models()).containsKey(MODEL);

@@ -4,11 +4,9 @@ import static dev.sluice.governor.redis.RedisBudgetStoreTest.config;
 import static dev.sluice.governor.redis.RedisBudgetStoreTest.get;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.sluice.governor.Allocation;
 import dev.sluice.governor.BudgetConfig;
 import dev.sluice.governor.BudgetListener;
 import dev.sluice.governor.BudgetStore;
-import dev.sluice.governor.ModelBudget;
 import dev.sluice.governor.TokenDecision;
 import dev.sluice.governor.TokenRequest;
 import dev.sluice.governor.TokenSettlement;
@@ -16,6 +14,7 @@ import dev.sluice.governor.redis.store.ModelKeys;
 import dev.sluice.governor.redis.store.ReplyMapper;
 import dev.sluice.governor.redis.store.ScriptResult;
 import dev.sluice.testkit.RedisServer;
+import dev.sluice.testkit.SeedBudget;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
@@ -30,7 +29,7 @@ import org.junit.jupiter.api.Timeout;
 final class NewsTest {
   private static final AtomicInteger NAMES = new AtomicInteger();
   private static final BudgetConfig ONE_AT_A_TIME =
-      config(ModelBudget.of(60_000, 1_000, Allocation.OFF).withConcurrency(1));
+      config(SeedBudget.budget(60_000, 1_000).maxConcurrentRequests(1).build());
 
   @AutoClose private static final RedisServer redis = RedisServer.start();
 

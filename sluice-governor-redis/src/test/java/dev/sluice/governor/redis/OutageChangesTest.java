@@ -6,7 +6,6 @@ import static dev.sluice.governor.redis.RedisBudgetStoreTest.get;
 import static dev.sluice.testkit.Await.until;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.sluice.governor.Allocation;
 import dev.sluice.governor.BudgetConfig;
 import dev.sluice.governor.BudgetListener;
 import dev.sluice.governor.Governor;
@@ -17,6 +16,7 @@ import dev.sluice.governor.TokenDecision.Denied;
 import dev.sluice.redis.OutageListener;
 import dev.sluice.testkit.Await;
 import dev.sluice.testkit.RedisServer;
+import dev.sluice.testkit.SeedBudget;
 import dev.sluice.testkit.TcpProxy;
 import java.time.Duration;
 import java.util.Map;
@@ -33,8 +33,8 @@ import org.junit.jupiter.api.Timeout;
 @Timeout(value = 300, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 final class OutageChangesTest {
   private static final ModelBudget SONNET =
-      ModelBudget.of(60_000, 2_000, Allocation.OFF).withConcurrency(1);
-  private static final ModelBudget OTHER = ModelBudget.of(60, 100, Allocation.OFF);
+      SeedBudget.budget(60_000, 2_000).maxConcurrentRequests(1).build();
+  private static final ModelBudget OTHER = SeedBudget.budget(60, 100).build();
   private static final BudgetConfig BOTH =
       BudgetConfig.builder().models(Map.of("sonnet", SONNET, "other", OTHER)).build();
   private static final BudgetConfig WITHOUT =
@@ -93,14 +93,16 @@ final class OutageChangesTest {
 
   @Test
   void reloadThatLeavesNoShare_grantsNothing_andWhatIsOpenGoesOn() {
-    ModelBudget thirty = ModelBudget.of(60_000, 3_000, Allocation.OFF).withConcurrency(30);
-    try (OutageRig rig = OutageRig.local(redis.uri(), 3, config(thirty.withConcurrency(3)))) {
+    ModelBudget thirty = SeedBudget.budget(60_000, 3_000).maxConcurrentRequests(30).build();
+    try (OutageRig rig =
+        OutageRig.local(
+            redis.uri(), 3, config(thirty.toBuilder().maxConcurrentRequests(3).build()))) {
       redis.kill();
       rig.awaitShare();
       TokenDecision.Granted first = rig.grantedSoon(10);
       TokenDecision.Queued queued = (TokenDecision.Queued) rig.ask(10);
       CompletableFuture<Optional<TokenDecision>> waiter = rig.store.await(queued.ticket());
-      get(rig.store.reload(config(thirty.withConcurrency(2))));
+      get(rig.store.reload(config(thirty.toBuilder().maxConcurrentRequests(2).build())));
       assertThat(rig.refused(10)).isEqualTo(TokenDecision.Reason.UNAVAILABLE);
       assertThat(get(rig.store.settle(first.reservation(), 10))).isPresent();
       Await.during(Duration.ofMillis(200));
@@ -108,7 +110,7 @@ final class OutageChangesTest {
       // A share again, which begins with the ticket that waits.
       get(rig.store.reload(config(thirty)));
       TokenDecision.Granted second = (TokenDecision.Granted) get(waiter).orElseThrow();
-      get(rig.store.reload(config(thirty.withConcurrency(2))));
+      get(rig.store.reload(config(thirty.toBuilder().maxConcurrentRequests(2).build())));
       redis.restart();
       rig.awaitReturned();
       assertThat(rig.running()).isEqualTo(1);
@@ -120,7 +122,7 @@ final class OutageChangesTest {
 
   @Test
   void reload_holdsAtOnce_andForTheFleetOnReturn() {
-    BudgetConfig small = config(ModelBudget.of(60_000, 500, Allocation.OFF));
+    BudgetConfig small = config(SeedBudget.budget(60_000, 500).build());
     AtomicInteger losses = new AtomicInteger();
     AtomicInteger returns = new AtomicInteger();
     OutageListener listener =

@@ -6,12 +6,12 @@ import static dev.sluice.testkit.Await.during;
 import static dev.sluice.testkit.Await.until;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.sluice.governor.Allocation;
 import dev.sluice.governor.ModelBudget;
 import dev.sluice.governor.TokenDecision;
 import dev.sluice.governor.TokenRequest;
 import dev.sluice.testkit.LoadThreads;
 import dev.sluice.testkit.RedisServer;
+import dev.sluice.testkit.SeedBudget;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -32,7 +32,7 @@ final class PausedRedisTest {
   private static final String P2 = "P2_batch";
   private static final long BURST = 6_000;
   private static final long PER_SECOND = 2_000;
-  private static final ModelBudget BUDGET = ModelBudget.of(60 * PER_SECOND, BURST, Allocation.OFF);
+  private static final ModelBudget BUDGET = SeedBudget.budget(60 * PER_SECOND, BURST).build();
 
   /** A caller that waits learns of its grant so much later, at most. */
   private static final long NOTICE_NANOS = 150_000_000;
@@ -167,7 +167,7 @@ final class PausedRedisTest {
 
   @Test
   void ticketMadeInTheOutage_isPolledAndCancelled_thenAndAfter() {
-    rig = OutageRig.local(redis.uri(), 1, config(ModelBudget.of(60, 1_000, Allocation.OFF)));
+    rig = OutageRig.local(redis.uri(), 1, config(SeedBudget.budget(60, 1_000).build()));
     rig.granted(1_000);
     redis.pause();
     rig.awaitLost();

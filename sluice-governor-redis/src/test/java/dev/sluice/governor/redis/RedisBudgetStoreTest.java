@@ -4,7 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
-import dev.sluice.governor.Allocation;
+import dev.sluice.Limit;
 import dev.sluice.governor.BudgetConfig;
 import dev.sluice.governor.BudgetDimension;
 import dev.sluice.governor.BudgetListener;
@@ -20,6 +20,7 @@ import dev.sluice.governor.WaitingListConfig;
 import dev.sluice.governor.redis.store.ModelKeys;
 import dev.sluice.governor.redis.store.RedisBudgetStore;
 import dev.sluice.testkit.RedisServer;
+import dev.sluice.testkit.SeedBudget;
 import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
@@ -46,7 +47,7 @@ final class RedisBudgetStoreTest {
   private static final AtomicInteger NAMES = new AtomicInteger();
 
   /** 100 tokens a second, in bursts of 1,000. */
-  private static final ModelBudget BUDGET = ModelBudget.of(6_000, 1_000, Allocation.OFF);
+  private static final ModelBudget BUDGET = SeedBudget.budget(6_000, 1_000).build();
 
   @AutoClose private static final RedisServer redis = RedisServer.start();
 
@@ -185,7 +186,7 @@ final class RedisBudgetStoreTest {
 
   @Test
   void manyWaiters_areAllGranted() {
-    BudgetConfig fast = config(ModelBudget.of(600_000, 1_000, Allocation.OFF));
+    BudgetConfig fast = config(SeedBudget.budget(600_000, 1_000).build());
     RedisBudgetStore store = open(fast);
     RedisBudgetStore other = open(fast);
     get(store.adjust(MODEL, new ProviderAdjustment(1, 0L, Duration.ofMillis(500))));
@@ -258,7 +259,7 @@ final class RedisBudgetStoreTest {
 
   @Test
   void reload_keepsTheLevel_andRefusesWhoIsInLineOfARemovedModel() {
-    ModelBudget other = ModelBudget.of(60, 10, Allocation.OFF);
+    ModelBudget other = SeedBudget.budget(60, 10).build();
     RedisBudgetStore store =
         open(BudgetConfig.builder().models(Map.of(MODEL, BUDGET, "other", other)).build());
     TokenDecision.Granted granted =
@@ -269,7 +270,7 @@ final class RedisBudgetStoreTest {
             get(store.request(TokenRequest.of("other", 10).withPriorityClass(P1)));
     CompletableFuture<Optional<TokenDecision>> waiter = store.await(queued.ticket());
     granted(store, 1_000);
-    get(store.reload(config(ModelBudget.of(6_000, 2_000, Allocation.OFF))));
+    get(store.reload(config(SeedBudget.budget(6_000, 2_000).build())));
     assertThat(refusalOf(waiter)).isEqualTo(TokenDecision.Reason.REMOVED);
     assertThat(status(store).available()).isBetween(1_000L, 1_900L);
     assertThatThrownBy(() -> get(store.request(TokenRequest.of("other", 1).withPriorityClass(P1))))
@@ -280,8 +281,7 @@ final class RedisBudgetStoreTest {
 
   @Test
   void moreThanRedisCanReckon_isRefused_withTheRule() {
-    assertThatThrownBy(
-            () -> open(config(ModelBudget.of(999_999_999, 1_000_000_000, Allocation.OFF))))
+    assertThatThrownBy(() -> open(config(SeedBudget.budget(999_999_999, 1_000_000_000).build())))
         .isInstanceOf(IllegalArgumentException.class)
         .hasMessageContaining("burst_tpm of sonnet must be at most")
         .hasMessageContaining("1000000000");
@@ -293,10 +293,10 @@ final class RedisBudgetStoreTest {
         List.of("a\0b", "a b", "a", "日本語 🎈", "x".repeat(256), "\"\\\n{}", "", "a:b", "*");
     Map<String, ModelBudget.TenantBudget> tenants =
         Map.of(
-            "a\0b", new ModelBudget.TenantBudget(60, 10, 2),
-            "日本語 🎈", new ModelBudget.TenantBudget(60, 10, 1),
-            "\"\\\n{}", new ModelBudget.TenantBudget(60, 10, 1));
-    RedisBudgetStore store = open(config(BUDGET.withTenants(tenants)));
+            "a\0b", new ModelBudget.TenantBudget(Limit.perMinute(60, 10), 2),
+            "日本語 🎈", new ModelBudget.TenantBudget(Limit.perMinute(60, 10), 1),
+            "\"\\\n{}", new ModelBudget.TenantBudget(Limit.perMinute(60, 10), 1));
+    RedisBudgetStore store = open(config(BUDGET.toBuilder().tenants(tenants).build()));
     for (String tenant : names) {
       for (String key : names) {
         if (!key.isEmpty()) {
@@ -426,7 +426,8 @@ final class RedisBudgetStoreTest {
   @Test
   void nodes_haveOneLine_andTellEachOther() {
     // No node polls for minutes, and time frees no slot: only a message can tell.
-    BudgetConfig config = config(BUDGET.withConcurrency(1), Duration.ofMinutes(10));
+    BudgetConfig config =
+        config(BUDGET.toBuilder().maxConcurrentRequests(1).build(), Duration.ofMinutes(10));
     RedisBudgetStore one = open(config);
     RedisBudgetStore other = open(config);
     awaitListeners(2);
@@ -460,7 +461,8 @@ final class RedisBudgetStoreTest {
 
   @Test
   void lostMessage_isMadeUpForByTheTimer() {
-    BudgetConfig config = config(BUDGET.withConcurrency(1), Duration.ofSeconds(2));
+    BudgetConfig config =
+        config(BUDGET.toBuilder().maxConcurrentRequests(1).build(), Duration.ofSeconds(2));
     RedisBudgetStore one = open(config);
     RedisBudgetStore other = open(config);
     TokenDecision.Granted running = granted(one, 1);

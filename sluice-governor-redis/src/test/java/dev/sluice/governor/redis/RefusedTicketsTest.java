@@ -4,15 +4,14 @@ import static dev.sluice.governor.redis.RedisBudgetStoreTest.config;
 import static dev.sluice.governor.redis.RedisBudgetStoreTest.get;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.sluice.governor.Allocation;
 import dev.sluice.governor.BudgetListener;
 import dev.sluice.governor.BudgetStore;
-import dev.sluice.governor.ModelBudget;
 import dev.sluice.governor.TokenDecision;
 import dev.sluice.governor.TokenDecision.Denied;
 import dev.sluice.governor.TokenRequest;
 import dev.sluice.governor.redis.store.ModelKeys;
 import dev.sluice.testkit.RedisServer;
+import dev.sluice.testkit.SeedBudget;
 import java.time.Duration;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
@@ -33,7 +32,7 @@ final class RefusedTicketsTest {
         .url(redis.uri())
         .timeout(Duration.ofSeconds(20))
         .build()
-        .open(config(ModelBudget.of(60, 1_000, Allocation.OFF)), BudgetListener.NONE);
+        .open(config(SeedBudget.budget(60, 1_000).build()), BudgetListener.NONE);
   }
 
   @AfterEach

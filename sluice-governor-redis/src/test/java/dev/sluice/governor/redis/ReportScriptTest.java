@@ -2,10 +2,10 @@ package dev.sluice.governor.redis;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.sluice.governor.Allocation;
 import dev.sluice.governor.ModelBudget;
 import dev.sluice.governor.WaitingListConfig;
 import dev.sluice.testkit.RedisServer;
+import dev.sluice.testkit.SeedBudget;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -18,7 +18,7 @@ import org.junit.jupiter.api.Test;
 @Tag("any-jdk")
 final class ReportScriptTest {
   private static final ModelBudget BUDGET =
-      ModelBudget.of(60_000, 1_000, Allocation.OFF).withConcurrency(1);
+      SeedBudget.budget(60_000, 1_000).maxConcurrentRequests(1).build();
   private static final String ONE = "1".repeat(16);
   private static final String OTHER = "2".repeat(16);
   private static final WaitingListConfig RULES =

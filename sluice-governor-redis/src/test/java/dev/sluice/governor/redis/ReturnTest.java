@@ -8,7 +8,6 @@ import static dev.sluice.testkit.Await.until;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import dev.sluice.governor.Allocation;
 import dev.sluice.governor.ModelBudget;
 import dev.sluice.governor.TokenDecision;
 import dev.sluice.governor.TokenDecision.Denied;
@@ -16,6 +15,7 @@ import dev.sluice.governor.TokenRequest;
 import dev.sluice.governor.redis.store.ModelKeys;
 import dev.sluice.redis.RedisUnavailableException;
 import dev.sluice.testkit.RedisServer;
+import dev.sluice.testkit.SeedBudget;
 import dev.sluice.testkit.TcpProxy;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -35,11 +35,11 @@ import org.junit.jupiter.api.Timeout;
 @Timeout(value = 120, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 final class ReturnTest {
   /** 1,000 tokens a second, in bursts of 1,000. */
-  private static final ModelBudget BUDGET = ModelBudget.of(60_000, 1_000, Allocation.OFF);
+  private static final ModelBudget BUDGET = SeedBudget.budget(60_000, 1_000).build();
 
   /** 10 tokens a second: an outage takes little of the burst of 1,000 from Redis. */
   private static final ModelBudget SLOW =
-      ModelBudget.of(600, 1_000, Allocation.OFF).withConcurrency(1);
+      SeedBudget.budget(600, 1_000).maxConcurrentRequests(1).build();
 
   private static final Duration PATIENCE = Duration.ofSeconds(1);
 
@@ -174,8 +174,8 @@ final class ReturnTest {
 
   @Test
   void cancelledAtAnotherNode_beforeTheReport_isNotQueuedOrHeld() {
-    Node one = open(2, BUDGET.withConcurrency(2));
-    Node other = open(2, BUDGET.withConcurrency(2));
+    Node one = open(2, BUDGET.toBuilder().maxConcurrentRequests(2).build());
+    Node other = open(2, BUDGET.toBuilder().maxConcurrentRequests(2).build());
     other.cutOff();
     TokenRequest keyed = request(10).withIdempotencyKey("k");
     TokenDecision.Granted granted = other.rig().grantedSoon(keyed);
@@ -208,7 +208,7 @@ final class ReturnTest {
 
   @Test
   void grantThatRedisGaveBackUnclaimed_takesNoSlotOfTheShareInTheNextOutage() {
-    Node node = open(1, BUDGET.withConcurrency(1));
+    Node node = open(1, BUDGET.toBuilder().maxConcurrentRequests(1).build());
     node.cutOff();
     TokenDecision.Granted running = node.rig().grantedSoon(10);
     assertThat(node.rig().ask(10)).isInstanceOf(TokenDecision.Queued.class);
@@ -240,7 +240,10 @@ final class ReturnTest {
     TokenDecision.Granted running = node.rig().granted(10);
     CompletableFuture<Optional<TokenDecision>> waiter = awaited(node, request(10));
     node.cutOff();
-    get(node.rig().store.reload(config(SLOW.withConcurrency(2), PATIENCE)));
+    get(
+        node.rig()
+            .store
+            .reload(config(SLOW.toBuilder().maxConcurrentRequests(2).build(), PATIENCE)));
     TokenDecision.Granted granted = (TokenDecision.Granted) get(waiter).orElseThrow();
     node.comeBack();
     assertThat(get(node.rig().store.settle(running.reservation(), 10))).isPresent();
@@ -292,8 +295,8 @@ final class ReturnTest {
 
   @Test
   void ticketWhoseDeadlineCame_beforeTheAnswerThatItWasGranted_holdsNoSlot() {
-    Node one = open(2, BUDGET.withConcurrency(1));
-    Node other = open(2, BUDGET.withConcurrency(1));
+    Node one = open(2, BUDGET.toBuilder().maxConcurrentRequests(1).build());
+    Node other = open(2, BUDGET.toBuilder().maxConcurrentRequests(1).build());
     TokenDecision.Granted running = one.rig().granted(10);
     CompletableFuture<Optional<TokenDecision>> waiter =
         awaited(one, request(10).withMaxWait(Duration.ofSeconds(1)));
@@ -310,8 +313,8 @@ final class ReturnTest {
 
   @Test
   void ticketWhoseWaiterLeft_beforeTheAnswerThatItWasGranted_holdsNoSlot() {
-    Node one = open(2, BUDGET.withConcurrency(1));
-    Node other = open(2, BUDGET.withConcurrency(1));
+    Node one = open(2, BUDGET.toBuilder().maxConcurrentRequests(1).build());
+    Node other = open(2, BUDGET.toBuilder().maxConcurrentRequests(1).build());
     TokenDecision.Granted running = one.rig().granted(10);
     CompletableFuture<Optional<TokenDecision>> waiter = awaited(one, request(10));
     loseAnswers(one);

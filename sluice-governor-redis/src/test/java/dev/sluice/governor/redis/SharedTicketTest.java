@@ -5,15 +5,14 @@ import static dev.sluice.governor.redis.RedisBudgetStoreTest.get;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
-import dev.sluice.governor.Allocation;
 import dev.sluice.governor.BudgetConfig;
 import dev.sluice.governor.BudgetListener;
 import dev.sluice.governor.BudgetStore;
-import dev.sluice.governor.ModelBudget;
 import dev.sluice.governor.TokenDecision;
 import dev.sluice.governor.TokenRequest;
 import dev.sluice.governor.redis.store.ModelKeys;
 import dev.sluice.testkit.RedisServer;
+import dev.sluice.testkit.SeedBudget;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
@@ -29,7 +28,7 @@ final class SharedTicketTest {
   private static final String MODEL = "sonnet";
   private static final BudgetConfig CONFIG =
       config(
-          ModelBudget.of(6_000, 1_000, Allocation.OFF).withConcurrency(1), Duration.ofMinutes(10));
+          SeedBudget.budget(6_000, 1_000).maxConcurrentRequests(1).build(), Duration.ofMinutes(10));
 
   private final RedisServer redis = RedisServer.start();
   private final List<BudgetStore> nodes = Stream.generate(this::open).limit(3).toList();

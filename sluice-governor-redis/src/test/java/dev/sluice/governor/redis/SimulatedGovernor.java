@@ -87,7 +87,7 @@ public final class SimulatedGovernor {
 
   private record Timer(SimulatedLink.Clock clock) implements StoreTimer {
     @Override
-    public long now() {
+    public long nanoTime() {
       return clock.nanoTime();
     }
 

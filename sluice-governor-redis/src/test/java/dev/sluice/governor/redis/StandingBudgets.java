@@ -131,7 +131,7 @@ final class StandingBudgets implements BudgetFixture, AutoCloseable {
     private record Due(long at, long number, Runnable action) {}
 
     @Override
-    public synchronized long now() {
+    public synchronized long nanoTime() {
       return elapsed;
     }
 
@@ -150,7 +150,7 @@ final class StandingBudgets implements BudgetFixture, AutoCloseable {
     }
 
     void advance(long nanos) {
-      long until = now() + nanos;
+      long until = nanoTime() + nanos;
       for (Runnable next = nextBy(until); next != null; next = nextBy(until)) {
         next.run();
         awaitQuiet();

@@ -5,15 +5,14 @@ import static dev.sluice.governor.redis.RedisBudgetStoreTest.get;
 import static dev.sluice.testkit.Await.until;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.sluice.governor.Allocation;
 import dev.sluice.governor.BudgetConfig;
 import dev.sluice.governor.BudgetListener;
 import dev.sluice.governor.BudgetStore;
-import dev.sluice.governor.ModelBudget;
 import dev.sluice.governor.TokenDecision;
 import dev.sluice.governor.TokenRequest;
 import dev.sluice.governor.spi.StoreTimer;
 import dev.sluice.testkit.RedisServer;
+import dev.sluice.testkit.SeedBudget;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
@@ -31,7 +30,7 @@ final class TicketDeadlineTest {
   /** Of one request at a time. A node looks for its tickets more often than every second. */
   private static final BudgetConfig CONFIG =
       config(
-          ModelBudget.of(60_000, 1_000, Allocation.OFF).withConcurrency(1), Duration.ofSeconds(2));
+          SeedBudget.budget(60_000, 1_000).maxConcurrentRequests(1).build(), Duration.ofSeconds(2));
 
   private final RedisServer redis = RedisServer.start();
   private final HeldTimer timer = new HeldTimer();
@@ -45,7 +44,7 @@ final class TicketDeadlineTest {
     record Later(long nanos, Runnable action) {}
 
     @Override
-    public long now() {
+    public long nanoTime() {
       return now;
     }
 

@@ -4,14 +4,13 @@ import static dev.sluice.governor.redis.RedisBudgetStoreTest.config;
 import static dev.sluice.governor.redis.RedisBudgetStoreTest.get;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.sluice.governor.Allocation;
 import dev.sluice.governor.BudgetConfig;
 import dev.sluice.governor.BudgetListener;
 import dev.sluice.governor.BudgetStore;
 import dev.sluice.governor.GovernorStatus;
-import dev.sluice.governor.ModelBudget;
 import dev.sluice.governor.TokenDecision;
 import dev.sluice.governor.TokenRequest;
+import dev.sluice.testkit.SeedBudget;
 import java.time.Duration;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
@@ -25,7 +24,7 @@ import org.junit.jupiter.api.Timeout;
 @Timeout(value = 60, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 final class UnheardGrantTest {
   private static final String MODEL = "sonnet";
-  private static final BudgetConfig CONFIG = config(ModelBudget.of(6_000, 1_000, Allocation.OFF));
+  private static final BudgetConfig CONFIG = config(SeedBudget.budget(6_000, 1_000).build());
   private static final Duration PATIENCE = CONFIG.waitingList().ticketIdleTimeout();
   private static final Duration TICK = Duration.ofNanos(1_000);
 

@@ -6,13 +6,12 @@ import static dev.sluice.governor.redis.RedisBudgetStoreTest.get;
 import static dev.sluice.testkit.Await.until;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.sluice.governor.Allocation;
 import dev.sluice.governor.BudgetListener;
 import dev.sluice.governor.BudgetStore;
-import dev.sluice.governor.ModelBudget;
 import dev.sluice.governor.TokenDecision;
 import dev.sluice.governor.spi.StoreTimer;
 import dev.sluice.testkit.RedisServer;
+import dev.sluice.testkit.SeedBudget;
 import java.time.Duration;
 import java.util.Optional;
 import java.util.Queue;
@@ -40,7 +39,7 @@ final class UnheardHereTest {
           .timer(timer)
           .build()
           .open(
-              config(ModelBudget.of(60_000, 1_000, Allocation.OFF).withConcurrency(1), PATIENCE),
+              config(SeedBudget.budget(60_000, 1_000).maxConcurrentRequests(1).build(), PATIENCE),
               BudgetListener.NONE);
 
   @AfterEach
@@ -57,7 +56,7 @@ final class UnheardHereTest {
     private volatile boolean holding;
 
     @Override
-    public long now() {
+    public long nanoTime() {
       return System.nanoTime();
     }
 

@@ -12,6 +12,7 @@ import dev.sluice.governor.TokenSettlement;
 import dev.sluice.governor.WaitingListConfig;
 import dev.sluice.governor.WaitingListStatus;
 import dev.sluice.governor.spi.BudgetStoreSupport;
+import dev.sluice.governor.spi.ModelLimits;
 import dev.sluice.governor.spi.StoreSnapshot;
 import dev.sluice.governor.spi.TicketIds;
 import java.time.Duration;
@@ -23,18 +24,18 @@ import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Applies requests to one model, one at a time: keeps its line, its tickets, and what was granted
- * and is not settled. Time is what {@link #begin} was told. Not thread-safe.
+ * Applies requests to one model, one at a time: keeps its waiting list, its tickets and its open
+ * grants. The time is that of {@link #begin}. Not thread-safe.
  */
 public final class BudgetEngine {
   private final String model;
   private final TicketIds ids;
-  private final ModelCounters tally;
+  private final ModelCounters counters;
   private final Tickets tickets = new Tickets();
   private final OpenGrants grants = new OpenGrants();
   private final List<BudgetEngine.TicketDecision> news = new ArrayList<>();
   private ModelSettings settings;
-  private ModelWaitingList line;
+  private ModelWaitingList waitingList;
   private GrantLog log = GrantLog.NONE;
   private long now;
   private long numbers;
@@ -45,9 +46,9 @@ public final class BudgetEngine {
       TokenDecision outcome,
       List<CompletableFuture<Optional<TokenDecision>>> waiters) {}
 
-  /** Makes a log, and fills the books with what is in it first. */
+  /** Opens a log and first restores the state from it. */
   public interface GrantLogFactory {
-    GrantLog open(ModelState books, long now);
+    GrantLog open(ModelState state, long now);
   }
 
   public BudgetEngine(
@@ -60,8 +61,8 @@ public final class BudgetEngine {
     this.settings = new ModelSettings(model, budget, rules);
     this.ids = new TicketIds(model);
     this.now = now;
-    this.line = new ModelWaitingList(budget.limits(), now);
-    this.tally = new ModelCounters(model, listener, line.available(), now);
+    this.waitingList = new ModelWaitingList(ModelLimits.of(budget), now);
+    this.counters = new ModelCounters(model, listener, waitingList.available(), now);
   }
 
   /** Continues from the log, and writes to it from now on. */
@@ -69,10 +70,10 @@ public final class BudgetEngine {
     log =
         opener.open(
             new ModelState(
-                model, settings.budget, line, grants, tickets, settings.reservationNanos()),
+                model, settings.budget, waitingList, grants, tickets, settings.reservationNanos()),
             now);
-    tally.leaves(line.available());
-    if (line.waiting() > 0) {
+    counters.leaves(waitingList.available());
+    if (waitingList.waiting() > 0) {
       drain();
     }
   }
@@ -80,7 +81,7 @@ public final class BudgetEngine {
   /** Advances time to {@code at} and expires reservations and tickets. */
   public void begin(long at) {
     now = at;
-    line.advance(now);
+    waitingList.advance(now);
     endWhatIsOver();
   }
 
@@ -93,22 +94,23 @@ public final class BudgetEngine {
 
   /** Removes from the log what has ended. */
   public void tidy() {
-    log.tidy(line, grants, now);
+    log.tidy(waitingList, grants, now);
   }
 
   /** Returns the time at which something expires or a waiter can be granted. */
   public long nextLook() {
     long at = Math.min(grants.nextEnd(), tickets.nextEnd(settings.ticketIdleNanos()));
-    return line.waiting() == 0
+    return waitingList.waiting() == 0
         ? at
-        : Math.min(at, Math.min(line.wakeAt(), now + settings.rules.refillInterval().toNanos()));
+        : Math.min(
+            at, Math.min(waitingList.wakeAt(), now + settings.rules.refillInterval().toNanos()));
   }
 
   private void endWhatIsOver() {
     boolean ended = false;
     for (OpenGrant over = grants.over(now); over != null; over = grants.over(now)) {
       grants.remove(over.id());
-      line.abandon(over.reservation);
+      waitingList.abandon(over.reservation);
       log.ended(over.id(), now);
       forgetTicketOf(over);
       ended = true;
@@ -136,8 +138,8 @@ public final class BudgetEngine {
 
   /** Grants all waiters that can be granted now. */
   public void drain() {
-    tally.decides(line.available(), now);
-    line.drain(now, settings.rules.drainBatch(), this::granted);
+    counters.decides(waitingList.available(), now);
+    waitingList.drain(now, settings.rules.drainBatch(), this::granted);
   }
 
   // ---- asking
@@ -149,9 +151,9 @@ public final class BudgetEngine {
       return before;
     }
     TokenDecision atOnce =
-        demand.tokens() > line.largest(demand) ? null : grantNow(request, demand);
+        demand.tokens() > waitingList.largest(demand) ? null : grantNow(request, demand);
     TokenDecision outcome = atOnce == null ? refuseOrQueue(request, demand) : atOnce;
-    tally.asked(request, outcome, atOnce != null, now);
+    counters.asked(request, outcome, atOnce != null, now);
     return outcome;
   }
 
@@ -163,9 +165,9 @@ public final class BudgetEngine {
       return Optional.of(before);
     }
     TokenDecision granted =
-        demand.tokens() > line.largest(demand) ? null : grantNow(request, demand);
+        demand.tokens() > waitingList.largest(demand) ? null : grantNow(request, demand);
     if (granted != null) {
-      tally.asked(request, granted, true, now);
+      counters.asked(request, granted, true, now);
     }
     return Optional.ofNullable(granted);
   }
@@ -185,25 +187,25 @@ public final class BudgetEngine {
   }
 
   private TokenDecision refuseOrQueue(TokenRequest request, TokenDemand demand) {
-    long largest = line.largest(demand);
+    long largest = waitingList.largest(demand);
     if (demand.tokens() > largest) {
       String message =
           BudgetStoreSupport.tooMany(largest, request.priorityClass(), demand.tokens());
-      return settings.impossible(request, message, line.available());
+      return settings.impossible(request, message, waitingList.available());
     }
     if (tickets.isFullFor(request.tenant(), settings.rules.maxWaiting())) {
-      return settings.tooManyWaiters(request, line.available());
+      return settings.tooManyWaiters(request, waitingList.available());
     }
     return queue(request, demand);
   }
 
   private @Nullable TokenDecision grantNow(TokenRequest request, TokenDemand demand) {
-    if (line.waiting() > 0) {
+    if (waitingList.waiting() > 0) {
       drain();
     } else {
-      tally.decides(line.available(), now);
+      counters.decides(waitingList.available(), now);
     }
-    if (line.wouldHold(demand, now) != null) {
+    if (waitingList.wouldHold(demand, now) != null) {
       return null;
     }
     Ticket ticket = null;
@@ -211,13 +213,13 @@ public final class BudgetEngine {
       ticket = ticket(request);
       ticket.claimed = true;
     }
-    TokenDecision.Granted granted = hold(line.grantNow(demand, now), request, ticket, 0);
+    TokenDecision.Granted granted = hold(waitingList.grantNow(demand, now), request, ticket, 0);
     if (ticket != null) {
       ticket.decided = granted;
       tickets.add(ticket);
     }
-    if (line.waiting() > 0) {
-      // Those in line may wait for something else now, such as the slot that it took.
+    if (waitingList.waiting() > 0) {
+      // Waiters may wait for something else now, such as the slot that it took.
       drain();
     }
     return granted;
@@ -234,13 +236,13 @@ public final class BudgetEngine {
   }
 
   private TokenDecision.Denied refused(TokenRequest request, TokenDecision.Reason reason) {
-    return settings.denied(request, reason, line.available());
+    return settings.denied(request, reason, waitingList.available());
   }
 
   private TokenDecision queue(TokenRequest request, TokenDemand demand) {
     Ticket ticket = ticket(request);
     tickets.add(ticket);
-    tickets.place(ticket, line.enter(demand, now));
+    tickets.place(ticket, waitingList.enter(demand, now));
     drain();
     return seen(ticket);
   }
@@ -251,12 +253,12 @@ public final class BudgetEngine {
     String id = ticket == null ? ids.next('r') : ids.reservationOf(ticket.id);
     TokenDecision.Granted answer =
         new TokenDecision.Granted(
-            model, request.priorityClass(), tokens, line.available(), request.tokens(), id);
+            model, request.priorityClass(), tokens, waitingList.available(), request.tokens(), id);
     OpenGrant grant = new OpenGrant(answer, reservation, ticket, now + settings.reservationNanos());
     grants.add(grant);
     log.granted(grant);
-    tally.granted(request, tokens, waitedNanos, now);
-    tally.leaves(line.available());
+    counters.granted(request, tokens, waitedNanos, now);
+    counters.leaves(waitingList.available());
     return answer;
   }
 
@@ -281,7 +283,7 @@ public final class BudgetEngine {
 
   private void giveUp(Ticket ticket, TokenDecision.Reason why) {
     TokenWaiter waiting = ticket.waiting;
-    if (ticket.decided == null && waiting != null && line.leave(waiting)) {
+    if (ticket.decided == null && waiting != null && waitingList.leave(waiting)) {
       tickets.leave(waiting);
       decide(ticket, refused(ticket.request, why));
     }
@@ -301,7 +303,7 @@ public final class BudgetEngine {
     if (decided == null || decided.isGranted()) {
       tickets.seen(ticket, now);
     }
-    return decided == null ? Explanations.standing(ticket, line, now) : decided;
+    return decided == null ? Explanations.standing(ticket, waitingList, now) : decided;
   }
 
   /** How it stands; claims what was granted. */
@@ -310,8 +312,7 @@ public final class BudgetEngine {
   }
 
   /**
-   * How it stands; who waits will be told by {@link BudgetEngine.TicketDecision}, and need not ask
-   * meanwhile.
+   * Returns the present decision; a later one completes {@code waiter}, and the ticket is not idle.
    */
   public Optional<TokenDecision> attend(
       String id, CompletableFuture<Optional<TokenDecision>> waiter) {
@@ -349,7 +350,7 @@ public final class BudgetEngine {
     return tickets.waiters();
   }
 
-  /** Leaves the line, or gives back what was granted. False if there is none. */
+  /** Removes a ticket or returns its grant; returns false if there is neither. */
   public boolean cancel(String id) {
     Ticket ticket = tickets.find(id);
     if (ticket == null) {
@@ -377,9 +378,9 @@ public final class BudgetEngine {
     if (grant == null) {
       return Optional.empty();
     }
-    tally.decides(line.available(), now);
-    long back = line.settle(grant.reservation, actual);
-    tally.leaves(line.available());
+    counters.decides(waitingList.available(), now);
+    long back = waitingList.settle(grant.reservation, actual);
+    counters.leaves(waitingList.available());
     TokenSettlement settled =
         TokenSettlement.of(
             model,
@@ -390,7 +391,7 @@ public final class BudgetEngine {
             back);
     log.settled(id, settled.chargedTokens(), now);
     forgetTicketOf(grant);
-    tally.settled(settled, grant.reservation.grantedAt, now);
+    counters.settled(settled, grant.reservation.grantedAt, now);
     return Optional.of(settled);
   }
 
@@ -412,30 +413,30 @@ public final class BudgetEngine {
   }
 
   public void adjust(ProviderAdjustment adjustment) {
-    line.slow(adjustment.factor(), now);
+    waitingList.slow(adjustment.factor(), now);
     Long most = adjustment.maxTokens();
     if (most != null) {
-      line.lowerTo(most);
+      waitingList.lowerTo(most);
     }
     if (!adjustment.pause().isZero()) {
-      line.pause(now + adjustment.pause().toNanos());
+      waitingList.pause(now + adjustment.pause().toNanos());
     }
-    tally.leaves(line.available());
+    counters.leaves(waitingList.available());
     drain();
   }
 
   /** Replaces the budget; denies waiters that no longer fit. */
   public void reload(ModelBudget newBudget, WaitingListConfig newRules) {
-    ModelWaitingList before = line;
-    line = before.successor(newBudget.limits(), now);
+    ModelWaitingList before = waitingList;
+    waitingList = before.successor(ModelLimits.of(newBudget), now);
     settings = new ModelSettings(model, newBudget, newRules);
-    tally.leaves(line.available());
+    counters.leaves(waitingList.available());
     grants.endBy(now + settings.reservationNanos());
     for (TokenWaiter waiting : before.inOrder()) {
       comeAgain(Objects.requireNonNull(tickets.leave(waiting)), waiting.since);
     }
     // The log has grants under other limits, which these cannot replay.
-    log.restate(settings.budget, line, grants, now);
+    log.restate(settings.budget, waitingList, grants, now);
     drain();
   }
 
@@ -445,18 +446,20 @@ public final class BudgetEngine {
     TokenDemand demand = isKnown ? settings.demand(request) : null;
     if (demand == null) {
       decide(ticket, refused(request, TokenDecision.Reason.REMOVED));
-    } else if (demand.tokens() > line.largest(demand)) {
-      decide(ticket, settings.impossible(request, BudgetStoreSupport.IMPOSSIBLE, line.available()));
+    } else if (demand.tokens() > waitingList.largest(demand)) {
+      decide(
+          ticket,
+          settings.impossible(request, BudgetStoreSupport.IMPOSSIBLE, waitingList.available()));
     } else {
-      tickets.place(ticket, line.enter(demand, since));
+      tickets.place(ticket, waitingList.enter(demand, since));
     }
   }
 
   /** Refuses all tickets from now on; grants can still be settled. */
   public void refuseAll(TokenDecision.Reason why) {
-    for (TokenWaiter waiting : line.inOrder()) {
+    for (TokenWaiter waiting : waitingList.inOrder()) {
       Ticket ticket = Objects.requireNonNull(tickets.leave(waiting));
-      line.leave(waiting);
+      waitingList.leave(waiting);
       decide(ticket, refused(ticket.request, why));
     }
   }
@@ -467,7 +470,7 @@ public final class BudgetEngine {
 
   /** Returns the open reservations and the waiting tickets. */
   public StoreSnapshot openWork() {
-    return StoreSnapshot.of(grants, line, tickets);
+    return StoreSnapshot.of(grants, waitingList, tickets);
   }
 
   /** Empty if there is no such ticket or reservation any more. */
@@ -479,17 +482,18 @@ public final class BudgetEngine {
     drain();
     boolean full = tickets.isFullFor(request.tenant(), settings.rules.maxWaiting());
     return Explanations.of(
-        request, settings.demand(request), line, full ? settings.tooManyWaiters : null, now);
+        request, settings.demand(request), waitingList, full ? settings.tooManyWaiters : null, now);
   }
 
   public GovernorStatus.Model status() {
-    return WaitingListView.status(model, settings.budget, settings.ranks, line, tally, now);
+    return WaitingListView.status(
+        model, settings.budget, settings.ranks, waitingList, counters, now);
   }
 
   public WaitingListStatus waitingList(int offset, int limit) {
     drain();
     List<WaitingListStatus.QueuedTicket> places =
-        WaitingListView.places(tickets, line, offset, limit, now);
-    return WaitingListView.queue(model, settings.ranks, places, line, now);
+        WaitingListView.places(tickets, waitingList, offset, limit, now);
+    return WaitingListView.queue(model, settings.ranks, places, waitingList, now);
   }
 }

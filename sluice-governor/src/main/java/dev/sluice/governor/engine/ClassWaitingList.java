@@ -75,7 +75,7 @@ public final class ClassWaitingList {
     return tenant == null ? virtualTime : Math.max(virtualTime, tenant.finish);
   }
 
-  /** Where somebody would be who came now; nobody is put in line by this. */
+  /** Returns a waiter at the position of a request that arrived now; does not add it. */
   TokenWaiter imagine(TokenDemand demand, long now) {
     return new TokenWaiter(demand, now, numbers, startOf(tenants.get(demand.tenant())));
   }
@@ -110,13 +110,13 @@ public final class ClassWaitingList {
     }
   }
 
-  private ClassWaitingList.TenantQueue lineOf(TokenWaiter waiting) {
+  private ClassWaitingList.TenantQueue queueOf(TokenWaiter waiting) {
     return Objects.requireNonNull(tenants.get(waiting.demand.tenant()));
   }
 
   /** The tenant of this head waits for its own budget. */
   public void stepAside(TokenWaiter head, long until) {
-    ClassWaitingList.TenantQueue tenant = lineOf(head);
+    ClassWaitingList.TenantQueue tenant = queueOf(head);
     heads.remove(head);
     tenant.aside = true;
     if (tenant.back != until) {
@@ -158,7 +158,7 @@ public final class ClassWaitingList {
     if (!waiting.inLine) {
       return false;
     }
-    ClassWaitingList.TenantQueue tenant = lineOf(waiting);
+    ClassWaitingList.TenantQueue tenant = queueOf(waiting);
     if (tenant.waiting.last() == waiting) {
       // Tokens that it did not get are no turn of its tenant.
       tenant.finish = waiting.tag;
@@ -171,7 +171,7 @@ public final class ClassWaitingList {
   private void remove(TokenWaiter waiting) {
     waiting.inLine = false;
     all.remove(waiting);
-    ClassWaitingList.TenantQueue tenant = lineOf(waiting);
+    ClassWaitingList.TenantQueue tenant = queueOf(waiting);
     boolean wasHead = tenant.waiting.first() == waiting;
     tenant.waiting.remove(waiting);
     if (wasHead) {
@@ -200,12 +200,12 @@ public final class ClassWaitingList {
     virtualTime = 0;
   }
 
-  /** Returns what is before a request in line, or before an imagined one. */
+  /** Returns what is before a waiter, or before an imagined one. */
   WaiterTreap.Prefix ahead(TokenWaiter waiting) {
     return all.ahead(waiting);
   }
 
-  /** Returns what of the same tenant is before a request in line, or before an imagined one. */
+  /** Returns what of the same tenant is before a waiter, or before an imagined one. */
   WaiterTreap.Prefix aheadOfTenant(TokenWaiter waiting) {
     ClassWaitingList.TenantQueue tenant = tenants.get(waiting.demand.tenant());
     return tenant == null ? WaiterTreap.Prefix.NOTHING : tenant.waiting.ahead(waiting);

@@ -1,5 +1,7 @@
 package dev.sluice.governor.engine;
 
+import dev.sluice.Limit;
+import dev.sluice.internal.bucket.UnitScale;
 import java.math.BigInteger;
 
 /**
@@ -26,39 +28,33 @@ public final class DebtBucket {
   }
 
   /**
-   * Full at {@code now}.
+   * Returns a bucket that is full at {@code now}.
    *
-   * @throws IllegalArgumentException if no exact units fit into 64 bits
+   * @throws IllegalArgumentException if no units of the limit fit into 64 bits
    */
-  public static DebtBucket full(long capacity, long tokens, long periodNanos, long now) {
-    DebtBucket meter = new DebtBucket(now);
-    meter.tune(capacity, tokens, periodNanos);
-    return meter;
+  public static DebtBucket full(Limit.Balanced limit, long now) {
+    DebtBucket bucket = new DebtBucket(now);
+    bucket.tune(limit);
+    return bucket;
   }
 
   /**
-   * Goes by another capacity and rate from now on; what is owed stays.
+   * Applies another limit from now on; the debt stays.
    *
-   * @throws IllegalArgumentException if no exact units fit into 64 bits
+   * @throws IllegalArgumentException if no units of the limit fit into 64 bits
    */
-  public void tune(long newCapacity, long tokens, long periodNanos) {
-    if (newCapacity <= 0 || tokens <= 0 || periodNanos <= 0) {
+  public void tune(Limit.Balanced limit) {
+    UnitScale scale = UnitScale.of(limit);
+    if (scale.capacityUnits() > MAX_UNITS) {
       throw new IllegalArgumentException(
-          "capacity and rate must be positive: capacity=%d, tokens=%d, periodNanos=%d"
-              .formatted(newCapacity, tokens, periodNanos));
+          "limit is out of range: capacity must be at most %d at this rate: %s"
+              .formatted(MAX_UNITS / scale.unitsPerToken(), limit));
     }
-    long divisor = BigInteger.valueOf(tokens).gcd(BigInteger.valueOf(periodNanos)).longValue();
-    long newUnits = periodNanos / divisor;
-    if (newCapacity > MAX_UNITS / newUnits) {
-      throw new IllegalArgumentException(
-          "capacity must be at most %d at %d tokens in %d ns: %d"
-              .formatted(MAX_UNITS / newUnits, tokens, periodNanos, newCapacity));
-    }
-    use(newUnits);
-    capacity = newCapacity;
-    fullCapacity = newCapacity;
-    fullUnits = newUnits;
-    unitsPerNano = tokens / divisor;
+    use(scale.unitsPerToken());
+    capacity = limit.capacity();
+    fullCapacity = capacity;
+    fullUnits = scale.unitsPerToken();
+    unitsPerNano = scale.unitsPerStep();
   }
 
   /** Goes by so much of its capacity and rate from now on, above 0 and at most 1. */

@@ -11,19 +11,19 @@ import java.util.Objects;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
-/** Says what would become of a request, by a model's line. */
+/** Predicts the decision for a request. */
 final class Explanations {
   private Explanations() {}
 
   static TokenExplanation of(
       TokenRequest request,
       TokenDemand demand,
-      ModelWaitingList line,
+      ModelWaitingList waitingList,
       @Nullable String lineFull,
       long now) {
-    Forecaster forecaster = new Forecaster(line, now);
+    Forecaster forecaster = new Forecaster(waitingList, now);
     List<TokenExplanation.DimensionStatus> parts = forecaster.parts(demand);
-    long largest = line.largest(demand);
+    long largest = waitingList.largest(demand);
     if (demand.tokens() > largest) {
       return explanation(
           request,
@@ -33,7 +33,7 @@ final class Explanations {
           BudgetStoreSupport.tooMany(largest, request.priorityClass(), demand.tokens()),
           parts);
     }
-    WaitReason held = line.wouldHold(demand, now);
+    WaitReason held = waitingList.wouldHold(demand, now);
     if (held == null) {
       return explanation(
           request,
@@ -95,15 +95,15 @@ final class Explanations {
         parts);
   }
 
-  /** How a ticket stands that is in line. */
-  static TokenDecision.Queued standing(Ticket ticket, ModelWaitingList line, long now) {
+  /** Returns the present decision for a ticket that waits. */
+  static TokenDecision.Queued standing(Ticket ticket, ModelWaitingList waitingList, long now) {
     TokenWaiter waiting = Objects.requireNonNull(ticket.waiting);
-    Forecast forecast = new Forecaster(line, now).of(waiting);
+    Forecast forecast = new Forecaster(waitingList, now).of(waiting);
     return new TokenDecision.Queued(
         ticket.request.model(),
         ticket.request.priorityClass(),
         ticket.request.tokens(),
-        line.available(),
+        waitingList.available(),
         forecast.retryAfter(),
         forecast.position(),
         forecast.eta(),

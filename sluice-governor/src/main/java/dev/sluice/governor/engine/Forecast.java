@@ -8,11 +8,11 @@ import java.util.Optional;
  * When a request can go if nothing arrives, leaves or is settled.
  *
  * @param position from 1, over all classes
- * @param alone what it would wait for if the line were empty
+ * @param alone what it would wait for if the waiting list were empty
  * @param turn what it waits for behind those before it
  */
 public record Forecast(int position, WaitReason alone, WaitReason turn) {
-  /** Nothing is short, and nothing is in line. */
+  /** Nothing is short, and nothing waits. */
   static final Forecast NOW = new Forecast(0, WaitReason.NOTHING, WaitReason.NOTHING);
 
   Optional<Duration> retryAfter() {
@@ -23,7 +23,10 @@ public record Forecast(int position, WaitReason alone, WaitReason turn) {
     return turn.duration();
   }
 
-  /** Returns what the eta is by, or why it is empty; LINE if it only waits for those before it. */
+  /**
+   * Returns what the eta is by, or why it is empty; WAITING_LIST if it only waits for those before
+   * it.
+   */
   BudgetDimension binding() {
     boolean free = alone.by() == BudgetDimension.NONE && !turn.isUnknown();
     return free && position > 0 ? BudgetDimension.WAITING_LIST : turn.by();

@@ -9,31 +9,31 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * Says when requests of a model's line can go, and what they wait for. Nothing changes by this. Not
- * thread-safe.
+ * Forecasts when the waiters of a model can be granted, and names what they wait for. Changes
+ * nothing. Not thread-safe.
  */
 public final class Forecaster {
   /*
    * Rule. Each dimension says by itself when it lets a request go that comes after all those before
    * it: tokens and requests add up what they take, the tenant's budget what the same tenant takes.
-   * The latest of these is the forecast: exact for the first in line and wherever one dimension
+   * The latest of these is the forecast: exact for the first waiter and wherever one dimension
    * holds everybody, else the earliest that is possible in this order. A slot is free when a call
    * is settled, at a time that is unknown: without a free slot for the request and for all those
    * before it there is no forecast, whatever the other dimensions say. placeOf in forecast.lua
    * is the same rule.
    */
-  private final ModelWaitingList line;
+  private final ModelWaitingList waitingList;
   private final ModelLimits limits;
-  private final ModelBuckets levels;
+  private final ModelBuckets buckets;
   private final DebtBucket tokens;
   private final long now;
 
-  /** For one moment, to which the line has been advanced. */
-  public Forecaster(ModelWaitingList line, long now) {
-    this.line = line;
-    this.limits = line.limits();
-    this.levels = line.levels();
-    this.tokens = levels.tokens();
+  /** For one moment, to which the waiting list has been advanced. */
+  public Forecaster(ModelWaitingList waitingList, long now) {
+    this.waitingList = waitingList;
+    this.limits = waitingList.limits();
+    this.buckets = waitingList.buckets();
+    this.tokens = buckets.tokens();
     this.now = now;
   }
 
@@ -51,16 +51,16 @@ public final class Forecaster {
 
   /** Of a request that would come now. */
   public Forecast imagine(TokenDemand demand) {
-    return of(line.rank(demand.rank()).line.imagine(demand, now));
+    return of(waitingList.rank(demand.rank()).waitingList.imagine(demand, now));
   }
 
-  /** Of a request that is in line, or is imagined there. */
+  /** Returns the forecast of a waiter, or of a request that would become one. */
   public Forecast of(TokenWaiter who) {
     Forecaster.QueueAhead before = before(who);
     return new Forecast(before.count() + 1, alone(who.demand), held(who.demand, before));
   }
 
-  /** Returns what the request would wait for if the line were empty. */
+  /** Returns what the request would wait for if the waiting list were empty. */
   public WaitReason alone(TokenDemand demand) {
     return held(demand, Forecaster.QueueAhead.NOTHING);
   }
@@ -71,12 +71,12 @@ public final class Forecaster {
     long ofTenant = 0;
     int rank = who.demand.rank();
     for (int above = 0; above < rank; above++) {
-      ClassWaitingList higher = line.rank(above).line;
+      ClassWaitingList higher = waitingList.rank(above).waitingList;
       count += higher.size();
       sum += higher.tokens();
       ofTenant += higher.tokensOf(who.demand.tenant());
     }
-    ClassWaitingList own = line.rank(rank).line;
+    ClassWaitingList own = waitingList.rank(rank).waitingList;
     WaiterTreap.Prefix ahead = own.ahead(who);
     return new Forecaster.QueueAhead(
         count + ahead.count(),
@@ -86,18 +86,18 @@ public final class Forecaster {
   }
 
   private WaitReason held(TokenDemand demand, Forecaster.QueueAhead before) {
-    if (line.running() + (long) before.count() >= limits.slots()) {
+    if (waitingList.running() + (long) before.count() >= limits.slots()) {
       return new WaitReason(BudgetDimension.CONCURRENCY, WaitReason.UNKNOWN);
     }
     return byTokens(demand, before)
         .orLater(BudgetDimension.TENANT, forTenant(demand, before.ofTenant()))
         .orLater(BudgetDimension.REQUESTS, forRequests(before.count() + 1L))
-        .orLater(BudgetDimension.PROVIDER, line.pauseNanos(now));
+        .orLater(BudgetDimension.PROVIDER, waitingList.pauseNanos(now));
   }
 
   /** By the model's tokens, and by the share of the class unless its guarantee comes first. */
   private WaitReason byTokens(TokenDemand demand, Forecaster.QueueAhead before) {
-    PriorityClass rank = line.rank(demand.rank());
+    PriorityClass rank = waitingList.rank(demand.rank());
     long forShare = nanosFor(before.tokens(), demand.tokens(), rank.floor);
     long forTokens = nanosFor(before.tokens(), demand.tokens(), 0);
     long guaranteed = forGuarantee(rank, before.ofClass() + demand.tokens());
@@ -126,18 +126,18 @@ public final class Forecaster {
   }
 
   /** Unknown if it is more than the meter ever has. */
-  private static long nanosUntil(DebtBucket meter, long wanted) {
-    return wanted > meter.capacity() ? WaitReason.UNKNOWN : meter.nanosUntil(wanted, 0);
+  private static long nanosUntil(DebtBucket bucket, long wanted) {
+    return wanted > bucket.capacity() ? WaitReason.UNKNOWN : bucket.nanosUntil(wanted, 0);
   }
 
   private long forTenant(TokenDemand demand, long before) {
-    DebtBucket budget = levels.tenant(demand.tenant(), now);
+    DebtBucket budget = buckets.tenant(demand.tenant(), now);
     return budget == null ? 0 : budget.nanosUntil(before + demand.tokens(), 0);
   }
 
   private long forRequests(long count) {
     long nanos = 0;
-    for (DebtBucket each : levels.requests()) {
+    for (DebtBucket each : buckets.requests()) {
       nanos = Math.max(nanos, each.nanosUntil(count, 0));
     }
     return nanos;
@@ -147,7 +147,7 @@ public final class Forecaster {
 
   /** How every dimension that counts stands for this request alone. */
   List<TokenExplanation.DimensionStatus> parts(TokenDemand demand) {
-    PriorityClass own = line.rank(demand.rank());
+    PriorityClass own = waitingList.rank(demand.rank());
     long needed = demand.tokens();
     List<TokenExplanation.DimensionStatus> parts = new ArrayList<>();
     parts.add(part(BudgetDimension.TOKENS, tokens, needed, forTokensAlone(needed)));
@@ -160,15 +160,15 @@ public final class Forecaster {
               needed,
               known(forShareAlone(own, needed))));
     }
-    DebtBucket budget = levels.tenant(demand.tenant(), now);
+    DebtBucket budget = buckets.tenant(demand.tenant(), now);
     if (budget != null) {
       parts.add(part(BudgetDimension.TENANT, budget, needed, nanosUntil(budget, needed)));
     }
-    for (DebtBucket each : levels.requests()) {
+    for (DebtBucket each : buckets.requests()) {
       parts.add(part(BudgetDimension.REQUESTS, each, 1, nanosUntil(each, 1)));
     }
     addSlots(parts);
-    long pause = line.pauseNanos(now);
+    long pause = waitingList.pauseNanos(now);
     if (pause > 0) {
       parts.add(
           new TokenExplanation.DimensionStatus(BudgetDimension.PROVIDER, 1, 0, 1, known(pause)));
@@ -187,7 +187,7 @@ public final class Forecaster {
   }
 
   private void addSlots(List<TokenExplanation.DimensionStatus> parts) {
-    long free = limits.slots() - (long) line.running();
+    long free = limits.slots() - (long) waitingList.running();
     if (limits.concurrency() > 0 || free <= 0) {
       Optional<Duration> wait = known(free > 0 ? 0 : WaitReason.UNKNOWN);
       parts.add(
@@ -197,9 +197,9 @@ public final class Forecaster {
   }
 
   private static TokenExplanation.DimensionStatus part(
-      BudgetDimension which, DebtBucket meter, long needed, long nanos) {
+      BudgetDimension which, DebtBucket bucket, long needed, long nanos) {
     return new TokenExplanation.DimensionStatus(
-        which, meter.capacity(), meter.available(), needed, known(nanos));
+        which, bucket.capacity(), bucket.available(), needed, known(nanos));
   }
 
   private static Optional<Duration> known(long nanos) {

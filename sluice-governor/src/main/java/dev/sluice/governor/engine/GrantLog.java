@@ -21,10 +21,10 @@ public interface GrantLog extends AutoCloseable {
 
         @Override
         public void restate(
-            ModelBudget budget, ModelWaitingList line, OpenGrants grants, long now) {}
+            ModelBudget budget, ModelWaitingList waitingList, OpenGrants grants, long now) {}
 
         @Override
-        public void tidy(ModelWaitingList line, OpenGrants grants, long now) {}
+        public void tidy(ModelWaitingList waitingList, OpenGrants grants, long now) {}
 
         @Override
         public void close() {}
@@ -39,10 +39,10 @@ public interface GrantLog extends AutoCloseable {
   void extended(OpenGrant grant);
 
   /** From now on other limits hold. */
-  void restate(ModelBudget budget, ModelWaitingList line, OpenGrants grants, long now);
+  void restate(ModelBudget budget, ModelWaitingList waitingList, OpenGrants grants, long now);
 
-  /** Is told now and then how everything stands, so that what is over need not be kept. */
-  void tidy(ModelWaitingList line, OpenGrants grants, long now);
+  /** Called now and then with the present state, so that the log can drop what has ended. */
+  void tidy(ModelWaitingList waitingList, OpenGrants grants, long now);
 
   @Override
   void close();

@@ -1,5 +1,6 @@
 package dev.sluice.governor.engine;
 
+import dev.sluice.Limit;
 import dev.sluice.governor.spi.ModelLimits;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -28,7 +29,7 @@ public final class ModelBuckets {
   /** Full at {@code now}. */
   public ModelBuckets(ModelLimits limits, long now) {
     this.limits = limits;
-    this.tokens = limits.tokens().meter(now);
+    this.tokens = DebtBucket.full(limits.tokens(), now);
     this.overruns = new OverrunAllowance(limits, now);
     tune(limits, now);
   }
@@ -50,12 +51,12 @@ public final class ModelBuckets {
     if (emptied) {
       List.of(limits, other)
           .forEach(each -> each.tenants().keySet().forEach(name -> tenant(name, now)));
-      ModelLimits.Rate rate = limits.otherTenants();
-      ModelLimits.Rate next = other.otherTenants();
+      Limit.Balanced rate = limits.otherTenants();
+      Limit.Balanced next = other.otherTenants();
       if (rate != null && next != null) {
         DebtBucket stranger = unknown(rate, now);
         stranger.advance(now);
-        next.tune(stranger);
+        stranger.tune(next);
         emptiedAt = now - stranger.nanosSinceEmpty();
       }
     }
@@ -64,21 +65,21 @@ public final class ModelBuckets {
 
   private void tune(ModelLimits other, long now) {
     limits = other;
-    other.tokens().tune(tokens);
+    tokens.tune(other.tokens());
     tokens.slow(factor);
-    other.tokens().tune(overruns.meter());
+    overruns.bucket().tune(other.tokens());
     List<DebtBucket> newRequests = new ArrayList<>();
     List<Long> newPeriods = new ArrayList<>();
-    for (ModelLimits.Rate rate : other.requests()) {
-      int index = periods.indexOf(rate.periodNanos());
+    for (Limit.Balanced rate : other.requests()) {
+      int index = periods.indexOf(rate.refillPeriod().toNanos());
       newRequests.add(tuned(index < 0 ? null : requests.get(index), rate, now));
-      newPeriods.add(rate.periodNanos());
+      newPeriods.add(rate.refillPeriod().toNanos());
     }
     requests = newRequests;
     periods = newPeriods;
     Map<String, DebtBucket> newGuarantees = new HashMap<>();
     for (ModelLimits.ClassLimit each : other.classes()) {
-      ModelLimits.Rate rate = each.guarantee();
+      Limit.Balanced rate = each.guarantee();
       if (rate != null) {
         newGuarantees.put(each.name(), tuned(guarantees.get(each.name()), rate, now));
       }
@@ -86,29 +87,29 @@ public final class ModelBuckets {
     guarantees = newGuarantees;
     // The debt of other tenants counts again when they have a budget again.
     tenants.forEach(
-        (name, meter) -> {
-          ModelLimits.Rate rate = other.tenant(name);
+        (name, bucket) -> {
+          Limit.Balanced rate = other.tenant(name);
           if (rate != null) {
-            rate.tune(meter);
+            bucket.tune(rate);
           }
         });
-    other.tenants().values().forEach(rate -> rate.meter(now));
+    other.tenants().values().forEach(rate -> DebtBucket.full(rate, now));
     if (other.otherTenants() != null) {
-      other.otherTenants().meter(now);
+      DebtBucket.full(other.otherTenants(), now);
     }
   }
 
-  private static DebtBucket tuned(@Nullable DebtBucket old, ModelLimits.Rate rate, long now) {
+  private static DebtBucket tuned(@Nullable DebtBucket old, Limit.Balanced rate, long now) {
     if (old == null) {
-      return rate.meter(now);
+      return DebtBucket.full(rate, now);
     }
-    rate.tune(old);
+    old.tune(rate);
     return old;
   }
 
   void advance(long now) {
     tokens.advance(now);
-    overruns.meter().advance(now);
+    overruns.bucket().advance(now);
     for (DebtBucket each : requests) {
       each.advance(now);
     }
@@ -145,27 +146,27 @@ public final class ModelBuckets {
 
   /** The budget of a tenant at this moment; null if it has none of its own. */
   public @Nullable DebtBucket tenant(String name, long now) {
-    ModelLimits.Rate rate = limits.tenant(name);
+    Limit.Balanced rate = limits.tenant(name);
     if (rate == null) {
       return null;
     }
-    DebtBucket meter = tenants.get(name);
-    if (meter == null) {
+    DebtBucket bucket = tenants.get(name);
+    if (bucket == null) {
       forgetFullTenants(now);
-      meter = unknown(rate, now);
-      tenants.put(name, meter);
+      bucket = unknown(rate, now);
+      tenants.put(name, bucket);
     }
-    meter.advance(now);
-    return meter;
+    bucket.advance(now);
+    return bucket;
   }
 
-  private DebtBucket unknown(ModelLimits.Rate rate, long now) {
+  private DebtBucket unknown(Limit.Balanced rate, long now) {
     if (!emptied) {
-      return rate.meter(now);
+      return DebtBucket.full(rate, now);
     }
-    DebtBucket meter = rate.meter(emptiedAt);
-    meter.empty();
-    return meter;
+    DebtBucket bucket = DebtBucket.full(rate, emptiedAt);
+    bucket.empty();
+    return bucket;
   }
 
   /** Forgets tenants with a full budget: they are the same as new ones. */
@@ -183,8 +184,8 @@ public final class ModelBuckets {
   }
 
   /** Whether this is the meter of that tenant. */
-  public boolean isOf(String name, @Nullable DebtBucket meter) {
-    return meter != null && limits.tenant(name) != null && tenants.get(name) == meter;
+  public boolean isOf(String name, @Nullable DebtBucket bucket) {
+    return bucket != null && limits.tenant(name) != null && tenants.get(name) == bucket;
   }
 
   /** When nobody knew what was left; null if that never was. */
@@ -206,12 +207,12 @@ public final class ModelBuckets {
     tenants.values().forEach(each -> each.advance(now));
     Map<String, DebtBucket.Saved> saved = new LinkedHashMap<>();
     saved.put("tokens", tokens.save());
-    saved.put("overruns", overruns.meter().save());
+    saved.put("overruns", overruns.bucket().save());
     for (int i = 0; i < requests.size(); i++) {
       saved.put("requests " + periods.get(i), requests.get(i).save());
     }
-    guarantees.forEach((name, meter) -> saved.put("class " + name, meter.save()));
-    tenants.forEach((name, meter) -> saved.put("tenant " + name, meter.save()));
+    guarantees.forEach((name, bucket) -> saved.put("class " + name, bucket.save()));
+    tenants.forEach((name, bucket) -> saved.put("tenant " + name, bucket.save()));
     return saved;
   }
 
@@ -219,9 +220,9 @@ public final class ModelBuckets {
   public void restore(Map<String, DebtBucket.Saved> saved, long now) {
     saved.forEach(
         (name, each) -> {
-          DebtBucket meter = named(name, now);
-          if (meter != null) {
-            meter.restore(each);
+          DebtBucket bucket = named(name, now);
+          if (bucket != null) {
+            bucket.restore(each);
           }
         });
   }
@@ -230,7 +231,7 @@ public final class ModelBuckets {
     String[] words = name.split(" ", 2);
     return switch (words[0]) {
       case "tokens" -> tokens;
-      case "overruns" -> overruns.meter();
+      case "overruns" -> overruns.bucket();
       case "requests" -> {
         int index = periods.indexOf(Long.valueOf(words[1]));
         yield index < 0 ? null : requests.get(index);
@@ -244,7 +245,7 @@ public final class ModelBuckets {
   /** Time goes on from there, which may be earlier. */
   public void clock(long now) {
     tokens.clock(now);
-    overruns.meter().clock(now);
+    overruns.bucket().clock(now);
     requests.forEach(each -> each.clock(now));
     guarantees.values().forEach(each -> each.clock(now));
     tenants.values().forEach(each -> each.clock(now));

@@ -26,7 +26,7 @@ final class ModelSettings {
     this.budget = budget;
     this.rules = rules;
     Map<String, Integer> numbered = new LinkedHashMap<>();
-    budget.classes().keySet().forEach(name -> numbered.put(name, numbered.size()));
+    budget.priorityClasses().keySet().forEach(name -> numbered.put(name, numbered.size()));
     ranks = numbered;
     tooManyWaiters = BudgetStoreSupport.lineFull(rules.maxWaiting(), model);
   }

@@ -6,7 +6,7 @@ import dev.sluice.governor.ModelBudget;
 public record ModelState(
     String model,
     ModelBudget budget,
-    ModelWaitingList line,
+    ModelWaitingList waitingList,
     OpenGrants grants,
     Tickets tickets,
     long life) {}

@@ -1,5 +1,6 @@
 package dev.sluice.governor.engine;
 
+import dev.sluice.Limit;
 import dev.sluice.governor.BudgetDimension;
 import dev.sluice.governor.spi.ModelLimits;
 import java.util.ArrayList;
@@ -10,14 +11,14 @@ import org.jspecify.annotations.Nullable;
  * The budget of one model and those who wait for it: every decision is made here, over all
  * dimensions at once. It reads no clock and starts no thread. Not thread-safe.
  *
- * <p>Whoever asks stands in line first and is granted from there, so that nobody overtakes anybody
- * of their own class or above. While the head of a class waits for the model, no lower class is
+ * <p>Every request enters the waiting list first and is granted from there, so that none overtakes
+ * one of its own class or above. While the head of a class waits for the model, no lower class is
  * granted; one that waits only for the share of its class or for its tenant holds up nobody. A
  * class with a guarantee goes before all others as soon as that has accrued.
  */
 public final class ModelWaitingList {
   private final ModelLimits limits;
-  private final ModelBuckets levels;
+  private final ModelBuckets buckets;
   private final DebtBucket tokens;
   private final List<PriorityClass> ranks = new ArrayList<>();
   private int waiting;
@@ -31,7 +32,7 @@ public final class ModelWaitingList {
   /** The reason for which {@link #grantOne} stopped at the head. */
   private @Nullable Shortage found;
 
-  /** Is told who was granted, in order. */
+  /** Receives the grants, in order. */
   @FunctionalInterface
   public interface GrantHandler {
     void granted(TokenWaiter waiting, Reservation reservation);
@@ -42,25 +43,25 @@ public final class ModelWaitingList {
     this(limits, new ModelBuckets(limits, now), now);
   }
 
-  private ModelWaitingList(ModelLimits limits, ModelBuckets levels, long now) {
+  private ModelWaitingList(ModelLimits limits, ModelBuckets buckets, long now) {
     this.advancedTo = now;
     this.limits = limits;
-    this.levels = levels;
-    this.tokens = levels.tokens();
+    this.buckets = buckets;
+    this.tokens = buckets.tokens();
     limits
         .classes()
-        .forEach(each -> ranks.add(new PriorityClass(each, levels.guarantee(each.name()))));
+        .forEach(each -> ranks.add(new PriorityClass(each, buckets.guarantee(each.name()))));
     setFloors();
   }
 
   /**
-   * An empty line that goes by other limits; levels, and what runs, are the same as here.
+   * Returns an empty waiting list under other limits, with the same buckets and running requests.
    *
    * @throws IllegalArgumentException if they cannot be kept exactly; nothing has changed then
    */
   public ModelWaitingList successor(ModelLimits other, long now) {
-    levels.retune(other, now);
-    ModelWaitingList next = new ModelWaitingList(other, levels, now);
+    buckets.retune(other, now);
+    ModelWaitingList next = new ModelWaitingList(other, buckets, now);
     next.running = running;
     next.pausedUntil = pausedUntil;
     next.paused = paused;
@@ -70,7 +71,7 @@ public final class ModelWaitingList {
 
   private void setFloors() {
     for (PriorityClass rank : ranks) {
-      long ceiling = Math.max(1, (long) (rank.limit.ceiling() * levels.factor()));
+      long ceiling = Math.max(1, (long) (rank.limit.ceiling() * buckets.factor()));
       rank.floor = Math.max(0, tokens.capacity() - ceiling);
     }
   }
@@ -80,8 +81,8 @@ public final class ModelWaitingList {
   /** Goes by so much of its rate and burst. */
   public void slow(double newFactor, long now) {
     advance(now);
-    if (newFactor != levels.factor()) {
-      levels.slow(newFactor);
+    if (newFactor != buckets.factor()) {
+      buckets.slow(newFactor);
       setFloors();
     }
   }
@@ -104,19 +105,19 @@ public final class ModelWaitingList {
   /** The most that one request of this may ask for. */
   public long largest(TokenDemand demand) {
     long most = ranks.get(demand.rank()).limit.ceiling();
-    ModelLimits.Rate tenant = limits.tenant(demand.tenant());
+    Limit.Balanced tenant = limits.tenant(demand.tenant());
     return tenant == null ? most : Math.min(most, tenant.capacity());
   }
 
-  /** In line; it may be granted at once, by {@link #drain}. */
+  /** Adds a waiter, which {@link #drain} may grant at once. */
   public TokenWaiter enter(TokenDemand demand, long now) {
     waiting++;
-    return ranks.get(demand.rank()).line.add(demand, now);
+    return ranks.get(demand.rank()).waitingList.add(demand, now);
   }
 
-  /** Leaves the line. False if it was not there any more. */
+  /** Removes a waiter; returns false if it was not there any more. */
   public boolean leave(TokenWaiter who) {
-    boolean was = ranks.get(who.demand.rank()).line.leave(who);
+    boolean was = ranks.get(who.demand.rank()).waitingList.leave(who);
     if (was) {
       waiting--;
     }
@@ -150,7 +151,7 @@ public final class ModelWaitingList {
 
   public void advance(long now) {
     advancedTo = now;
-    levels.advance(now);
+    buckets.advance(now);
     paused = paused && pausedUntil > now;
   }
 
@@ -189,18 +190,18 @@ public final class ModelWaitingList {
 
   /** The head whose tenant can afford it. */
   private @Nullable TokenWaiter firstOf(PriorityClass rank, long now) {
-    TokenWaiter head = rank.line.first(now);
+    TokenWaiter head = rank.waitingList.first(now);
     while (head != null && nanosForTenant(head.demand, now) > 0) {
-      rank.line.stepAside(head, now + nanosForTenant(head.demand, now));
-      head = rank.line.first(now);
+      rank.waitingList.stepAside(head, now + nanosForTenant(head.demand, now));
+      head = rank.waitingList.first(now);
     }
     // A request that returns may go before a head that waits for more.
-    wakeAt = Math.min(wakeAt, rank.line.nextBack());
+    wakeAt = Math.min(wakeAt, rank.waitingList.nextBack());
     return head;
   }
 
   private long nanosForTenant(TokenDemand demand, long now) {
-    DebtBucket budget = levels.tenant(demand.tenant(), now);
+    DebtBucket budget = buckets.tenant(demand.tenant(), now);
     return budget == null ? 0 : budget.nanosUntil(demand.tokens(), 0);
   }
 
@@ -209,7 +210,7 @@ public final class ModelWaitingList {
     WaitReason held = heldBy(head.demand.tokens(), floor, now);
     if (held == null) {
       waiting--;
-      ranks.get(head.demand.rank()).line.serve(head);
+      ranks.get(head.demand.rank()).waitingList.serve(head);
       grants.granted(head, charge(head.demand, now));
     } else {
       wake(now, held.nanos());
@@ -250,7 +251,7 @@ public final class ModelWaitingList {
 
   private long nanosForRequests(long count) {
     long nanos = 0;
-    for (DebtBucket each : levels.requests()) {
+    for (DebtBucket each : buckets.requests()) {
       nanos = Math.max(nanos, each.nanosUntil(count, 0));
     }
     return nanos;
@@ -259,7 +260,7 @@ public final class ModelWaitingList {
   private Reservation charge(TokenDemand demand, long now) {
     PriorityClass rank = ranks.get(demand.rank());
     running++;
-    for (DebtBucket each : levels.requests()) {
+    for (DebtBucket each : buckets.requests()) {
       each.charge(1);
     }
     DebtBucket guarantee = rank.guarantee;
@@ -270,7 +271,7 @@ public final class ModelWaitingList {
         demand,
         now,
         Reservation.Charge.of(tokens, demand.tokens()),
-        Reservation.Charge.of(levels.tenant(demand.tenant(), now), demand.tokens()),
+        Reservation.Charge.of(buckets.tenant(demand.tenant(), now), demand.tokens()),
         Reservation.Charge.of(guarantee, guaranteed));
   }
 
@@ -305,7 +306,7 @@ public final class ModelWaitingList {
 
   private boolean wouldBeFirst(PriorityClass rank, TokenDemand demand, long now) {
     firstOf(rank, now);
-    return rank.line.wouldBeFirst(rank.line.imagine(demand, now), now);
+    return rank.waitingList.wouldBeFirst(rank.waitingList.imagine(demand, now), now);
   }
 
   /** Whether somebody of a class above waits for the model. */
@@ -327,8 +328,8 @@ public final class ModelWaitingList {
   Reservation grantNow(TokenDemand demand, long now) {
     if (waiting > 0) {
       // Its tenant's next turn is later by this.
-      ClassWaitingList line = ranks.get(demand.rank()).line;
-      line.serve(line.add(demand, now));
+      ClassWaitingList waitingList = ranks.get(demand.rank()).waitingList;
+      waitingList.serve(waitingList.add(demand, now));
     }
     return charge(demand, now);
   }
@@ -339,23 +340,23 @@ public final class ModelWaitingList {
   public long settle(Reservation reservation, long reported) {
     long most = limits.mostCharged();
     return finish(
-        reservation, levels.overruns().charge(reservation.demand.tokens(), reported, most));
+        reservation, buckets.overruns().charge(reservation.demand.tokens(), reported, most));
   }
 
   /** Settles it by what was charged for it before a restart. */
   public long settleAgain(Reservation reservation, long usage) {
     long reserved = reservation.demand.tokens();
-    levels.overruns().spend(reserved, Math.min(usage, Math.max(reserved, limits.mostCharged())));
+    buckets.overruns().spend(reserved, Math.min(usage, Math.max(reserved, limits.mostCharged())));
     return finish(reservation, usage);
   }
 
   private long finish(Reservation reservation, long usage) {
     close(reservation);
     // The debt of the tenant now, not at the last look.
-    levels.tenant(reservation.demand.tenant(), advancedTo);
+    buckets.tenant(reservation.demand.tenant(), advancedTo);
     long back = reservation.settle(usage);
     if (waiting > 0 && limits.tenant(reservation.demand.tenant()) != null) {
-      ranks.forEach(rank -> rank.line.recall(reservation.demand.tenant()));
+      ranks.forEach(rank -> rank.waitingList.recall(reservation.demand.tenant()));
     }
     return back;
   }
@@ -378,7 +379,7 @@ public final class ModelWaitingList {
   /** All who wait, class by class, the first first. */
   public List<TokenWaiter> inOrder() {
     List<TokenWaiter> all = new ArrayList<>(waiting);
-    ranks.forEach(rank -> all.addAll(rank.line.inOrder()));
+    ranks.forEach(rank -> all.addAll(rank.waitingList.inOrder()));
     return all;
   }
 
@@ -387,7 +388,7 @@ public final class ModelWaitingList {
   }
 
   int waiting(int rank) {
-    return ranks.get(rank).line.size();
+    return ranks.get(rank).waitingList.size();
   }
 
   public int running() {
@@ -416,8 +417,8 @@ public final class ModelWaitingList {
     return limits;
   }
 
-  public ModelBuckets levels() {
-    return levels;
+  public ModelBuckets buckets() {
+    return buckets;
   }
 
   // ---- over a restart

@@ -8,7 +8,7 @@ import java.util.List;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
-/** All open grants of a desk, the one that ends first being the first. Guarded by the desk. */
+/** The open grants of a model, by rising end. Guarded by the lock of its store. */
 public final class OpenGrants {
   private final Map<String, OpenGrant> byId = new LinkedHashMap<>();
 

@@ -24,15 +24,15 @@ public final class OverrunAllowance {
   private static final int WITHOUT_ALLOWANCE = 2;
   private static final int COST = 4;
 
-  private final DebtBucket meter;
+  private final DebtBucket bucket;
 
   OverrunAllowance(ModelLimits limits, long now) {
-    this.meter = limits.tokens().meter(now);
+    this.bucket = DebtBucket.full(limits.tokens(), now);
   }
 
   /** Returns the meter, which accrues and is saved over a restart as other meters are. */
-  DebtBucket meter() {
-    return meter;
+  DebtBucket bucket() {
+    return bucket;
   }
 
   /**
@@ -42,7 +42,7 @@ public final class OverrunAllowance {
    */
   public long charge(long reserved, long reported, long most) {
     long charged = Math.min(reported, Math.max(reserved, most));
-    if (charged > WITHOUT_ALLOWANCE * reserved && meter.available() <= 0) {
+    if (charged > WITHOUT_ALLOWANCE * reserved && bucket.available() <= 0) {
       return WITHOUT_ALLOWANCE * reserved;
     }
     spend(reserved, charged);
@@ -51,6 +51,6 @@ public final class OverrunAllowance {
 
   /** Charges the allowance for a settlement unconditionally; the balance may go negative. */
   void spend(long reserved, long charged) {
-    meter.take(COST * Math.max(0, charged - WITHOUT_ALLOWANCE * reserved));
+    bucket.take(COST * Math.max(0, charged - WITHOUT_ALLOWANCE * reserved));
   }
 }

@@ -3,10 +3,10 @@ package dev.sluice.governor.engine;
 import dev.sluice.governor.spi.ModelLimits;
 import org.jspecify.annotations.Nullable;
 
-/** A class of a model's line. Not thread-safe. */
+/** A priority class of a model's waiting list. Not thread-safe. */
 final class PriorityClass {
   final ModelLimits.ClassLimit limit;
-  final ClassWaitingList line = new ClassWaitingList();
+  final ClassWaitingList waitingList = new ClassWaitingList();
   final @Nullable DebtBucket guarantee;
 
   /** Tokens that are kept for the classes above. */

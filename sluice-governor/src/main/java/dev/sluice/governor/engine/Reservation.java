@@ -12,17 +12,17 @@ public final class Reservation {
   boolean open = true;
 
   /** Where it was charged, so that it can be refunded there; of no meter if there is none. */
-  public record Charge(@Nullable DebtBucket meter, long tokens, long event) {
-    static Charge of(@Nullable DebtBucket meter, long tokens) {
-      return new Charge(meter, tokens, meter == null ? 0 : meter.charge(tokens));
+  public record Charge(@Nullable DebtBucket bucket, long tokens, long event) {
+    static Charge of(@Nullable DebtBucket bucket, long tokens) {
+      return new Charge(bucket, tokens, bucket == null ? 0 : bucket.charge(tokens));
     }
 
     long more(long overused) {
-      return meter == null ? 0 : meter.overcharge(overused);
+      return bucket == null ? 0 : bucket.overcharge(overused);
     }
 
     long refund(long unused) {
-      return meter == null ? 0 : meter.refund(Math.min(tokens, unused), event);
+      return bucket == null ? 0 : bucket.refund(Math.min(tokens, unused), event);
     }
   }
 

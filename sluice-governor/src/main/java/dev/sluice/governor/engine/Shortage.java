@@ -4,7 +4,7 @@ import dev.sluice.governor.BudgetDimension;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The model's own budget cannot serve the head of its line.
+ * The model's own budget cannot serve the head of its waiting list.
  *
  * @param by tokens, or requests in a time
  * @param needed what the head takes of it

@@ -18,10 +18,10 @@ public final class Ticket {
   public final TokenRequest request;
   final long number;
 
-  /** Until when it may be in line. */
+  /** The end of its longest wait. */
   public final long deadline;
 
-  /** Null for what never was in line, and after a restart. */
+  /** Null if it never waited, and after a restart. */
   @Nullable TokenWaiter waiting;
 
   /** When whoever holds it was last seen. */

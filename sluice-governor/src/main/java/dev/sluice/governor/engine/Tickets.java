@@ -15,9 +15,9 @@ import java.util.TreeSet;
 import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
 
-/** All tickets of a desk, and when somebody has to be missed. Guarded by the desk. */
+/** The tickets of a model and their idle timers. Guarded by the lock of its store. */
 public final class Tickets {
-  /** The most places of one tenant for each free one: no tenant fills the line alone. */
+  /** The most places of one tenant for each free one: no tenant fills the waiting list alone. */
   private static final int PLACES_FOR_ONE_FREE = 9;
 
   /** Refusals that are remembered for late polls; beyond that the oldest is forgotten. */
@@ -48,7 +48,7 @@ public final class Tickets {
     }
   }
 
-  /** It is in line there. */
+  /** Records the waiter of a ticket. */
   public void place(Ticket ticket, TokenWaiter waiting) {
     ticket.waiting = waiting;
     places.put(waiting, ticket);
@@ -80,8 +80,8 @@ public final class Tickets {
   }
 
   /**
-   * Returns whether a tenant gets no further place: the line is full, or the tenant has nine times
-   * as many places as are free.
+   * Returns whether a tenant gets no further place: the waiting list is full, or the tenant has
+   * nine times as many places as are free.
    */
   boolean isFullFor(String tenant, int most) {
     int free = most - places.size();

@@ -33,12 +33,12 @@ final class WaiterTreap {
     }
   }
 
-  /** Takes its chances from one that several lines may share. */
+  /** Takes a source of randomness that several waiting lists may share. */
   WaiterTreap(SplittableRandom chance) {
     this.chance = chance;
   }
 
-  /** Two parts of a line, one before the other. */
+  /** Two parts of a waiting list, one before the other. */
   private record Parts(@Nullable Node before, @Nullable Node after) {}
 
   private static int count(@Nullable Node node) {
@@ -145,7 +145,7 @@ final class WaiterTreap {
     static final WaiterTreap.Prefix NOTHING = new WaiterTreap.Prefix(0, 0);
   }
 
-  /** Of somebody in line, or of somebody who would be there. */
+  /** Returns what is before a waiter, or before one that would be added. */
   WaiterTreap.Prefix ahead(TokenWaiter who) {
     int count = 0;
     long tokens = 0;

@@ -14,7 +14,7 @@ import java.util.Map;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
-/** Says who is in line; nothing changes by this. */
+/** Reports the waiters and the state of a model; changes nothing. */
 final class WaitingListView {
   private WaitingListView() {}
 
@@ -26,26 +26,26 @@ final class WaitingListView {
         : Optional.ofNullable(grant).map(each -> each.owner(model));
   }
 
-  /** Returns how a model stands, by what its desk alone knows. */
+  /** Returns the status of a model, without audit, provider and alerts. */
   static GovernorStatus.Model status(
       String model,
       ModelBudget budget,
       Map<String, Integer> ranks,
-      ModelWaitingList line,
-      ModelCounters tally,
+      ModelWaitingList waitingList,
+      ModelCounters counters,
       long now) {
     return new GovernorStatus.Model(
         model,
-        budget.burstTpm(),
-        line.available(),
-        budget.targetTpm(),
-        Instant.now().minusNanos(now - tally.refilledAt()),
-        lengths(ranks, line),
-        line.running(),
-        tally.counts(),
+        budget.tokens().capacity(),
+        waitingList.available(),
+        budget.tokens().refillTokens(),
+        Instant.now().minusNanos(now - counters.refilledAt()),
+        lengths(ranks, waitingList),
+        waitingList.running(),
+        counters.counts(),
         GovernorStatus.Audit.NONE,
         GovernorStatus.Provider.UNKNOWN,
-        exhaustion(line.shortage(), now),
+        exhaustion(waitingList.shortage(), now),
         List.of());
   }
 
@@ -59,37 +59,38 @@ final class WaitingListView {
   }
 
   /** By class. */
-  private static Map<String, Integer> lengths(Map<String, Integer> ranks, ModelWaitingList line) {
+  private static Map<String, Integer> lengths(
+      Map<String, Integer> ranks, ModelWaitingList waitingList) {
     Map<String, Integer> lengths = new LinkedHashMap<>();
-    ranks.forEach((name, rank) -> lengths.put(name, line.waiting(rank)));
+    ranks.forEach((name, rank) -> lengths.put(name, waitingList.waiting(rank)));
     return lengths;
   }
 
-  /** The line, with the places from {@code offset} on, but no more than so many. */
+  /** Returns the waiting list with a part of its tickets. */
   static WaitingListStatus queue(
       String model,
       Map<String, Integer> ranks,
       List<WaitingListStatus.QueuedTicket> places,
-      ModelWaitingList line,
+      ModelWaitingList waitingList,
       long now) {
-    Forecaster forecaster = new Forecaster(line, now);
+    Forecaster forecaster = new Forecaster(waitingList, now);
     Map<String, Duration> etas = new LinkedHashMap<>();
     Map<String, BudgetDimension> bindings = new LinkedHashMap<>();
     ranks.forEach(
         (name, rank) -> {
-          TokenWaiter last = line.rank(rank).line.last();
+          TokenWaiter last = waitingList.rank(rank).waitingList.last();
           Forecast forecast = last == null ? Forecast.NOW : forecaster.of(last);
           forecast.eta().ifPresent(eta -> etas.put(name, eta));
           bindings.put(name, forecast.binding());
         });
-    return new WaitingListStatus(model, line.waiting(), etas, bindings, places);
+    return new WaitingListStatus(model, waitingList.waiting(), etas, bindings, places);
   }
 
   /** Those from {@code offset} on, but no more than so many. */
   static List<WaitingListStatus.QueuedTicket> places(
-      Tickets tickets, ModelWaitingList line, int offset, int limit, long now) {
-    Forecaster forecaster = new Forecaster(line, now);
-    List<TokenWaiter> all = line.inOrder();
+      Tickets tickets, ModelWaitingList waitingList, int offset, int limit, long now) {
+    Forecaster forecaster = new Forecaster(waitingList, now);
+    List<TokenWaiter> all = waitingList.inOrder();
     List<WaitingListStatus.QueuedTicket> places = new ArrayList<>();
     for (int i = offset; i < all.size() && places.size() < limit; i++) {
       TokenWaiter waiting = all.get(i);

@@ -16,6 +16,7 @@ import dev.sluice.governor.WaitingListStatus;
 import dev.sluice.governor.engine.GrantLog;
 import dev.sluice.governor.engine.ModelBuckets;
 import dev.sluice.governor.spi.BudgetStoreSupport;
+import dev.sluice.governor.spi.ModelLimits;
 import dev.sluice.governor.spi.OutageBudgetStore;
 import dev.sluice.governor.spi.StoreClosedException;
 import dev.sluice.governor.spi.StoreSnapshot;
@@ -43,7 +44,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
-/** Budgets in this process: a desk for each model. */
+/** Budgets in this process, with a {@link LocalModelStore} for each model. */
 public final class LocalBudgetStore implements OutageBudgetStore {
   private static final Path BOOT_ID = Path.of("/proc/sys/kernel/random/boot_id");
 
@@ -60,10 +61,10 @@ public final class LocalBudgetStore implements OutageBudgetStore {
 
   private boolean closed;
 
-  /** The configuration that the desks were opened or reloaded with. */
+  /** The configuration with which the models were opened or reloaded. */
   private BudgetConfig config;
 
-  private volatile LocalBudgetStore.ModelStores desks =
+  private volatile LocalBudgetStore.ModelStores modelStores =
       new LocalBudgetStore.ModelStores(Map.of(), Map.of());
 
   /** By the name of the model, and by the tag of its tickets and reservations. */
@@ -83,7 +84,7 @@ public final class LocalBudgetStore implements OutageBudgetStore {
     this.config = config;
     this.lock = directory == null ? null : lock(directory);
     try {
-      openDesks(config, true);
+      openModelStores(config, true);
     } catch (RuntimeException failure) {
       close();
       throw failure;
@@ -140,16 +141,16 @@ public final class LocalBudgetStore implements OutageBudgetStore {
     }
   }
 
-  // ---- desks
+  // ---- models
 
   /**
-   * Opens the desks of {@code next}, and reloads those that are open. Everything that may fail
+   * Opens the models of {@code next}, and reloads those that are open. Everything that may fail
    * comes first, so that a failure changes nothing.
    *
    * @param starting whether a model that cannot be opened is closed with the reason instead of
    *     failing the call; a model that was closed before always is
    */
-  private void openDesks(BudgetConfig next, boolean starting) {
+  private void openModelStores(BudgetConfig next, boolean starting) {
     Map<String, LocalModelStore> opened = new LinkedHashMap<>();
     try {
       next.models()
@@ -174,27 +175,28 @@ public final class LocalBudgetStore implements OutageBudgetStore {
     next.models()
         .forEach(
             (model, budget) -> {
-              LocalModelStore desk = Objects.requireNonNull(everOpened.get(model));
+              LocalModelStore modelStore = Objects.requireNonNull(everOpened.get(model));
               if (!opened.containsKey(model)) {
-                reload(desk, budget, next.waitingList());
+                reload(modelStore, budget, next.waitingList());
               }
-              byModel.put(model, desk);
+              byModel.put(model, modelStore);
             });
     serve(byModel);
   }
 
   private void serve(Map<String, LocalModelStore> byModel) {
     Map<String, LocalModelStore> byTag = new HashMap<>();
-    everOpened.forEach((model, desk) -> byTag.put(TicketIds.tagOf(model), desk));
-    desks = new LocalBudgetStore.ModelStores(Collections.unmodifiableMap(byModel), byTag);
+    everOpened.forEach((model, modelStore) -> byTag.put(TicketIds.tagOf(model), modelStore));
+    modelStores = new LocalBudgetStore.ModelStores(Collections.unmodifiableMap(byModel), byTag);
   }
 
   /** One that cannot write it down is closed by that, says so, and holds up no other. */
-  private static void reload(LocalModelStore desk, ModelBudget budget, WaitingListConfig rules) {
+  private static void reload(
+      LocalModelStore modelStore, ModelBudget budget, WaitingListConfig rules) {
     try {
-      desk.reload(budget, rules);
+      modelStore.reload(budget, rules);
     } catch (UncheckedIOException broken) {
-      if (!desk.isClosed()) {
+      if (!modelStore.isClosed()) {
         throw broken;
       }
     }
@@ -202,30 +204,30 @@ public final class LocalBudgetStore implements OutageBudgetStore {
 
   private LocalModelStore open(
       String model, ModelBudget budget, WaitingListConfig rules, boolean tolerant) {
-    LocalModelStore desk = new LocalModelStore(model, budget, rules, timer, listener);
+    LocalModelStore modelStore = new LocalModelStore(model, budget, rules, timer, listener);
     try {
-      keep(model, desk);
+      keep(model, modelStore);
     } catch (UncheckedIOException | IllegalStateException unreadable) {
       if (!tolerant) {
         throw unreadable;
       }
-      desk.shut(unreadable);
+      modelStore.shut(unreadable);
     }
-    return desk;
+    return modelStore;
   }
 
-  private void keep(String model, LocalModelStore desk) {
+  private void keep(String model, LocalModelStore modelStore) {
     if (directory != null) {
       Path file = directory.resolve(TicketIds.tagOf(model) + ".journal");
       String boot = bootId();
-      desk.keep((books, now) -> ModelJournal.open(file, boot, books, now));
+      modelStore.keep((state, now) -> ModelJournal.open(file, boot, state, now));
     }
     StoreSnapshot open = begunWith;
     if (open != null) {
-      desk.keep(
-          (books, now) -> {
-            books.line().levels().restart(now);
-            open.into(books, now);
+      modelStore.keep(
+          (state, now) -> {
+            state.waitingList().buckets().restart(now);
+            open.into(state, now);
             return GrantLog.NONE;
           });
     }
@@ -239,16 +241,16 @@ public final class LocalBudgetStore implements OutageBudgetStore {
     }
   }
 
-  private LocalModelStore desk(String model) {
-    LocalModelStore desk = desks.byModel().get(model);
-    if (desk == null) {
-      throw BudgetStoreSupport.unknownModel(desks.byModel().keySet(), model);
+  private LocalModelStore modelStore(String model) {
+    LocalModelStore modelStore = modelStores.byModel().get(model);
+    if (modelStore == null) {
+      throw BudgetStoreSupport.unknownModel(modelStores.byModel().keySet(), model);
     }
-    return desk;
+    return modelStore;
   }
 
-  private Optional<LocalModelStore> deskOf(String id) {
-    return Optional.ofNullable(desks.byTag().get(TicketIds.tagIn(id)));
+  private Optional<LocalModelStore> modelStoreOf(String id) {
+    return Optional.ofNullable(modelStores.byTag().get(TicketIds.tagIn(id)));
   }
 
   // ---- what they are asked for
@@ -263,29 +265,29 @@ public final class LocalBudgetStore implements OutageBudgetStore {
 
   @Override
   public CompletableFuture<TokenDecision> request(TokenRequest request) {
-    return now(() -> desk(request.model()).request(request));
+    return now(() -> modelStore(request.model()).request(request));
   }
 
   @Override
   public CompletableFuture<Optional<TokenDecision>> tryAcquire(TokenRequest request) {
-    return now(() -> desk(request.model()).tryAcquire(request));
+    return now(() -> modelStore(request.model()).tryAcquire(request));
   }
 
   @Override
   public CompletableFuture<Optional<TokenDecision>> find(TokenRequest request) {
-    return now(() -> desk(request.model()).find(request));
+    return now(() -> modelStore(request.model()).find(request));
   }
 
   @Override
   public CompletableFuture<Optional<TokenDecision>> poll(String ticket) {
-    return now(() -> deskOf(ticket).flatMap(desk -> desk.poll(ticket)));
+    return now(() -> modelStoreOf(ticket).flatMap(modelStore -> modelStore.poll(ticket)));
   }
 
   @Override
   public CompletableFuture<Optional<TokenDecision>> await(String ticket) {
     try {
-      return deskOf(ticket)
-          .map(desk -> desk.await(ticket))
+      return modelStoreOf(ticket)
+          .map(modelStore -> modelStore.await(ticket))
           .orElseGet(() -> CompletableFuture.completedFuture(Optional.empty()));
     } catch (RuntimeException refused) {
       return CompletableFuture.failedFuture(refused);
@@ -294,7 +296,8 @@ public final class LocalBudgetStore implements OutageBudgetStore {
 
   @Override
   public CompletableFuture<Boolean> cancel(String ticket) {
-    return now(() -> deskOf(ticket).map(desk -> desk.cancel(ticket)).orElse(false));
+    return now(
+        () -> modelStoreOf(ticket).map(modelStore -> modelStore.cancel(ticket)).orElse(false));
   }
 
   @Override
@@ -303,30 +306,35 @@ public final class LocalBudgetStore implements OutageBudgetStore {
     return now(
         () -> {
           BudgetStoreSupport.requireActual(actualTokens);
-          return deskOf(reservation).flatMap(desk -> desk.settle(reservation, actualTokens));
+          return modelStoreOf(reservation)
+              .flatMap(modelStore -> modelStore.settle(reservation, actualTokens));
         });
   }
 
   @Override
   public CompletableFuture<Boolean> extend(String reservation) {
-    return now(() -> deskOf(reservation).map(desk -> desk.extend(reservation)).orElse(false));
+    return now(
+        () ->
+            modelStoreOf(reservation)
+                .map(modelStore -> modelStore.extend(reservation))
+                .orElse(false));
   }
 
   @Override
   public CompletableFuture<Optional<TokenOwner>> owner(String id) {
-    return now(() -> deskOf(id).flatMap(desk -> desk.owner(id)));
+    return now(() -> modelStoreOf(id).flatMap(modelStore -> modelStore.owner(id)));
   }
 
   @Override
   public CompletableFuture<TokenExplanation> explain(TokenRequest request) {
-    return now(() -> desk(request.model()).explain(request));
+    return now(() -> modelStore(request.model()).explain(request));
   }
 
   @Override
   public CompletableFuture<Void> adjust(String model, ProviderAdjustment adjustment) {
     return now(
         () -> {
-          desk(model).adjust(adjustment);
+          modelStore(model).adjust(adjustment);
           return null;
         });
   }
@@ -339,13 +347,16 @@ public final class LocalBudgetStore implements OutageBudgetStore {
             throw new StoreClosedException("the governor is closed");
           }
           // Invalid limits are found before anything is changed.
-          config.models().values().forEach(each -> new ModelBuckets(each.limits(), timer.now()));
-          Map<String, LocalModelStore> before = desks.byModel();
-          openDesks(config, false);
+          config
+              .models()
+              .values()
+              .forEach(each -> new ModelBuckets(ModelLimits.of(each), timer.nanoTime()));
+          Map<String, LocalModelStore> before = modelStores.byModel();
+          openModelStores(config, false);
           before.forEach(
-              (model, desk) -> {
-                if (!config.models().containsKey(model) && !desk.isClosed()) {
-                  desk.refuseAll(TokenDecision.Reason.REMOVED);
+              (model, modelStore) -> {
+                if (!config.models().containsKey(model) && !modelStore.isClosed()) {
+                  modelStore.refuseAll(TokenDecision.Reason.REMOVED);
                 }
               });
           return null;
@@ -358,20 +369,21 @@ public final class LocalBudgetStore implements OutageBudgetStore {
     if (closed || closedModels().isEmpty()) {
       return;
     }
-    Map<String, LocalModelStore> byModel = new LinkedHashMap<>(desks.byModel());
-    byModel.replaceAll((model, desk) -> desk.mayReopen() ? reopened(model, desk) : desk);
+    Map<String, LocalModelStore> byModel = new LinkedHashMap<>(modelStores.byModel());
+    byModel.replaceAll(
+        (model, modelStore) -> modelStore.mayReopen() ? reopened(model, modelStore) : modelStore);
     serve(byModel);
   }
 
   private LocalModelStore reopened(String model, LocalModelStore shut) {
     ModelBudget budget = Objects.requireNonNull(config.models().get(model));
-    LocalModelStore desk =
+    LocalModelStore modelStore =
         new LocalModelStore(model, budget, config.waitingList(), timer, listener);
     try {
       shut.close();
-      keep(model, desk);
-      everOpened.put(model, desk);
-      return desk;
+      keep(model, modelStore);
+      everOpened.put(model, modelStore);
+      return modelStore;
     } catch (UncheckedIOException | IllegalStateException still) {
       return shut;
     }
@@ -380,11 +392,11 @@ public final class LocalBudgetStore implements OutageBudgetStore {
   @Override
   public Map<String, String> closedModels() {
     Map<String, String> reasons = new LinkedHashMap<>();
-    desks
+    modelStores
         .byModel()
         .forEach(
-            (model, desk) -> {
-              String why = desk.whyClosed();
+            (model, modelStore) -> {
+              String why = modelStore.whyClosed();
               if (why != null) {
                 reasons.put(model, why);
               }
@@ -397,7 +409,7 @@ public final class LocalBudgetStore implements OutageBudgetStore {
     return now(
         () -> {
           BudgetStoreSupport.requirePage(offset, limit);
-          return desk(model).waitingList(offset, limit);
+          return modelStore(model).waitingList(offset, limit);
         });
   }
 
@@ -406,16 +418,18 @@ public final class LocalBudgetStore implements OutageBudgetStore {
     return now(
         () -> {
           Map<String, GovernorStatus.Model> buckets = new LinkedHashMap<>();
-          desks
+          modelStores
               .byModel()
-              .forEach((model, desk) -> desk.status().ifPresent(now -> buckets.put(model, now)));
+              .forEach(
+                  (model, modelStore) ->
+                      modelStore.status().ifPresent(now -> buckets.put(model, now)));
           return new GovernorStatus(buckets, closedModels(), Instant.now());
         });
   }
 
   @Override
   public void unheard(String ticket) {
-    deskOf(ticket).ifPresent(desk -> desk.unheard(ticket));
+    modelStoreOf(ticket).ifPresent(modelStore -> modelStore.unheard(ticket));
   }
 
   @Override
@@ -423,8 +437,8 @@ public final class LocalBudgetStore implements OutageBudgetStore {
     closed = true;
     List<StoreSnapshot.OpenReservation> reservations = new ArrayList<>();
     List<StoreSnapshot.OpenTicket> tickets = new ArrayList<>();
-    for (LocalModelStore desk : everOpened.values()) {
-      StoreSnapshot open = desk.handOver();
+    for (LocalModelStore modelStore : everOpened.values()) {
+      StoreSnapshot open = modelStore.handOver();
       reservations.addAll(open.reservations());
       tickets.addAll(open.tickets());
     }

@@ -27,10 +27,10 @@ import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** Where a model's tokens are asked for: a clerk, for any number of threads, and time. */
+/** The store of one model: its engine behind a lock, with a timer and a journal. Thread-safe. */
 final class LocalModelStore {
   /*
-   * Concurrency. The clerk is guarded by `lock`; futures are completed outside of it. Time goes on
+   * Concurrency. The engine is guarded by `lock`; futures are completed outside of it. Time goes on
    * with every call, and by the timer, which is set for the next moment at which somebody can go or
    * something ends.
    */
@@ -43,7 +43,7 @@ final class LocalModelStore {
 
   private final String model;
   private final StoreTimer timer;
-  private final BudgetEngine clerk;
+  private final BudgetEngine engine;
   private final ReentrantLock lock = new ReentrantLock();
   private long timerAt = Long.MAX_VALUE;
 
@@ -61,11 +61,13 @@ final class LocalModelStore {
       BudgetListener listener) {
     this.model = model;
     this.timer = timer;
-    this.clerk = new BudgetEngine(model, budget, rules, listener, timer.now());
+    this.engine = new BudgetEngine(model, budget, rules, listener, timer.nanoTime());
   }
 
-  /** Does it at this moment; those who were granted something meanwhile are told elsewhere. */
-  private <T> T atDesk(Supplier<T> work) {
+  /**
+   * Runs {@code work} under the lock at the present time, then completes the waiters outside it.
+   */
+  private <T> T locked(Supplier<T> work) {
     List<BudgetEngine.TicketDecision> told = List.of();
     List<CompletableFuture<Optional<TokenDecision>>> failed = List.of();
     lock();
@@ -73,15 +75,15 @@ final class LocalModelStore {
       if (closed != null) {
         throw new StoreClosedException(closed);
       }
-      long now = timer.now();
+      long now = timer.nanoTime();
       try {
-        clerk.begin(now);
+        engine.begin(now);
         T result = work.get();
-        clerk.tidy();
+        engine.tidy();
         return result;
       } finally {
         // Also if that was refused: time has gone on.
-        told = clerk.takeNews();
+        told = engine.takeNews();
         setTimer(now);
       }
     } catch (UncheckedIOException failure) {
@@ -105,8 +107,8 @@ final class LocalModelStore {
     lock.lock();
   }
 
-  private void atDesk(Runnable work) {
-    atDesk(
+  private void locked(Runnable work) {
+    locked(
         () -> {
           work.run();
           return true;
@@ -117,7 +119,7 @@ final class LocalModelStore {
   private List<CompletableFuture<Optional<TokenDecision>>> breakDown(UncheckedIOException failure) {
     closed = "model %s is closed: %s".formatted(model, failure.getMessage());
     LOG.error("model {} is closed, nothing is granted any more", model, failure);
-    return clerk.waiters();
+    return engine.waiters();
   }
 
   private void fail(List<CompletableFuture<Optional<TokenDecision>>> waiters) {
@@ -156,7 +158,7 @@ final class LocalModelStore {
   }
 
   private void setTimer(long now) {
-    long look = clerk.nextLook();
+    long look = engine.nextLook();
     long at = look > now ? Math.max(look, now + SOONEST_NANOS) : now;
     if (at < timerAt) {
       timerAt = at;
@@ -166,11 +168,11 @@ final class LocalModelStore {
 
   private void wake(long due) {
     if (closed == null) {
-      atDesk(
+      locked(
           () -> {
             // One that an earlier one replaced must not be set again, or they become ever more.
             timerAt = timerAt == due ? Long.MAX_VALUE : timerAt;
-            clerk.drain();
+            engine.drain();
           });
     }
   }
@@ -186,7 +188,7 @@ final class LocalModelStore {
       heard |= waiter.complete(Optional.of(told.outcome()));
     }
     if (!heard && closed == null) {
-      atDesk(() -> clerk.unheard(told.ticket().id));
+      locked(() -> engine.unheard(told.ticket().id));
     }
   }
 
@@ -195,7 +197,7 @@ final class LocalModelStore {
    */
   void keep(BudgetEngine.GrantLogFactory opener) {
     try {
-      atDesk(() -> begin(opener));
+      locked(() -> begin(opener));
     } catch (LocalModelStore.EngineClosedException failed) {
       throw failed.why;
     }
@@ -203,13 +205,13 @@ final class LocalModelStore {
 
   private void begin(BudgetEngine.GrantLogFactory opener) {
     try {
-      clerk.keep(opener);
+      engine.keep(opener);
     } catch (UncheckedIOException failed) {
       throw new LocalModelStore.EngineClosedException(failed);
     }
   }
 
-  /** Passes a failure through {@link #atDesk} that must not close the model: it was never open. */
+  /** Passes a failure through {@link #locked} that must not close the model: it was never open. */
   private static final class EngineClosedException extends RuntimeException {
     private static final long serialVersionUID = 1L;
 
@@ -222,25 +224,25 @@ final class LocalModelStore {
   }
 
   TokenDecision request(TokenRequest request) {
-    return atDesk(() -> clerk.request(request));
+    return locked(() -> engine.request(request));
   }
 
   Optional<TokenDecision> tryAcquire(TokenRequest request) {
-    return atDesk(() -> clerk.tryAcquire(request));
+    return locked(() -> engine.tryAcquire(request));
   }
 
   Optional<TokenDecision> find(TokenRequest request) {
-    return atDesk(() -> clerk.find(request));
+    return locked(() -> engine.find(request));
   }
 
   Optional<TokenDecision> poll(String ticket) {
-    return atDesk(() -> clerk.poll(ticket));
+    return locked(() -> engine.poll(ticket));
   }
 
   /** Completes when it is decided; meanwhile nobody need ask for it. */
   CompletableFuture<Optional<TokenDecision>> await(String ticket) {
     CompletableFuture<Optional<TokenDecision>> waiter = new CompletableFuture<>();
-    Optional<TokenDecision> standing = atDesk(() -> clerk.attend(ticket, waiter));
+    Optional<TokenDecision> standing = locked(() -> engine.attend(ticket, waiter));
     if (!(standing.orElse(null) instanceof TokenDecision.Queued)) {
       waiter.complete(standing);
     }
@@ -248,64 +250,64 @@ final class LocalModelStore {
         waiter.whenComplete(
             (outcome, failure) -> {
               if (failure != null && closed == null) {
-                atDesk(() -> clerk.leave(ticket, waiter));
+                locked(() -> engine.leave(ticket, waiter));
               }
             });
     return waiter;
   }
 
   boolean cancel(String ticket) {
-    return atDesk(() -> clerk.cancel(ticket));
+    return locked(() -> engine.cancel(ticket));
   }
 
   Optional<TokenSettlement> settle(String reservation, long actual) {
-    return atDesk(() -> clerk.settle(reservation, actual));
+    return locked(() -> engine.settle(reservation, actual));
   }
 
   boolean extend(String reservation) {
-    return atDesk(() -> clerk.extend(reservation));
+    return locked(() -> engine.extend(reservation));
   }
 
   Optional<TokenOwner> owner(String id) {
-    return atDesk(() -> clerk.owner(id));
+    return locked(() -> engine.owner(id));
   }
 
   void adjust(ProviderAdjustment adjustment) {
-    atDesk(() -> clerk.adjust(adjustment));
+    locked(() -> engine.adjust(adjustment));
   }
 
   void reload(ModelBudget budget, WaitingListConfig rules) {
-    atDesk(() -> clerk.reload(budget, rules));
+    locked(() -> engine.reload(budget, rules));
   }
 
   void refuseAll(TokenDecision.Reason why) {
-    atDesk(() -> clerk.refuseAll(why));
+    locked(() -> engine.refuseAll(why));
   }
 
   TokenExplanation explain(TokenRequest request) {
-    return atDesk(() -> clerk.explain(request));
+    return locked(() -> engine.explain(request));
   }
 
   WaitingListStatus waitingList(int offset, int limit) {
-    return atDesk(() -> clerk.waitingList(offset, limit));
+    return locked(() -> engine.waitingList(offset, limit));
   }
 
   /** Empty if it is closed. */
   Optional<GovernorStatus.Model> status() {
-    return closed == null ? Optional.of(atDesk(clerk::status)) : Optional.empty();
+    return closed == null ? Optional.of(locked(engine::status)) : Optional.empty();
   }
 
   /** {@link OutageBudgetStore#unheard}. */
   void unheard(String ticket) {
-    atDesk(() -> clerk.unheard(ticket));
+    locked(() -> engine.unheard(ticket));
   }
 
-  /** Decides nothing any more; who waits for a ticket is told elsewhere. */
+  /** Ends all decisions; the next store completes the waiters. */
   StoreSnapshot handOver() {
-    return atDesk(
+    return locked(
         () -> {
           closed = "another store decides for model " + model;
-          return clerk.openWork();
+          return engine.openWork();
         });
   }
 
@@ -324,8 +326,8 @@ final class LocalModelStore {
       if (closed == null) {
         closed = "the governor is closed";
       }
-      left = clerk.waiters();
-      clerk.close();
+      left = engine.waiters();
+      engine.close();
     } finally {
       lock.unlock();
     }

@@ -15,6 +15,7 @@ import dev.sluice.governor.engine.Reservation;
 import dev.sluice.governor.engine.Ticket;
 import dev.sluice.governor.engine.Tickets;
 import dev.sluice.governor.engine.TokenDemand;
+import dev.sluice.governor.spi.ModelLimits;
 import java.io.DataInputStream;
 import java.io.DataOutputStream;
 import java.io.IOException;
@@ -65,13 +66,13 @@ public final class ModelJournal implements GrantLog {
    * not known what was granted.
    *
    * @param boot what a start of the machine is called; empty if that is not known
-   * @param into a new desk's; what was granted and not settled is there afterwards
+   * @param into the state of a new store, which has the open grants afterwards
    */
   static ModelJournal open(Path file, String boot, ModelState into, long now) {
     boolean replacesDamaged = Files.notExists(file) && Files.exists(Journal.damaged(file));
     Replay replay = new Replay(into);
     Journal journal = Journal.open(file, replay::read);
-    String limits = into.budget().limits().fingerprint();
+    String limits = ModelLimits.of(into.budget()).fingerprint();
     ModelJournal log = new ModelJournal(journal, into.model(), boot, limits);
     boolean comparable =
         !boot.isEmpty()
@@ -83,7 +84,7 @@ public final class ModelJournal implements GrantLog {
       replay.finish(comparable, !boot.isEmpty() && boot.equals(replay.boot), now);
     }
     try {
-      log.rewrite(into.line(), into.grants(), now);
+      log.rewrite(into.waitingList(), into.grants(), now);
     } catch (RuntimeException failure) {
       journal.close();
       throw failure;
@@ -146,19 +147,20 @@ public final class ModelJournal implements GrantLog {
   }
 
   @Override
-  public void restate(ModelBudget budget, ModelWaitingList line, OpenGrants grants, long now) {
-    limits = budget.limits().fingerprint();
-    rewrite(line, grants, now);
+  public void restate(
+      ModelBudget budget, ModelWaitingList waitingList, OpenGrants grants, long now) {
+    limits = ModelLimits.of(budget).fingerprint();
+    rewrite(waitingList, grants, now);
   }
 
   @Override
-  public void tidy(ModelWaitingList line, OpenGrants grants, long now) {
+  public void tidy(ModelWaitingList waitingList, OpenGrants grants, long now) {
     if (journal.bytes() >= tidyAt) {
-      rewrite(line, grants, now);
+      rewrite(waitingList, grants, now);
     }
   }
 
-  private void rewrite(ModelWaitingList line, OpenGrants grants, long now) {
+  private void rewrite(ModelWaitingList waitingList, OpenGrants grants, long now) {
     List<Journal.JournalRecord<DataOutputStream>> records = new ArrayList<>();
     records.add(
         data -> {
@@ -168,16 +170,16 @@ public final class ModelJournal implements GrantLog {
           data.writeUTF(model);
           data.writeUTF(limits);
           data.writeLong(now);
-          Long emptiedAt = line.levels().emptiedAt();
+          Long emptiedAt = waitingList.buckets().emptiedAt();
           data.writeBoolean(emptiedAt != null);
           data.writeLong(emptiedAt == null ? 0 : emptiedAt);
         });
-    Map<String, DebtBucket.Saved> saved = line.levels().save(now);
+    Map<String, DebtBucket.Saved> saved = waitingList.buckets().save(now);
     // Written levels are rounded; memory and file continue from the same values.
-    line.levels().restore(saved, now);
+    waitingList.buckets().restore(saved, now);
     saved.forEach((name, level) -> records.add(data -> writeLevel(data, name, level)));
     for (OpenGrant grant : grants.all()) {
-      records.add(data -> writeHeld(data, grant, line.levels()));
+      records.add(data -> writeHeld(data, grant, waitingList.buckets()));
     }
     journal.replace(records);
     tidyAt = Math.max(SMALL_BYTES, 2 * journal.bytes());
@@ -197,20 +199,21 @@ public final class ModelJournal implements GrantLog {
   }
 
   /** As a grant, with where it was charged: the levels contain it. */
-  private static void writeHeld(DataOutputStream data, OpenGrant grant, ModelBuckets levels)
+  private static void writeHeld(DataOutputStream data, OpenGrant grant, ModelBuckets buckets)
       throws IOException {
     writeGrant(data, HELD, grant);
     Reservation reservation = grant.reservation;
     writeCharge(data, reservation.model, true);
-    writeCharge(data, reservation.tenant, levels.isOf(grant.tenant(), reservation.tenant.meter()));
-    DebtBucket guarantee = levels.guarantee(grant.answer.priorityClass());
-    writeCharge(data, reservation.guarantee, guarantee == reservation.guarantee.meter());
+    writeCharge(
+        data, reservation.tenant, buckets.isOf(grant.tenant(), reservation.tenant.bucket()));
+    DebtBucket guarantee = buckets.guarantee(grant.answer.priorityClass());
+    writeCharge(data, reservation.guarantee, guarantee == reservation.guarantee.bucket());
   }
 
   /** Nothing of it can be refunded to another meter than the one it was charged to. */
   private static void writeCharge(
-      DataOutputStream data, Reservation.Charge charge, boolean toThisMeter) throws IOException {
-    data.writeLong(toThisMeter ? charge.tokens() : 0);
+      DataOutputStream data, Reservation.Charge charge, boolean toThisBucket) throws IOException {
+    data.writeLong(toThisBucket ? charge.tokens() : 0);
     data.writeLong(charge.event());
   }
 
@@ -223,24 +226,24 @@ public final class ModelJournal implements GrantLog {
 
   /** Does again what was done. */
   private static final class Replay {
-    private final ModelState books;
-    private final Map<String, DebtBucket.Saved> levels = new LinkedHashMap<>();
+    private final ModelState state;
+    private final Map<String, DebtBucket.Saved> buckets = new LinkedHashMap<>();
     private final List<String> classes;
     private long tickets;
     private @Nullable String boot;
     private @Nullable String limits;
     private long latest = Long.MIN_VALUE;
 
-    Replay(ModelState books) {
-      this.books = books;
-      this.classes = List.copyOf(books.budget().classes().keySet());
+    Replay(ModelState state) {
+      this.state = state;
+      this.classes = List.copyOf(state.budget().priorityClasses().keySet());
     }
 
     void read(DataInputStream data) throws IOException {
       int kind = data.readByte();
-      if (kind != OPENED && kind != LEVEL && !levels.isEmpty()) {
-        books.line().levels().restore(levels, latest);
-        levels.clear();
+      if (kind != OPENED && kind != LEVEL && !buckets.isEmpty()) {
+        state.waitingList().buckets().restore(buckets, latest);
+        buckets.clear();
       }
       switch (kind) {
         case OPENED -> opened(data);
@@ -261,22 +264,22 @@ public final class ModelJournal implements GrantLog {
       }
       boot = data.readUTF();
       String of = data.readUTF();
-      if (!of.equals(books.model())) {
-        throw new IOException("it is of model %s, not of %s".formatted(of, books.model()));
+      if (!of.equals(state.model())) {
+        throw new IOException("it is of model %s, not of %s".formatted(of, state.model()));
       }
       limits = data.readUTF();
       latest = data.readLong();
-      books.line().levels().clock(latest);
+      state.waitingList().buckets().clock(latest);
       boolean emptied = data.readBoolean();
       long emptiedAt = data.readLong();
       if (emptied) {
-        books.line().levels().emptiedAt(emptiedAt);
+        state.waitingList().buckets().emptiedAt(emptiedAt);
       }
     }
 
     private void at(long time) {
       latest = Math.max(latest, time);
-      books.line().advance(time);
+      state.waitingList().advance(time);
     }
 
     private void level(DataInputStream data) throws IOException {
@@ -288,13 +291,13 @@ public final class ModelJournal implements GrantLog {
       for (int i = 0; i < size; i++) {
         entries.add(new DebtHistory.ChargeRecord(data.readLong(), data.readLong()));
       }
-      levels.put(name, new DebtBucket.Saved(owed, new DebtHistory.Saved(entries, next)));
+      buckets.put(name, new DebtBucket.Saved(owed, new DebtHistory.Saved(entries, next)));
     }
 
     private void held(DataInputStream data) throws IOException {
       GrantRecord record = GrantRecord.read(data);
       Reservation.Charge[] charges = new Reservation.Charge[3];
-      ModelBuckets meters = books.line().levels();
+      ModelBuckets meters = state.waitingList().buckets();
       DebtBucket[] where = {
         meters.tokens(), meters.tenant(record.tenant(), latest), meters.guarantee(record.priority())
       };
@@ -303,35 +306,35 @@ public final class ModelJournal implements GrantLog {
       }
       Reservation reservation =
           new Reservation(
-              record.demand(classes, books.budget()),
+              record.demand(classes, state.budget()),
               record.grantedAt(),
               charges[0],
               charges[1],
               charges[2]);
-      books.line().resume();
+      state.waitingList().resume();
       add(record, reservation);
     }
 
     private void granted(DataInputStream data) throws IOException {
       GrantRecord record = GrantRecord.read(data);
       at(record.grantedAt());
-      TokenDemand demand = record.demand(classes, books.budget());
-      add(record, books.line().replay(demand, record.grantedAt()));
+      TokenDemand demand = record.demand(classes, state.budget());
+      add(record, state.waitingList().replay(demand, record.grantedAt()));
     }
 
     private void add(GrantRecord record, Reservation reservation) {
-      TokenRequest request = record.request(books.model());
+      TokenRequest request = record.request(state.model());
       Ticket ticket = null;
       if (!record.ticket().isEmpty()) {
         ticket =
             new Ticket(record.ticket(), request, tickets++, Ticket.NO_DEADLINE, record.grantedAt());
         ticket.claimed = true;
-        ticket.decided = record.answer(books.model());
-        books.tickets().add(ticket);
+        ticket.decided = record.answer(state.model());
+        state.tickets().add(ticket);
       }
-      books
+      state
           .grants()
-          .add(new OpenGrant(record.answer(books.model()), reservation, ticket, record.endsAt()));
+          .add(new OpenGrant(record.answer(state.model()), reservation, ticket, record.endsAt()));
     }
 
     private void settled(DataInputStream data) throws IOException {
@@ -339,7 +342,7 @@ public final class ModelJournal implements GrantLog {
       OpenGrant grant = over(data.readUTF());
       long charged = data.readLong();
       if (grant != null) {
-        books.line().settleAgain(grant.reservation, charged);
+        state.waitingList().settleAgain(grant.reservation, charged);
       }
     }
 
@@ -347,38 +350,38 @@ public final class ModelJournal implements GrantLog {
       at(data.readLong());
       OpenGrant grant = over(data.readUTF());
       if (grant != null) {
-        books.line().abandon(grant.reservation);
+        state.waitingList().abandon(grant.reservation);
       }
     }
 
     private @Nullable OpenGrant over(String id) {
-      OpenGrant grant = books.grants().remove(id);
+      OpenGrant grant = state.grants().remove(id);
       if (grant != null && grant.ticket != null) {
-        books.tickets().forget(grant.ticket);
+        state.tickets().forget(grant.ticket);
       }
       return grant;
     }
 
     private void extended(DataInputStream data) throws IOException {
-      OpenGrant grant = books.grants().find(data.readUTF());
+      OpenGrant grant = state.grants().find(data.readUTF());
       long endsAt = data.readLong();
       if (grant != null) {
-        books.grants().extend(grant, endsAt);
+        state.grants().extend(grant, endsAt);
       }
     }
 
     /** Everything was read. */
     void finish(boolean comparable, boolean sameBoot, long now) {
-      if (!levels.isEmpty()) {
-        books.line().levels().restore(levels, latest);
+      if (!buckets.isEmpty()) {
+        state.waitingList().buckets().restore(buckets, latest);
       }
       if (!comparable) {
-        books.line().levels().restart(now);
+        state.waitingList().buckets().restart(now);
       }
       if (!sameBoot) {
-        books.grants().all().forEach(each -> each.endsAt = now + books.life());
+        state.grants().all().forEach(each -> each.endsAt = now + state.life());
       }
-      books.grants().endBy(now + books.life());
+      state.grants().endBy(now + state.life());
     }
   }
 

@@ -1,6 +1,8 @@
 package dev.sluice.governor.local;
 
+import dev.sluice.NanoClock;
 import dev.sluice.governor.spi.StoreTimer;
+import dev.sluice.internal.util.DaemonThreads;
 import java.util.concurrent.Executors;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.SynchronousQueue;
@@ -8,7 +10,7 @@ import java.util.concurrent.ThreadFactory;
 import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 
-/** By the system's monotonic clock, on threads of its own. */
+/** A timer over a clock that advances as the system's does, with threads of its own. */
 public final class SystemStoreTimer implements StoreTimer {
   private static final int IDLE_SECONDS = 5;
   private static final int LOOK_MILLIS = 100;
@@ -25,23 +27,22 @@ public final class SystemStoreTimer implements StoreTimer {
           daemons("sluice-governor-callbacks"));
   private final CallbackDispatcher callbacks = new CallbackDispatcher(threads);
 
-  public SystemStoreTimer() {
+  private final NanoClock clock;
+
+  public SystemStoreTimer(NanoClock clock) {
+    this.clock = clock;
     var unused =
         thread.scheduleWithFixedDelay(
             callbacks::look, LOOK_MILLIS, LOOK_MILLIS, TimeUnit.MILLISECONDS);
   }
 
   private static ThreadFactory daemons(String name) {
-    return work -> {
-      Thread daemon = new Thread(work, name);
-      daemon.setDaemon(true);
-      return daemon;
-    };
+    return work -> DaemonThreads.of(work, name);
   }
 
   @Override
-  public long now() {
-    return System.nanoTime();
+  public long nanoTime() {
+    return clock.nanoTime();
   }
 
   @Override

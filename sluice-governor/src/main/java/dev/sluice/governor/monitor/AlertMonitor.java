@@ -104,7 +104,10 @@ public final class AlertMonitor {
     return changes;
   }
 
-  /** Raises the alert once the model has been unable to serve the head of its line for a while. */
+  /**
+   * Raises the alert once the model has been unable to serve the head of its waiting list for a
+   * while.
+   */
   private void checkExhaustion(List<Change> changes, GovernorStatus.Model status, Instant at) {
     GovernorStatus.Exhaustion head = status.exhaustion().orElse(null);
     boolean ofRequests = head != null && head.dimension() == BudgetDimension.REQUESTS;

@@ -43,6 +43,10 @@ public final class Auditor {
   private long excess;
 
   private record WindowLimit(long burst, long target) {
+    static Auditor.WindowLimit of(ModelBudget budget) {
+      return new Auditor.WindowLimit(budget.tokens().capacity(), budget.tokens().refillTokens());
+    }
+
     Auditor.WindowLimit orMore(Auditor.WindowLimit other) {
       return new Auditor.WindowLimit(Math.max(burst, other.burst), Math.max(target, other.target));
     }
@@ -57,7 +61,7 @@ public final class Auditor {
 
   public Auditor(ModelBudget budget, long now) {
     start = now;
-    limit = new Auditor.WindowLimit(budget.burstTpm(), budget.targetTpm());
+    limit = Auditor.WindowLimit.of(budget);
     loosest = limit;
     looseUntil = 0;
   }
@@ -69,7 +73,7 @@ public final class Auditor {
    */
   public void reload(ModelBudget budget, long now) {
     advance(now);
-    use(new Auditor.WindowLimit(budget.burstTpm(), budget.targetTpm()), now);
+    use(Auditor.WindowLimit.of(budget), now);
   }
 
   private void use(Auditor.WindowLimit next, long now) {

@@ -18,8 +18,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Watches over all models: an independent count of what is granted, alerts, and what is said in the
- * log about refills and the line. For any number of threads; nothing is logged while a desk waits.
+ * Watches over all models: an independent count of what is granted, alerts, and log messages about
+ * refills and grants. Thread-safe; logs outside the locks of models.
  */
 public final class GovernorMonitor implements BudgetListener, AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(GovernorMonitor.class);
@@ -81,7 +81,7 @@ public final class GovernorMonitor implements BudgetListener, AutoCloseable {
 
   /** Goes by another configuration from now on, to be called before the store does. */
   public void reload(BudgetConfig changed) {
-    long now = timer.now();
+    long now = timer.nanoTime();
     changed
         .models()
         .forEach(
@@ -101,7 +101,7 @@ public final class GovernorMonitor implements BudgetListener, AutoCloseable {
 
   /** The same with audit and alerts. */
   public GovernorStatus watched(GovernorStatus status) {
-    long now = timer.now();
+    long now = timer.nanoTime();
     Map<String, GovernorStatus.Model> buckets = new LinkedHashMap<>();
     status
         .models()
@@ -149,7 +149,7 @@ public final class GovernorMonitor implements BudgetListener, AutoCloseable {
 
   /** Raises and clears alerts by how the models stand. */
   public void check(GovernorStatus status) {
-    long now = timer.now();
+    long now = timer.nanoTime();
     for (GovernorStatus.Model model : status.models().values()) {
       ModelMonitor watch = watches.get(model.model());
       if (watch != null) {

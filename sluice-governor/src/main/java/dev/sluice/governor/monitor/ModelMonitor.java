@@ -21,13 +21,13 @@ final class ModelMonitor {
   ModelMonitor(String model, ModelBudget budget, AlertConfig rules, long now) {
     auditor = new Auditor(budget, now);
     health = new AlertMonitor(model, rules, now);
-    log = new RefillLog(model, budget.classes().keySet());
+    log = new RefillLog(model, budget.priorityClasses().keySet());
   }
 
   synchronized void reload(ModelBudget budget, AlertConfig rules, long now) {
     auditor.reload(budget, now);
     health.reload(rules, now);
-    log.reload(budget.classes().keySet());
+    log.reload(budget.priorityClasses().keySet());
   }
 
   synchronized void asked(boolean rejected, long now) {

@@ -7,8 +7,8 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * What is said in the log about the refills of one model and those served from its line, summed up
- * between two times at which it is said. Not thread-safe.
+ * Sums up the refills of one model and the grants from its waiting list between two reports to the
+ * log. Not thread-safe.
  */
 public final class RefillLog {
   private final String model;

@@ -3,8 +3,8 @@ package dev.sluice.governor.monitor;
 import java.time.Duration;
 
 /**
- * How many asked in the last while, and how many of them were put in line or refused. Kept in 60
- * slots, so that it forgets up to a sixtieth of the window too early. Not thread-safe.
+ * How many asked in the last while, and how many of them were queued or denied. Kept in 60 slots,
+ * so that it forgets up to a sixtieth of the window too early. Not thread-safe.
  */
 final class RejectionWindow {
   private static final int SLOTS = 60;
@@ -19,7 +19,7 @@ final class RejectionWindow {
    * The counts of a window.
    *
    * @param asked all
-   * @param rejected those of them that were put in line or refused
+   * @param rejected those of them that were queued or denied
    */
   record Sum(long asked, long rejected) {}
 

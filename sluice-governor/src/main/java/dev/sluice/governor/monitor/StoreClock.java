@@ -22,7 +22,7 @@ public final class StoreClock {
 
   /** Of something that has just happened. */
   public synchronized long present(long storeNanos) {
-    long here = timer.now();
+    long here = timer.nanoTime();
     if (Math.abs(here - storeNanos - ahead) > JUMP_NANOS) {
       ahead = here - storeNanos;
     }

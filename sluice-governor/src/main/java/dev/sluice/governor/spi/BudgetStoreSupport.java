@@ -1,9 +1,10 @@
 package dev.sluice.governor.spi;
 
+import static dev.sluice.internal.util.Preconditions.requireBetween;
+
 import dev.sluice.governor.BudgetConfig;
 import dev.sluice.governor.BudgetDimension;
 import dev.sluice.governor.BudgetListener;
-import dev.sluice.governor.Checks;
 import dev.sluice.governor.ModelBudget;
 import dev.sluice.governor.TokenDecision;
 import dev.sluice.governor.TokenRequest;
@@ -51,7 +52,7 @@ public final class BudgetStoreSupport {
    * @param config the models
    * @param listener receives the decisions
    * @param open what is open when it begins: reservations take slots and are refunded nothing,
-   *     tickets are in line in this order
+   *     tickets wait in this order
    * @return to be ended by {@link OutageBudgetStore#handOver}
    */
   public static OutageBudgetStore standIn(
@@ -68,7 +69,7 @@ public final class BudgetStoreSupport {
    * @return the limits
    */
   public static ModelLimits limits(ModelBudget budget) {
-    return budget.limits();
+    return ModelLimits.of(budget);
   }
 
   /**
@@ -89,7 +90,7 @@ public final class BudgetStoreSupport {
    * @throws IllegalArgumentException if the number is out of range
    */
   public static void requireActual(long actualTokens) {
-    Checks.between("actual tokens", actualTokens, 0, TokenRequest.MAX_TOKENS);
+    requireBetween("actual tokens", actualTokens, 0, TokenRequest.MAX_TOKENS);
   }
 
   /**
@@ -100,8 +101,8 @@ public final class BudgetStoreSupport {
    * @throws IllegalArgumentException if a number is out of range
    */
   public static void requirePage(int offset, int limit) {
-    Checks.between("offset", offset, 0, Integer.MAX_VALUE);
-    Checks.between("limit", limit, 1, WaitingListStatus.MAX_TICKETS);
+    requireBetween("offset", offset, 0, Integer.MAX_VALUE);
+    requireBetween("limit", limit, 1, WaitingListStatus.MAX_TICKETS);
   }
 
   // ---- misuse

@@ -1,9 +1,14 @@
 package dev.sluice.governor.spi;
 
-import dev.sluice.governor.engine.DebtBucket;
+import dev.sluice.Limit;
+import dev.sluice.governor.Allocation;
+import dev.sluice.governor.ModelBudget;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.TreeMap;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -12,62 +17,89 @@ import org.jspecify.annotations.Nullable;
  * @param tokens of the model
  * @param requests in a time, all of which hold; none for any number
  * @param concurrency requests at once; 0 for any number
- * @param classes the first goes first
+ * @param classes the most urgent first
  * @param tenants budgets inside the model, by tenant
  * @param otherTenants the budget of each tenant without one of its own; null for none
  * @param mostCharged the most that a settlement charges for a smaller reservation
  * @since 0.1
  */
 public record ModelLimits(
-    Rate tokens,
-    List<Rate> requests,
+    Limit.Balanced tokens,
+    List<Limit.Balanced> requests,
     int concurrency,
     List<ClassLimit> classes,
-    Map<String, Rate> tenants,
-    @Nullable Rate otherTenants,
+    Map<String, Limit.Balanced> tenants,
+    Limit.@Nullable Balanced otherTenants,
     long mostCharged) {
   private static final int MOST_AT_ONCE = 100_000;
 
   /**
-   * So many in a period, in bursts of the capacity.
+   * The limits of a priority class.
    *
-   * @param capacity the most there are at a time
-   * @param amount what accrues in a period
-   * @param periodNanos how long that is
+   * @param name its name
+   * @param ceiling the tokens of the capacity that may be in use when the class is granted any
+   * @param guarantee the rate that it gets even while more urgent ones wait; null for none
    */
-  public record Rate(long capacity, long amount, long periodNanos) {
-    public DebtBucket meter(long now) {
-      return DebtBucket.full(capacity, amount, periodNanos, now);
-    }
+  public record ClassLimit(String name, long ceiling, Limit.@Nullable Balanced guarantee) {}
 
-    /** The meter goes by this from now on. */
-    public void tune(DebtBucket meter) {
-      meter.tune(capacity, amount, periodNanos);
-    }
+  /** Returns the limits of a budget. */
+  public static ModelLimits of(ModelBudget budget) {
+    Map<String, Limit.Balanced> tenants = new LinkedHashMap<>();
+    budget.tenants().forEach((name, each) -> tenants.put(name, each.tokens()));
+    Limit.Balanced others = tenants.remove(ModelBudget.OTHER_TENANTS);
+    return new ModelLimits(
+        budget.tokens(),
+        budget.requests(),
+        budget.maxConcurrentRequests(),
+        budget.priorityClasses().entrySet().stream()
+            .map(each -> classLimit(budget, each.getKey(), each.getValue()))
+            .toList(),
+        tenants,
+        others,
+        budget.maxChargedTokens());
+  }
+
+  private static ClassLimit classLimit(ModelBudget budget, String name, double share) {
+    Limit.Balanced whole = budget.tokens();
+    return new ClassLimit(
+        name,
+        BudgetLimits.part(budget.allocation() == Allocation.CEILING ? share : 1, whole.capacity()),
+        Optional.ofNullable(budget.minimumShares().get(name))
+            .map(minimum -> BudgetLimits.part(minimum, whole))
+            .orElse(null));
   }
 
   /**
-   * A class.
-   *
-   * @param name what it is called
-   * @param ceiling how much of the capacity may be in use for this class to be granted anything
-   * @param guarantee what it gets whoever else is there; null for nothing
-   */
-  public record ClassLimit(String name, long ceiling, @Nullable Rate guarantee) {}
-
-  /**
    * Returns the same text for the same limits in any process. Leaves out {@code mostCharged}, which
-   * only settlements use.
+   * only settlements use. Journals keep it, so its format must not change.
    */
   public String fingerprint() {
     return Fingerprint.of(
         List.of(
-            tokens,
-            requests,
+            text(tokens),
+            requests.stream().map(ModelLimits::text).toList(),
             concurrency,
-            classes,
-            new TreeMap<>(tenants),
-            String.valueOf(otherTenants)));
+            classes.stream().map(ModelLimits::text).toList(),
+            tenants.entrySet().stream()
+                .collect(
+                    Collectors.toMap(
+                        Map.Entry::getKey,
+                        each -> text(each.getValue()),
+                        (one, other) -> one,
+                        TreeMap::new)),
+            text(otherTenants)));
+  }
+
+  private static String text(ClassLimit limit) {
+    return "ClassLimit[name=%s, ceiling=%d, guarantee=%s]"
+        .formatted(limit.name(), limit.ceiling(), text(limit.guarantee()));
+  }
+
+  private static String text(Limit.@Nullable Balanced limit) {
+    return limit == null
+        ? "null"
+        : "Rate[capacity=%d, amount=%d, periodNanos=%d]"
+            .formatted(limit.capacity(), limit.refillTokens(), limit.refillPeriod().toNanos());
   }
 
   /** Returns how many requests may run at once; without a limit, a number that fits into memory. */
@@ -75,8 +107,9 @@ public record ModelLimits(
     return concurrency > 0 ? concurrency : MOST_AT_ONCE;
   }
 
-  public @Nullable Rate tenant(String name) {
-    Rate own = tenants.get(name);
+  /** Returns the limit on the tokens of a tenant; null for none. */
+  public Limit.@Nullable Balanced tenant(String name) {
+    Limit.Balanced own = tenants.get(name);
     return own == null ? otherTenants : own;
   }
 }

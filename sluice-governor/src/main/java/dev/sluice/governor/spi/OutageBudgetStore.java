@@ -9,14 +9,14 @@ import dev.sluice.governor.BudgetStore;
  */
 public interface OutageBudgetStore extends BudgetStore {
   /**
-   * Undoes the claim of those who awaited a ticket: they had gone before they were told. Somebody
-   * may still ask for it; otherwise what was granted is given back in time.
+   * Undoes the claim of a ticket whose waiters had gone before the decision reached them. A later
+   * call may still claim it; otherwise the grant is returned when the ticket has been idle.
    */
   void unheard(String ticket);
 
   /**
-   * Ends all decisions. Callers that wait for a ticket are told nothing: their tickets are handed
-   * over with the rest.
+   * Ends all decisions. Does not complete the futures of waiters: their tickets are handed over
+   * with the rest.
    *
    * @return what is open at this moment, of all models
    */

@@ -2,6 +2,7 @@ package dev.sluice.governor.spi;
 
 import dev.sluice.governor.TokenDecision;
 import dev.sluice.governor.TokenRequest;
+import dev.sluice.governor.engine.ModelState;
 import dev.sluice.governor.engine.ModelWaitingList;
 import dev.sluice.governor.engine.OpenGrant;
 import dev.sluice.governor.engine.OpenGrants;
@@ -10,7 +11,6 @@ import dev.sluice.governor.engine.Ticket;
 import dev.sluice.governor.engine.Tickets;
 import dev.sluice.governor.engine.TokenDemand;
 import dev.sluice.governor.engine.TokenWaiter;
-import dev.sluice.governor.engine.ModelState;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
@@ -18,7 +18,7 @@ import org.jspecify.annotations.Nullable;
  * The reservations and tickets that are open in a store, for another one to go on with.
  *
  * @param reservations what was granted and is not settled
- * @param tickets who is in line, in order for each class
+ * @param tickets the waiters, in order for each class
  * @since 0.1
  */
 public record StoreSnapshot(
@@ -32,10 +32,10 @@ public record StoreSnapshot(
     tickets = List.copyOf(tickets);
   }
 
-  public static StoreSnapshot of(OpenGrants grants, ModelWaitingList line, Tickets tickets) {
+  public static StoreSnapshot of(OpenGrants grants, ModelWaitingList waitingList, Tickets tickets) {
     return new StoreSnapshot(
         grants.all().stream().map(StoreSnapshot.OpenReservation::of).toList(),
-        line.inOrder().stream()
+        waitingList.inOrder().stream()
             .map(each -> StoreSnapshot.OpenTicket.of(tickets.at(each), each))
             .toList());
   }
@@ -43,7 +43,7 @@ public record StoreSnapshot(
   /**
    * A reservation that is not settled.
    *
-   * @param answer what the caller was told
+   * @param answer the decision for the caller
    * @param request what was asked for, as far as the store knows it
    * @param ticket what the caller knows it by; null for what was granted at once without a key
    * @param claimed whether the caller has learned of it
@@ -68,36 +68,36 @@ public record StoreSnapshot(
           ticket == null || ticket.claimed);
     }
 
-    private void into(ModelState books, TokenDemand demand, long now) {
-      Ticket state = null;
+    private void into(ModelState state, TokenDemand demand, long now) {
+      Ticket heldTicket = null;
       if (ticket != null) {
-        state = new Ticket(ticket, request, 0, Ticket.NO_DEADLINE, now);
-        state.claimed = claimed;
-        state.decided = answer;
-        books.tickets().add(state);
+        heldTicket = new Ticket(ticket, request, 0, Ticket.NO_DEADLINE, now);
+        heldTicket.claimed = claimed;
+        heldTicket.decided = answer;
+        state.tickets().add(heldTicket);
       }
       Reservation.Charge none = new Reservation.Charge(null, 0, 0);
-      books.line().resume();
-      books
+      state.waitingList().resume();
+      state
           .grants()
           .add(
               new OpenGrant(
                   answer,
                   new Reservation(demand, now, none, none, none),
-                  state,
-                  now + books.life()));
+                  heldTicket,
+                  now + state.life()));
     }
   }
 
   /**
-   * A ticket in line.
+   * A ticket that waits.
    *
    * @param id what the caller knows it by
    * @param request what was asked for
    * @param tokens what will be charged for it
    * @param since when it was asked for, by the timer of the store
-   * @param deadline when it leaves the line, by the timer of the store; {@link Long#MAX_VALUE} for
-   *     never
+   * @param deadline when its longest wait ends, by the timer of the store; {@link Long#MAX_VALUE}
+   *     for never
    * @since 0.1
    */
   public record OpenTicket(
@@ -109,43 +109,43 @@ public record StoreSnapshot(
   }
 
   /**
-   * Fills the books of a new desk: reservations take slots, but were charged elsewhere, and tickets
-   * are in line. A ticket that this desk can never serve is left out.
+   * Restores the state of a new model store: reservations take slots, but were charged elsewhere,
+   * and tickets wait. A ticket that this store can never grant is left out.
    */
-  public void into(ModelState books, long now) {
-    List<String> classes = List.copyOf(books.budget().classes().keySet());
+  public void into(ModelState state, long now) {
+    List<String> classes = List.copyOf(state.budget().priorityClasses().keySet());
     for (StoreSnapshot.OpenReservation each : reservations) {
-      if (each.request().model().equals(books.model())) {
+      if (each.request().model().equals(state.model())) {
         int rank = classes.indexOf(each.request().priorityClass());
         int known = rank < 0 ? classes.size() - 1 : rank;
-        each.into(books, demand(books, each.request(), known, each.answer().tokens()), now);
+        each.into(state, demand(state, each.request(), known, each.answer().tokens()), now);
       }
     }
-    // Before those of the desk itself, which begin with 0.
+    // Before those of the store itself, which begin with 0.
     long number = -tickets.size();
     for (StoreSnapshot.OpenTicket each : tickets) {
       int rank = classes.indexOf(each.request().priorityClass());
-      if (rank >= 0 && each.request().model().equals(books.model())) {
-        place(books, each, demand(books, each.request(), rank, each.tokens()), number++, now);
+      if (rank >= 0 && each.request().model().equals(state.model())) {
+        place(state, each, demand(state, each.request(), rank, each.tokens()), number++, now);
       }
     }
   }
 
   private static TokenDemand demand(
-      ModelState books, TokenRequest request, int rank, long tokens) {
-    return new TokenDemand(request.tenant(), books.budget().weight(request.tenant()), rank, tokens);
+      ModelState state, TokenRequest request, int rank, long tokens) {
+    return new TokenDemand(request.tenant(), state.budget().weight(request.tenant()), rank, tokens);
   }
 
   private static void place(
-      ModelState books,
+      ModelState state,
       StoreSnapshot.OpenTicket place,
       TokenDemand demand,
       long number,
       long now) {
-    if (demand.tokens() <= books.line().largest(demand)) {
+    if (demand.tokens() <= state.waitingList().largest(demand)) {
       Ticket ticket = new Ticket(place.id(), place.request(), number, place.deadline(), now);
-      books.tickets().add(ticket);
-      books.tickets().place(ticket, books.line().enter(demand, place.since()));
+      state.tickets().add(ticket);
+      state.tickets().place(ticket, state.waitingList().enter(demand, place.since()));
     }
   }
 }

@@ -1,5 +1,10 @@
 package dev.sluice.governor.spi;
 
+import static dev.sluice.internal.util.Preconditions.requireBetween;
+
+import dev.sluice.ManualClock;
+import dev.sluice.NanoClock;
+import dev.sluice.governor.local.ManualClockTimer;
 import dev.sluice.governor.local.SystemStoreTimer;
 
 /**
@@ -8,13 +13,9 @@ import dev.sluice.governor.local.SystemStoreTimer;
  *
  * @since 0.1
  */
-public interface StoreTimer extends AutoCloseable {
-  /**
-   * Returns the present time.
-   *
-   * @return nanoseconds from an arbitrary origin
-   */
-  long now();
+public interface StoreTimer extends NanoClock, AutoCloseable {
+  /** The latest time at which a timer may begin. */
+  long FARTHEST_NANOS = 1L << 62;
 
   /**
    * Runs an action after a delay, possibly a little later.
@@ -36,12 +37,32 @@ public interface StoreTimer extends AutoCloseable {
   void close();
 
   /**
-   * Returns a timer over the system's monotonic clock with a daemon thread; callbacks run on other
-   * threads, as many as block at a time.
+   * Returns a timer over the system's monotonic clock; see {@link #of}.
    *
    * @return a new timer, to be closed
    */
   static StoreTimer system() {
-    return new SystemStoreTimer();
+    return of(NanoClock.system());
+  }
+
+  /**
+   * Returns a timer over a clock. On a {@link ManualClock}, actions run on the thread that advances
+   * it. On other clocks, a daemon thread runs actions, and callbacks run on other threads, as many
+   * as block at a time; delays are of the system's time.
+   *
+   * @param clock if it is a timer itself, it is returned
+   * @return a timer, to be closed
+   * @throws IllegalArgumentException if the clock shows more than 146 years before or after zero,
+   *     where the times of waiters and reservations would overflow
+   */
+  static StoreTimer of(NanoClock clock) {
+    if (clock instanceof StoreTimer timer) {
+      return timer;
+    }
+    requireBetween(
+        "the time of the clock in ns", clock.nanoTime(), -FARTHEST_NANOS, FARTHEST_NANOS);
+    return clock instanceof ManualClock manual
+        ? new ManualClockTimer(manual)
+        : new SystemStoreTimer(clock);
   }
 }

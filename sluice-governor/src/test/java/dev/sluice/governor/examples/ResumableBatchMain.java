@@ -1,6 +1,6 @@
 package dev.sluice.governor.examples;
 
-import dev.sluice.governor.Allocation;
+import dev.sluice.Limit;
 import dev.sluice.governor.BudgetConfig;
 import dev.sluice.governor.Governor;
 import dev.sluice.governor.ModelBudget;
@@ -25,7 +25,8 @@ final class ResumableBatchMain {
 
   public static void main(String[] args) throws Exception {
     // 2,000 chunks a second, the first 5 at once: it waits in line all the time.
-    ModelBudget budget = ModelBudget.of(12_000_000, 500, Allocation.OFF);
+    ModelBudget budget =
+        ModelBudget.builder(Limit.perMinute(12_000_000, 500)).priorityClass("P2_batch", 1).build();
     try (Governor governor =
         Governor.create(BudgetConfig.builder().models(Map.of(MODEL, budget)).build())) {
       ResumableBatch batch =

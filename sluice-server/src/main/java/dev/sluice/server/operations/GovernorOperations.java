@@ -1,5 +1,6 @@
 package dev.sluice.server.operations;
 
+import dev.sluice.governor.BudgetConfig;
 import dev.sluice.governor.Governor;
 import dev.sluice.governor.GovernorStatus;
 import dev.sluice.governor.ModelBudget;
@@ -36,9 +37,6 @@ import org.jspecify.annotations.Nullable;
  * <p>What is not allowed is refused at once; the rest is answered when the governor has answered.
  */
 public final class GovernorOperations {
-  /** The class of a request that names none. */
-  private static final String USUAL_CLASS = "P1_user";
-
   private static final int MAX_NAME_BYTES = 256;
   private static final int MAX_HEADER_CHARS = 4_096;
   private static final Duration MAX_DEADLINE = Duration.ofDays(1);
@@ -82,9 +80,7 @@ public final class GovernorOperations {
       requireName("idempotencyKey", idempotencyKey, 0);
       QueueOperations.requireBetween("maxWaitMs", maxWaitMs, 0, MAX_DEADLINE.toMillis());
       TokenRequest request =
-          TokenRequest.of(model, tokens)
-              .withPriorityClass(priority.isEmpty() ? USUAL_CLASS : priority)
-              .withTenant(tenant);
+          TokenRequest.of(model, tokens).withPriorityClass(priority).withTenant(tenant);
       if (maxWaitMs != 0) {
         request = request.withMaxWait(Duration.ofMillis(maxWaitMs));
       }
@@ -107,6 +103,20 @@ public final class GovernorOperations {
     }
   }
 
+  /**
+   * Names the class of a request without one, the least urgent of the model: the caller needs a
+   * permission for it. The models of a route have the same classes.
+   */
+  private TokenRequest withClass(TokenRequest request) {
+    if (!request.priorityClass().isEmpty()) {
+      return request;
+    }
+    BudgetConfig config = budgets.current();
+    List<String> models = config.routes().getOrDefault(request.model(), List.of(request.model()));
+    @Nullable ModelBudget budget = config.models().get(models.get(0));
+    return budget == null ? request : request.withPriorityClass(budget.leastUrgentClass());
+  }
+
   private static void requireUse(Caller caller, TokenRequest request) {
     caller.require(Kind.GOVERNOR, "model:" + request.model());
     caller.require(Kind.GOVERNOR, "tenant:" + request.tenant());
@@ -115,14 +125,14 @@ public final class GovernorOperations {
 
   public CompletableFuture<TokenDecision> request(
       Caller caller, GovernorOperations.TokenRequestSpec wanted) {
-    TokenRequest request = wanted.toRequest();
+    TokenRequest request = withClass(wanted.toRequest());
     requireUse(caller, request);
     return calls.call(() -> governor.request(request));
   }
 
   public CompletableFuture<TokenExplanation> explain(
       Caller caller, GovernorOperations.TokenRequestSpec wanted) {
-    TokenRequest request = wanted.toRequest();
+    TokenRequest request = withClass(wanted.toRequest());
     requireUse(caller, request);
     return calls.call(() -> governor.explain(request));
   }

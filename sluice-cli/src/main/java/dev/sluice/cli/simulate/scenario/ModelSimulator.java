@@ -1,7 +1,7 @@
 package dev.sluice.cli.simulate.scenario;
 
+import dev.sluice.Limit;
 import dev.sluice.governor.AlertConfig;
-import dev.sluice.governor.Allocation;
 import dev.sluice.governor.BudgetConfig;
 import dev.sluice.governor.Governor;
 import dev.sluice.governor.ModelBudget;
@@ -61,14 +61,15 @@ final class ModelSimulator {
     this.stepNanos = stepNanos;
     this.extendNanos = Math.max(1, config.waitingList().reservationTimeout().toNanos() / 2);
     this.governor =
-        Governor.create(
-            BudgetConfig.builder()
-                .models(byFifo ? inOneLine(config.models()) : config.models())
-                .waitingList(config.waitingList())
-                .alerts(NO_ALERTS)
-                .routes(config.routes())
-                .build(),
-            time);
+        Governor.builder(
+                BudgetConfig.builder()
+                    .models(byFifo ? inOneLine(config.models()) : config.models())
+                    .waitingList(config.waitingList())
+                    .alerts(NO_ALERTS)
+                    .routes(config.routes())
+                    .build())
+            .clock(time)
+            .build();
   }
 
   private static Map<String, ModelBudget> inOneLine(Map<String, ModelBudget> models) {
@@ -77,11 +78,12 @@ final class ModelSimulator {
         (name, each) ->
             plain.put(
                 name,
-                ModelBudget.of(each.targetTpm(), each.burstTpm(), Allocation.OFF)
-                    .withRequests(each.requestsPerSecond(), each.requestsPerMinute())
-                    .withConcurrency(each.concurrency())
-                    .withClasses(Map.of(EVERYBODY, 1.0), Map.of())
-                    .withEstimateOutput(each.estimateOutput())));
+                ModelBudget.builder(each.tokens())
+                    .requests(each.requests().toArray(Limit[]::new))
+                    .maxConcurrentRequests(each.maxConcurrentRequests())
+                    .priorityClass(EVERYBODY, 1)
+                    .estimateOutput(each.estimateOutput())
+                    .build()));
     return plain;
   }
 
@@ -107,7 +109,7 @@ final class ModelSimulator {
   }
 
   private void decided(Call call, @Nullable TokenDecision outcome) {
-    long waited = time.now() - call.askedAt();
+    long waited = time.nanoTime() - call.askedAt();
     if (outcome instanceof TokenDecision.Granted granted && !over) {
       call.meters().forEach(each -> each.passage(byFifo).served(waited));
       begin(call, granted);
@@ -123,9 +125,9 @@ final class ModelSimulator {
   }
 
   private void begin(Call call, TokenDecision.Granted granted) {
-    int step = (int) (time.now() / stepNanos);
+    int step = (int) (time.nanoTime() / stepNanos);
     charge(granted.model(), granted.tokens(), step);
-    long end = time.now() + call.nanos();
+    long end = time.nanoTime() + call.nanos();
     time.at(end, () -> settle(call, granted, step));
     extendLater(granted.reservation(), end);
   }
@@ -139,7 +141,7 @@ final class ModelSimulator {
 
   /** As a client does while an answer goes on. */
   private void extendLater(String reservation, long end) {
-    if (end - time.now() > extendNanos) {
+    if (end - time.nanoTime() > extendNanos) {
       time.after(
           extendNanos,
           () -> {
@@ -176,6 +178,6 @@ final class ModelSimulator {
     }
     over = true;
     governor.close();
-    time.runUntil(time.now());
+    time.runUntil(time.nanoTime());
   }
 }

@@ -40,7 +40,7 @@ public final class ModelUsageMeter {
 
   /** Returns charged by accrued tokens of a time. */
   public double used(long nanos) {
-    return total() / (budget.targetTpm() * ((double) nanos / (60 * Durations.SECOND)));
+    return total() / (budget.tokens().refillTokens() * ((double) nanos / (60 * Durations.SECOND)));
   }
 
   /** Returns the governor's audit. */

@@ -120,7 +120,7 @@ final class QueueSimulator {
                   simulated.queue.name(),
                   MOST_WAITING,
                   byFifo ? " in the FIFO that it is compared with" : "",
-                  Durations.format(time.now())));
+                  Durations.format(time.nanoTime())));
     }
     simulated.waiting++;
     setRates(work.flow());
@@ -137,7 +137,7 @@ final class QueueSimulator {
     for (QueueSimulator.LimitCost take : flow.takes) {
       if (rates.add(take.key())) {
         Scenario.ScenarioLimit throttle = take.throttle().throttle;
-        scheduler.advanceTo(time.now());
+        scheduler.advanceTo(time.nanoTime());
         scheduler.setLimit(take.key(), Limit.ofRate(throttle.rate(), throttle.burst()));
       }
     }
@@ -146,7 +146,7 @@ final class QueueSimulator {
   /** Everything that can go now goes. */
   private void serve() {
     while (true) {
-      Next<Work> next = scheduler.next(time.now());
+      Next<Work> next = scheduler.next(time.nanoTime());
       if (next instanceof Next.Offer<Work> offer) {
         begin(simulated(offer.queue()), offer.confirm());
       } else {
@@ -175,7 +175,7 @@ final class QueueSimulator {
 
   private void begin(QueueSimulator.SimulatedQueue simulated, ScheduledItem<Work> item) {
     Work work = item.item();
-    long now = time.now();
+    long now = time.nanoTime();
     simulated.waiting--;
     simulated.busy++;
     passage(work).served(now - work.arrivedAt());
@@ -202,7 +202,7 @@ final class QueueSimulator {
     item.complete();
     simulated.busy--;
     if (!byFifo) {
-      simulated.meter.workers.change(-1, time.now());
+      simulated.meter.workers.change(-1, time.nanoTime());
     }
     if (simulated.hasWorkers()) {
       simulated.queue.setCredit(simulated.meter.queue.workers() - simulated.busy);
@@ -219,9 +219,9 @@ final class QueueSimulator {
               simulated.queue.setMaxInFlightPerKey(Integer.MAX_VALUE);
               simulated.queue.setCredit(FairQueue.UNLIMITED_CREDIT);
             });
-    while (scheduler.next(time.now()) instanceof Next.Offer<Work> offer) {
+    while (scheduler.next(time.nanoTime()) instanceof Next.Offer<Work> offer) {
       Work work = offer.confirm().item();
-      passage(work).leftWaiting(time.now() - work.arrivedAt());
+      passage(work).leftWaiting(time.nanoTime() - work.arrivedAt());
     }
   }
 }

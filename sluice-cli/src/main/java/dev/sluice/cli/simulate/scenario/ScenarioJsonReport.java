@@ -100,8 +100,8 @@ public final class ScenarioJsonReport {
   private static JsonWriter model(ModelUsageMeter meter, long duration) {
     return JsonWriter.object()
         .put("model", meter.name)
-        .put("target_tpm", meter.budget.targetTpm())
-        .put("burst_tpm", meter.budget.burstTpm())
+        .put("target_tpm", meter.budget.tokens().refillTokens())
+        .put("burst_tpm", meter.budget.tokens().capacity())
         .put("charged", Math.round(meter.total()))
         .put("used", meter.used(duration))
         .put("worst_minute", meter.audit().worstTokens())

@@ -167,9 +167,9 @@ final class ScenarioParser {
     String model = table.text("model");
     ModelBudget own = model(table, model, budget);
     String priority = table.text("priority", own.leastUrgentClass());
-    if (!own.classes().containsKey(priority)) {
+    if (!own.priorityClasses().containsKey(priority)) {
       throw table.about(
-          "priority", "must be one of %s: %s".formatted(own.classes().keySet(), priority));
+          "priority", "must be one of %s: %s".formatted(own.priorityClasses().keySet(), priority));
     }
     int count = table.small("count", 1, MAX_COUNT, 1);
     return new Scenario.Caller(

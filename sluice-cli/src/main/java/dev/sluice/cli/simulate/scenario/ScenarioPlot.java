@@ -128,7 +128,7 @@ record ScenarioPlot(String title, String unit, String scale, List<ScenarioPlot.S
   static ScenarioPlot tokens(ModelUsageMeter model, long stepNanos) {
     double[] perMinute = scaled(model.tokensByStep(), 60.0 * Durations.SECOND / stepNanos);
     double[] target = new double[perMinute.length];
-    Arrays.fill(target, (double) model.budget.targetTpm());
+    Arrays.fill(target, (double) model.budget.tokens().refillTokens());
     return new ScenarioPlot(
         "Tokens of " + model.name,
         "a minute",

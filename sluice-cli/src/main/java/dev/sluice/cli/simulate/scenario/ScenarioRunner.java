@@ -126,11 +126,11 @@ public final class ScenarioRunner {
     time.at(
         end,
         () -> {
-          queues.forEach(each -> each.endStep(index, time.now()));
+          queues.forEach(each -> each.endStep(index, time.nanoTime()));
           throttles.values().forEach(each -> each.endStep(index));
           classes.values().forEach(each -> each.flow().endStep(index));
           callers.forEach(each -> each.flow().endStep(index));
-          progress.accept(time.now() / Durations.SECOND);
+          progress.accept(time.nanoTime() / Durations.SECOND);
           if (index + 1 < scenario.steps()) {
             stepLater(index + 1);
           }
@@ -168,7 +168,7 @@ public final class ScenarioRunner {
             tenant.arrivals().times(random),
             () -> {
               long nanos = (long) tenant.service().draw(service);
-              QueueSimulator.Work work = new QueueSimulator.Work(flow, time.now(), nanos);
+              QueueSimulator.Work work = new QueueSimulator.Work(flow, time.nanoTime(), nanos);
               flow.meter().arrived();
               fair.arrive(work);
               fifo.arrive(work);
@@ -240,6 +240,6 @@ public final class ScenarioRunner {
     }
     double used = caller.used().draw(random);
     long nanos = (long) caller.callTime().draw(random);
-    return new ModelSimulator.Call(request, meters, used, nanos, time.now());
+    return new ModelSimulator.Call(request, meters, used, nanos, time.nanoTime());
   }
 }

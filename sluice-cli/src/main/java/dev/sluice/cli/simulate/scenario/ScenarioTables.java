@@ -235,8 +235,8 @@ final class ScenarioTables {
       rows.add(
           List.of(
               each.name,
-              FigureFormat.count(each.budget.targetTpm()),
-              FigureFormat.count(each.budget.burstTpm()),
+              FigureFormat.count(each.budget.tokens().refillTokens()),
+              FigureFormat.count(each.budget.tokens().capacity()),
               FigureFormat.count(Math.round(each.total())),
               FigureFormat.percent(each.used(duration)),
               "%s of %s"

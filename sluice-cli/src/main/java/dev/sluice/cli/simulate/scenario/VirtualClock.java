@@ -17,7 +17,7 @@ final class VirtualClock implements StoreTimer {
   private record Event(long at, long number, Runnable action) {}
 
   @Override
-  public long now() {
+  public long nanoTime() {
     return now;
   }
 

@@ -40,7 +40,7 @@ public final class AdjustmentState {
 
   public synchronized AdjustmentState.NumberedAdjustment hear(ProviderAdjustment adjustment) {
     factor = adjustment.factor();
-    long ends = timer.now() + adjustment.pause().toNanos();
+    long ends = timer.nanoTime() + adjustment.pause().toNanos();
     if (!paused || ends - pauseEnds > 0) {
       paused = true;
       pauseEnds = ends;
@@ -68,7 +68,7 @@ public final class AdjustmentState {
   }
 
   private AdjustmentState.NumberedAdjustment present() {
-    long left = paused ? Math.max(0, pauseEnds - timer.now()) : 0;
+    long left = paused ? Math.max(0, pauseEnds - timer.nanoTime()) : 0;
     paused = left > 0;
     return new AdjustmentState.NumberedAdjustment(
         last, new ProviderAdjustment(factor, null, Duration.ofNanos(left)));

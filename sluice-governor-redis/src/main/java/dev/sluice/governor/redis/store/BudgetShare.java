@@ -1,5 +1,6 @@
 package dev.sluice.governor.redis.store;
 
+import dev.sluice.Limit;
 import dev.sluice.governor.ModelBudget;
 import dev.sluice.redis.connection.MembershipConfig;
 import java.util.LinkedHashMap;
@@ -14,11 +15,9 @@ import org.jspecify.annotations.Nullable;
 record BudgetShare(int parts) {
   /** Returns the part of this node; null if there is too little to divide. */
   @Nullable ModelBudget of(ModelBudget whole) {
-    if (isNothing(whole.targetTpm())
-        || isNothing(whole.burstTpm())
-        || isNothing(whole.requestsPerSecond())
-        || isNothing(whole.requestsPerMinute())
-        || isNothing(whole.concurrency())) {
+    if (isNothing(whole.tokens())
+        || whole.requests().stream().anyMatch(this::isNothing)
+        || isNothing(whole.maxConcurrentRequests())) {
       return null;
     }
     Map<String, ModelBudget.TenantBudget> tenants = new LinkedHashMap<>();
@@ -26,26 +25,26 @@ record BudgetShare(int parts) {
         .tenants()
         .forEach(
             (name, each) -> {
-              if (!isNothing(each)) {
-                tenants.put(
-                    name,
-                    new ModelBudget.TenantBudget(
-                        part(each.targetTpm()), part(each.burstTpm()), each.weight()));
+              if (!isNothing(each.tokens())) {
+                tenants.put(name, new ModelBudget.TenantBudget(part(each.tokens()), each.weight()));
               }
             });
-    return new ModelBudget(
-        part(whole.targetTpm()),
-        part(whole.burstTpm()),
-        part(whole.requestsPerSecond()),
-        part(whole.requestsPerMinute()),
-        (int) part(whole.concurrency()),
-        whole.allocation(),
-        whole.classes(),
-        whole.minimumShares(),
-        tenants,
-        whole.estimateOutput(),
-        whole.maxContext(),
-        whole.maxOutput());
+    return ModelBudget.builder(part(whole.tokens()))
+        .requests(whole.requests().stream().map(this::part).toArray(Limit[]::new))
+        .maxConcurrentRequests((int) part(whole.maxConcurrentRequests()))
+        .allocation(whole.allocation())
+        .priorityClasses(whole.priorityClasses())
+        .minimumShares(whole.minimumShares())
+        .tenants(tenants)
+        .estimateOutput(whole.estimateOutput())
+        .maxContextTokens(whole.maxContextTokens())
+        .maxOutputTokens(whole.maxOutputTokens())
+        .build();
+  }
+
+  private Limit.Balanced part(Limit.Balanced whole) {
+    return new Limit.Balanced(
+        part(whole.capacity()), part(whole.refillTokens()), whole.refillPeriod());
   }
 
   /** Rounds down. */
@@ -60,15 +59,15 @@ record BudgetShare(int parts) {
     return limit > 0 && part(limit) == 0;
   }
 
-  private boolean isNothing(ModelBudget.TenantBudget budget) {
-    return isNothing(budget.targetTpm()) || isNothing(budget.burstTpm());
+  private boolean isNothing(Limit.Balanced limit) {
+    return isNothing(limit.capacity()) || isNothing(limit.refillTokens());
   }
 
   /** Returns whether the budget of a tenant can be divided. */
   boolean hasTenant(ModelBudget whole, String tenant) {
     ModelBudget.TenantBudget others = whole.tenants().get(ModelBudget.OTHER_TENANTS);
     ModelBudget.TenantBudget own = whole.tenants().getOrDefault(tenant, others);
-    return own == null || !isNothing(own);
+    return own == null || !isNothing(own.tokens());
   }
 
   /** Returns it as a fraction of the whole. */

@@ -171,7 +171,7 @@ final class LocalShareStore {
 
   /** Returns how far the clock of Redis is ahead, as far as it is known. */
   private long aheadNanos() {
-    return fleet.serverNanos() - timer.now();
+    return fleet.serverNanos() - timer.nanoTime();
   }
 
   private Map<Long, Long> bySecond(LocalShareStore.OutageRun now) {
@@ -387,8 +387,8 @@ final class LocalShareStore {
   /** The timer of the model store, which outlives this store. */
   private record NonClosingTimer(StoreTimer timer) implements StoreTimer {
     @Override
-    public long now() {
-      return timer.now();
+    public long nanoTime() {
+      return timer.nanoTime();
     }
 
     @Override

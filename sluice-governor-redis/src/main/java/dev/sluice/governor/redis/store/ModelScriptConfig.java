@@ -3,6 +3,7 @@ package dev.sluice.governor.redis.store;
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import com.fasterxml.jackson.databind.node.ObjectNode;
+import dev.sluice.Limit;
 import dev.sluice.governor.ModelBudget;
 import dev.sluice.governor.WaitingListConfig;
 import dev.sluice.governor.spi.BudgetStoreSupport;
@@ -63,8 +64,8 @@ public final class ModelScriptConfig {
   private ObjectNode describe(String model, ModelLimits limits) {
     ObjectNode all = rate("burst_tpm of " + model, limits.tokens());
     ArrayNode requests = all.putArray("requests");
-    for (ModelLimits.Rate each : limits.requests()) {
-      boolean second = each.periodNanos() == SECOND_NANOS;
+    for (Limit.Balanced each : limits.requests()) {
+      boolean second = each.refillPeriod().toNanos() == SECOND_NANOS;
       requests.add(
           rate((second ? "qps of " : "rpm of ") + model, each)
               .put("name", second ? "second" : "minute"));
@@ -73,12 +74,12 @@ public final class ModelScriptConfig {
     ArrayNode classes = all.putArray("classes");
     for (ModelLimits.ClassLimit each : limits.classes()) {
       ObjectNode one = classes.addObject().put("name", each.name()).put("ceiling", each.ceiling());
-      ModelLimits.Rate guarantee = each.guarantee();
+      Limit.Balanced guarantee = each.guarantee();
       if (guarantee != null) {
         one.set("g", rate("the minimum share of " + each.name(), guarantee));
       }
     }
-    ModelLimits.Rate others = limits.otherTenants();
+    Limit.Balanced others = limits.otherTenants();
     if (others != null) {
       all.set(
           "others", tenant("burst_tpm of tenant * of " + model, others, ModelBudget.OTHER_TENANTS));
@@ -91,16 +92,16 @@ public final class ModelScriptConfig {
         .put("batch", rules.drainBatch());
   }
 
-  private ObjectNode tenant(String what, ModelLimits.Rate rate, String name) {
+  private ObjectNode tenant(String what, Limit.Balanced rate, String name) {
     return rate(what, rate)
         .put("weight", Objects.requireNonNull(budget.tenants().get(name)).weight());
   }
 
   /** A token is worth {@code unit}, and a microsecond brings {@code mint}. */
-  private static ObjectNode rate(String what, ModelLimits.Rate rate) {
-    long period = rate.periodNanos() / NANOS_PER_MICRO;
+  private static ObjectNode rate(String what, Limit.Balanced rate) {
+    long period = rate.refillPeriod().toNanos() / NANOS_PER_MICRO;
     long divisor =
-        BigInteger.valueOf(rate.amount()).gcd(BigInteger.valueOf(period)).longValueExact();
+        BigInteger.valueOf(rate.refillTokens()).gcd(BigInteger.valueOf(period)).longValueExact();
     long unit = period / divisor;
     if (rate.capacity() > MOST_UNITS / unit) {
       throw new IllegalArgumentException(
@@ -108,15 +109,15 @@ public final class ModelScriptConfig {
               .formatted(
                   what,
                   MOST_UNITS / unit,
-                  rate.amount(),
-                  rate.periodNanos() / SECOND_NANOS,
+                  rate.refillTokens(),
+                  rate.refillPeriod().toNanos() / SECOND_NANOS,
                   rate.capacity()));
     }
     return JsonNodeFactory.instance
         .objectNode()
         .put("cap", rate.capacity())
         .put("unit", unit)
-        .put("mint", rate.amount() / divisor);
+        .put("mint", rate.refillTokens() / divisor);
   }
 
   /** Rounded up. */
@@ -139,7 +140,7 @@ public final class ModelScriptConfig {
 
   /** Classes in the order in which they go. */
   Set<String> classes() {
-    return budget.classes().keySet();
+    return budget.priorityClasses().keySet();
   }
 
   /**

@@ -115,14 +115,15 @@ public final class NodeGrants {
   }
 
   private void put(Grant grant) {
-    byId.put(grant.id(), new NodeGrants.GrantState(grant, timer.now() + lifeNanos.getAsLong()));
+    byId.put(
+        grant.id(), new NodeGrants.GrantState(grant, timer.nanoTime() + lifeNanos.getAsLong()));
     if (grant.key() != null) {
       byKey.put(new Key(grant.tenant(), grant.key()), grant.id());
     }
   }
 
   private void forgetEnded() {
-    long now = timer.now();
+    long now = timer.nanoTime();
     Iterator<NodeGrants.GrantState> each = byId.values().iterator();
     while (each.hasNext()) {
       NodeGrants.GrantState next = each.next();
@@ -204,7 +205,7 @@ public final class NodeGrants {
 
   /** Lives are shorter now: none ends later than one that begins. */
   synchronized void shorten() {
-    long latest = timer.now() + lifeNanos.getAsLong();
+    long latest = timer.nanoTime() + lifeNanos.getAsLong();
     byId.replaceAll(
         (id, held) ->
             held.endsAt() - latest > 0 ? new NodeGrants.GrantState(held.grant(), latest) : held);

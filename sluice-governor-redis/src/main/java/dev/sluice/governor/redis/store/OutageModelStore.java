@@ -1,5 +1,6 @@
 package dev.sluice.governor.redis.store;
 
+import dev.sluice.Limit;
 import dev.sluice.governor.BudgetListener;
 import dev.sluice.governor.GovernorStatus;
 import dev.sluice.governor.ModelBudget;
@@ -224,8 +225,7 @@ final class OutageModelStore {
             .mapToLong(ModelLimits.ClassLimit::ceiling)
             .findFirst()
             .orElse(0);
-    ModelLimits.Rate tenant =
-        limits.tenants().getOrDefault(request.tenant(), limits.otherTenants());
+    Limit.Balanced tenant = limits.tenants().getOrDefault(request.tenant(), limits.otherTenants());
     long largest = tenant == null ? most : Math.min(most, tenant.capacity());
     long tokens = BudgetStoreSupport.reserved(scripts.terms().budget(), request);
     return tokens <= largest
@@ -304,7 +304,7 @@ final class OutageModelStore {
     }
     if (grant.free()) {
       own.remove(id);
-      return Optional.of(grant.settled(actual, scripts.terms().budget().mostCharged()));
+      return Optional.of(grant.settled(actual, scripts.terms().budget().maxChargedTokens()));
     }
     return Optional.empty();
   }
@@ -334,7 +334,7 @@ final class OutageModelStore {
         ? CompletableFuture.failedFuture(
             GovernorFleetMember.storedForLater("settlement of " + replies.reservation(id)))
         : CompletableFuture.completedFuture(
-            Optional.of(grant.settled(actual, scripts.terms().budget().mostCharged())));
+            Optional.of(grant.settled(actual, scripts.terms().budget().maxChargedTokens())));
   }
 
   /** Extends by this node alone what it granted alone. */

@@ -133,7 +133,7 @@ final class OutageReports {
 
   private List<String> words(StoreSnapshot.OpenTicket place) {
     String key = place.request().idempotencyKey();
-    long now = timer.now();
+    long now = timer.nanoTime();
     long left = place.deadline() == Long.MAX_VALUE ? 0 : Math.max(1_000, place.deadline() - now);
     String id = ReplyMapper.idIn(place.id());
     return List.of(

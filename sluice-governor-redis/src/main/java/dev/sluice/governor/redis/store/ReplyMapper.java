@@ -309,9 +309,9 @@ public final class ReplyMapper {
     terms.classes().forEach(name -> lengths.put(name, 0));
     return new GovernorStatus.Model(
         model,
-        terms.budget().burstTpm(),
+        terms.budget().tokens().capacity(),
         0,
-        terms.budget().targetTpm(),
+        terms.budget().tokens().refillTokens(),
         Instant.now(),
         lengths,
         0,
@@ -326,9 +326,9 @@ public final class ReplyMapper {
   GovernorStatus.Model ofShare(GovernorStatus.Model here, ModelScriptConfig terms) {
     return new GovernorStatus.Model(
         model,
-        terms.budget().burstTpm(),
+        terms.budget().tokens().capacity(),
         here.available(),
-        terms.budget().targetTpm(),
+        terms.budget().tokens().refillTokens(),
         here.lastRefill(),
         here.queueLengths(),
         here.running(),

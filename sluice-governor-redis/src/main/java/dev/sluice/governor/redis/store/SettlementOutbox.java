@@ -279,7 +279,7 @@ final class SettlementOutbox {
    * know was settled or cancelled at another node, and must not take a slot again.
    */
   private CompletableFuture<?> extend(PendingSettlement word, Consumer<String> unknown) {
-    if (timer.now() - word.actual() > -AGREEMENT_NANOS) {
+    if (timer.nanoTime() - word.actual() > -AGREEMENT_NANOS) {
       return scripts.tell(GovernorScript.KEEP_GRANTS, word.grant().toArray(String[]::new));
     }
     return scripts

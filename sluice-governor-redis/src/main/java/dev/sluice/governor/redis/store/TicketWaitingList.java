@@ -167,7 +167,8 @@ final class TicketWaitingList {
       TicketWaiters.WaitingTicket waiting = waiters.find(id);
       if (waiting != null) {
         boolean first = waiting.place == null;
-        waiting.stands(replies.place(said, timer.now()), ReplyMapper.askedMicros(said, micros));
+        waiting.stands(
+            replies.place(said, timer.nanoTime()), ReplyMapper.askedMicros(said, micros));
         if (first) {
           watchDeadline(id, said);
         }
@@ -227,7 +228,7 @@ final class TicketWaitingList {
     for (StoreSnapshot.OpenTicket place : made) {
       TicketWaiters.WaitingTicket waiting = waiters.find(ReplyMapper.idIn(place.id()));
       if (waiting != null) {
-        long asked = scripts.serverNanos() - (timer.now() - place.since());
+        long asked = scripts.serverNanos() - (timer.nanoTime() - place.since());
         waiting.stands(place, TimeUnit.NANOSECONDS.toMicros(asked));
       }
     }
@@ -244,7 +245,7 @@ final class TicketWaitingList {
   private void watchDeadline(String id, ScriptReply standing) {
     long micros = standing.number(9);
     if (micros > 0) {
-      waiters.decideBy(id, timer.now() + TimeUnit.MICROSECONDS.toNanos(micros));
+      waiters.decideBy(id, timer.nanoTime() + TimeUnit.MICROSECONDS.toNanos(micros));
       awaitDeadlines();
     }
   }
@@ -252,13 +253,13 @@ final class TicketWaitingList {
   private void awaitDeadlines() {
     Long first = waiters.firstDeadline();
     if (first != null && !closed) {
-      deadlines.by(Math.min(LONGEST_TIMER_NANOS, Math.max(0, first - timer.now())));
+      deadlines.by(Math.min(LONGEST_TIMER_NANOS, Math.max(0, first - timer.nanoTime())));
     }
   }
 
   private void endDeadlines() {
     if (!closed) {
-      waiters.overdue(timer.now()).forEach(this::endDeadline);
+      waiters.overdue(timer.nanoTime()).forEach(this::endDeadline);
       awaitDeadlines();
     }
   }
@@ -423,7 +424,7 @@ final class TicketWaitingList {
         return;
       }
       looking = true;
-      long now = timer.now();
+      long now = timer.nanoTime();
       thorough = !lookedThoroughly || now - thoroughAt >= thoroughNanos();
       if (thorough) {
         lookedThoroughly = true;
@@ -464,7 +465,7 @@ final class TicketWaitingList {
       again = lookAgain;
       lookAgain = false;
       looking = false;
-      untilThorough = Math.max(0, thoroughAt + thoroughNanos() - timer.now());
+      untilThorough = Math.max(0, thoroughAt + thoroughNanos() - timer.nanoTime());
     }
     if (failure != null) {
       lookBy(AWAY_NANOS);

@@ -19,7 +19,7 @@ final class WakeUpTimer {
   void by(long nanos) {
     long due;
     synchronized (this) {
-      due = timer.now() + nanos;
+      due = timer.nanoTime() + nanos;
       if (at <= due) {
         return;
       }

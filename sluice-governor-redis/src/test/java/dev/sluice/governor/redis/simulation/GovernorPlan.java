@@ -1,12 +1,12 @@
 package dev.sluice.governor.redis.simulation;
 
-import dev.sluice.governor.Allocation;
 import dev.sluice.governor.BudgetConfig;
 import dev.sluice.governor.ModelBudget;
 import dev.sluice.governor.WaitingListConfig;
 import dev.sluice.redis.simulation.Faults;
 import dev.sluice.redis.simulation.Faults.Fault;
 import dev.sluice.redis.simulation.Faults.Severity;
+import dev.sluice.testkit.SeedBudget;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Comparator;
@@ -55,7 +55,7 @@ record GovernorPlan(
 
   static final String MODEL = "m";
   static final Duration PATIENCE = Duration.ofSeconds(5);
-  static final List<String> CLASSES = List.copyOf(ModelBudget.DEFAULT_CLASSES.keySet());
+  static final List<String> CLASSES = List.copyOf(SeedBudget.CLASSES.keySet());
 
   private static final long SECOND = TimeUnit.SECONDS.toNanos(1);
   private static final long WARM_UP = 2 * SECOND;
@@ -162,19 +162,7 @@ record GovernorPlan(
   /** Returns the same with another number of calls at once. */
   BudgetConfig config(int slots) {
     ModelBudget budget =
-        new ModelBudget(
-            perSecond * 60,
-            burst,
-            0,
-            0,
-            slots,
-            Allocation.OFF,
-            ModelBudget.DEFAULT_CLASSES,
-            Map.of(),
-            Map.of(),
-            false,
-            0,
-            0);
+        SeedBudget.budget(perSecond * 60, burst).maxConcurrentRequests(slots).build();
     WaitingListConfig rules =
         WaitingListConfig.builder()
             .maxWaiting(10_000)

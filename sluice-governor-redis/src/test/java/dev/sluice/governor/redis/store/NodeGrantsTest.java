@@ -38,7 +38,7 @@ final class NodeGrantsTest {
     private long nanos;
 
     @Override
-    public long now() {
+    public long nanoTime() {
       return nanos;
     }
 

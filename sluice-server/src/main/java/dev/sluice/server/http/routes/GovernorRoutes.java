@@ -123,8 +123,9 @@ public final class GovernorRoutes implements HttpRoute.RouteGroup {
               headers.put(
                   "RateLimit-Policy",
                   "\"tpm\";q=%d;w=%d"
-                      .formatted(budget.burstTpm(), accrues(budget, budget.burstTpm())));
-              long missing = budget.burstTpm() - outcome.remaining();
+                      .formatted(
+                          budget.tokens().capacity(), accrues(budget, budget.tokens().capacity())));
+              long missing = budget.tokens().capacity() - outcome.remaining();
               headers.put(
                   "RateLimit",
                   "\"tpm\";r=%d;t=%d"
@@ -136,7 +137,7 @@ public final class GovernorRoutes implements HttpRoute.RouteGroup {
 
   /** In how many seconds, rounded up. */
   private static long accrues(ModelBudget budget, long tokens) {
-    return (long) Math.ceil(tokens * MINUTE_SECONDS / budget.targetTpm());
+    return (long) Math.ceil(tokens * MINUTE_SECONDS / budget.tokens().refillTokens());
   }
 
   private HandlerResult watch(HttpRequest request) {

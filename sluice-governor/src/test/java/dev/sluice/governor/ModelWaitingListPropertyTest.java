@@ -2,6 +2,7 @@ package dev.sluice.governor;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.sluice.Limit;
 import dev.sluice.governor.engine.Reservation;
 import dev.sluice.governor.engine.TokenDemand;
 import dev.sluice.governor.engine.TokenWaiter;
@@ -17,7 +18,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 /** Random days of a model: what must hold whatever happens. */
 @Tag("any-jdk")
-class ModelLinePropertyTest {
+class ModelWaitingListPropertyTest {
   private static final int DAYS = Integer.getInteger("sluice.seeds", 500);
   private static final int STEPS = 120;
 
@@ -37,8 +38,8 @@ class ModelLinePropertyTest {
   /** One run, by its seed. */
   private static final class Day {
     final Random random;
-    final Desk desk;
-    final ModelLimits.Rate rate;
+    final WaitingListFixture fixture;
+    final Limit.Balanced rate;
     final List<TokenWaiter> asked = new ArrayList<>();
     final List<Charge> charges = new ArrayList<>();
     final List<Charge> open = new ArrayList<>();
@@ -46,32 +47,37 @@ class ModelLinePropertyTest {
     Day(long seed, boolean guarantee) {
       random = new Random(seed);
       rate =
-          new ModelLimits.Rate(
-              1_000 + random.nextInt(9_000), 600 + random.nextInt(60_000), Desk.MINUTE);
+          WaitingListFixture.limit(
+              1_000 + random.nextInt(9_000),
+              600 + random.nextInt(60_000),
+              WaitingListFixture.MINUTE);
       List<ModelLimits.ClassLimit> classes =
-          new ArrayList<>(Desk.classes(rate, 1, 0.5 + random.nextDouble() / 2));
+          new ArrayList<>(WaitingListFixture.classes(rate, 1, 0.5 + random.nextDouble() / 2));
       classes.add(
           new ModelLimits.ClassLimit(
               "last",
               rate.capacity() / 2,
               guarantee
-                  ? new ModelLimits.Rate(rate.capacity() / 4, rate.amount() / 10 + 1, Desk.MINUTE)
+                  ? WaitingListFixture.limit(
+                      rate.capacity() / 4, rate.refillTokens() / 10 + 1, WaitingListFixture.MINUTE)
                   : null));
-      desk =
-          new Desk(
+      fixture =
+          new WaitingListFixture(
               new ModelLimits(
                   rate,
                   random.nextBoolean()
                       ? List.of()
                       : List.of(
-                          new ModelLimits.Rate(5, 1, Desk.SECOND),
-                          new ModelLimits.Rate(40, 40, Desk.MINUTE)),
+                          WaitingListFixture.limit(5, 1, WaitingListFixture.SECOND),
+                          WaitingListFixture.limit(40, 40, WaitingListFixture.MINUTE)),
                   random.nextBoolean() ? 0 : 4,
                   classes,
                   Map.of(
                       "c",
-                      new ModelLimits.Rate(
-                          rate.capacity() / 3, rate.amount() / 4 + 1, Desk.MINUTE)),
+                      WaitingListFixture.limit(
+                          rate.capacity() / 3,
+                          rate.refillTokens() / 4 + 1,
+                          WaitingListFixture.MINUTE)),
                   null,
                   rate.capacity()));
     }
@@ -83,7 +89,9 @@ class ModelLinePropertyTest {
           case 6, 7 -> settle();
           case 8, 9 -> cancel();
           case 10 -> hearTheProvider();
-          default -> desk.advanceTo(desk.now + (long) (random.nextDouble() * 3 * Desk.SECOND));
+          default ->
+              fixture.advanceTo(
+                  fixture.now + (long) (random.nextDouble() * 3 * WaitingListFixture.SECOND));
         }
         collect();
       }
@@ -92,34 +100,35 @@ class ModelLinePropertyTest {
     private void ask() {
       String tenant = String.valueOf("abc".charAt(random.nextInt(3)));
       int rank = random.nextInt(3);
-      long most = desk.line.largest(new TokenDemand(tenant, 1, rank, 1));
-      asked.add(desk.ask(tenant, rank, 1 + random.nextInt((int) most)));
+      long most = fixture.waitingList.largest(new TokenDemand(tenant, 1, rank, 1));
+      asked.add(fixture.ask(tenant, rank, 1 + random.nextInt((int) most)));
     }
 
     /** Which only ever takes away. */
     private void hearTheProvider() {
       switch (random.nextInt(8)) {
-        case 0 -> desk.line.pause(desk.now + random.nextInt(1_000) * Desk.MS);
-        case 1 -> desk.line.lowerTo(random.nextInt((int) rate.capacity()));
-        case 2, 3 -> desk.line.slow(0.05 + 0.95 * random.nextDouble(), desk.now);
-        case 4 -> desk.line.slow(1, desk.now);
+        case 0 ->
+            fixture.waitingList.pause(fixture.now + random.nextInt(1_000) * WaitingListFixture.MS);
+        case 1 -> fixture.waitingList.lowerTo(random.nextInt((int) rate.capacity()));
+        case 2, 3 -> fixture.waitingList.slow(0.05 + 0.95 * random.nextDouble(), fixture.now);
+        case 4 -> fixture.waitingList.slow(1, fixture.now);
         default -> {}
       }
-      desk.drain();
+      fixture.drain();
     }
 
     private void settle() {
       if (!open.isEmpty()) {
         Charge charge = open.remove(random.nextInt(open.size()));
         long tokens = charge.waiting.demand.tokens();
-        desk.line.advance(desk.now);
-        Reservation reservation = desk.granted.get(charge.waiting);
+        fixture.waitingList.advance(fixture.now);
+        Reservation reservation = fixture.granted.get(charge.waiting);
         if (random.nextInt(4) == 0) {
-          desk.line.abandon(reservation);
+          fixture.waitingList.abandon(reservation);
         } else {
-          charge.net -= desk.line.settle(reservation, random.nextInt((int) tokens + 1));
+          charge.net -= fixture.waitingList.settle(reservation, random.nextInt((int) tokens + 1));
         }
-        desk.drain();
+        fixture.drain();
       }
     }
 
@@ -127,16 +136,16 @@ class ModelLinePropertyTest {
       List<TokenWaiter> waiting = asked.stream().filter(each -> each.inLine).toList();
       if (!waiting.isEmpty()) {
         TokenWaiter who = waiting.get(random.nextInt(waiting.size()));
-        assertThat(desk.line.leave(who)).isTrue();
-        assertThat(desk.line.leave(who)).isFalse();
-        desk.drain();
+        assertThat(fixture.waitingList.leave(who)).isTrue();
+        assertThat(fixture.waitingList.leave(who)).isFalse();
+        fixture.drain();
       }
     }
 
     private void collect() {
-      List<TokenWaiter> granted = new ArrayList<>(desk.granted.keySet());
+      List<TokenWaiter> granted = new ArrayList<>(fixture.granted.keySet());
       for (int i = charges.size(); i < granted.size(); i++) {
-        Charge charge = new Charge(granted.get(i), desk.grantTimes.get(i));
+        Charge charge = new Charge(granted.get(i), fixture.grantTimes.get(i));
         charges.add(charge);
         open.add(charge);
       }
@@ -151,7 +160,9 @@ class ModelLinePropertyTest {
         for (int to = from; to < charges.size(); to++) {
           sum += charges.get(to).net;
           double accrued =
-              (double) rate.amount() * (charges.get(to).at - charges.get(from).at) / Desk.MINUTE;
+              (double) rate.refillTokens()
+                  * (charges.get(to).at - charges.get(from).at)
+                  / WaitingListFixture.MINUTE;
           assertThat((double) sum).isLessThanOrEqualTo(rate.capacity() + accrued + 1e-6);
         }
       }
@@ -171,30 +182,30 @@ class ModelLinePropertyTest {
 
     /** When all is over, everybody was granted or left, and everything has come back. */
     void requireAllServed() {
-      desk.line.slow(1, desk.now);
-      desk.drain();
+      fixture.waitingList.slow(1, fixture.now);
+      fixture.drain();
       collect();
-      for (int i = 0; i < 10_000 && desk.line.waiting() > 0; i++) {
-        if (desk.line.wakeAt() != Long.MAX_VALUE) {
-          desk.advanceTo(desk.line.wakeAt());
+      for (int i = 0; i < 10_000 && fixture.waitingList.waiting() > 0; i++) {
+        if (fixture.waitingList.wakeAt() != Long.MAX_VALUE) {
+          fixture.advanceTo(fixture.waitingList.wakeAt());
         }
         collect();
         settle();
         collect();
       }
-      assertThat(desk.line.waiting()).isZero();
+      assertThat(fixture.waitingList.waiting()).isZero();
       while (!open.isEmpty()) {
         settle();
       }
-      assertThat(desk.line.running()).isZero();
-      desk.advanceTo(desk.now + 60 * Desk.MINUTE);
-      assertThat(desk.line.available()).isEqualTo(rate.capacity());
+      assertThat(fixture.waitingList.running()).isZero();
+      fixture.advanceTo(fixture.now + 60 * WaitingListFixture.MINUTE);
+      assertThat(fixture.waitingList.available()).isEqualTo(rate.capacity());
     }
   }
 
   @ParameterizedTest
   @ValueSource(booleans = {false, true})
-  void anyDay_keepsTheLimit_andTheOrder_andServesEverybody(boolean guarantee) {
+  void randomDay_keepsLimitAndOrder_andGrantsEveryWaiter(boolean guarantee) {
     for (long seed = 0; seed < DAYS; seed++) {
       Day day = new Day(seed, guarantee);
       try {

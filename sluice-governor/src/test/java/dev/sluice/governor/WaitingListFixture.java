@@ -2,12 +2,15 @@ package dev.sluice.governor;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.sluice.Limit;
 import dev.sluice.governor.engine.Forecaster;
 import dev.sluice.governor.engine.ModelWaitingList;
 import dev.sluice.governor.engine.Reservation;
 import dev.sluice.governor.engine.TokenDemand;
 import dev.sluice.governor.engine.TokenWaiter;
+import dev.sluice.governor.spi.BudgetLimits;
 import dev.sluice.governor.spi.ModelLimits;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -15,33 +18,37 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /** A model's line at a virtual time, whose wake-ups are never missed. */
-final class Desk {
+final class WaitingListFixture {
   static final long MS = 1_000_000L;
   static final long SECOND = 1_000 * MS;
   static final long MINUTE = 60 * SECOND;
 
   /** The seed's first model. */
-  static final ModelLimits.Rate SONNET = new ModelLimits.Rate(300_000, 240_000, MINUTE);
+  static Limit.Balanced limit(long capacity, long tokens, long periodNanos) {
+    return new Limit.Balanced(capacity, tokens, Duration.ofNanos(periodNanos));
+  }
 
-  ModelWaitingList line;
+  static final Limit.Balanced SONNET = limit(300_000, 240_000, MINUTE);
+
+  ModelWaitingList waitingList;
   final Map<TokenWaiter, Reservation> granted = new LinkedHashMap<>();
   final List<Long> grantTimes = new ArrayList<>();
   long now;
 
-  Desk(ModelLimits limits) {
-    line = new ModelWaitingList(limits, 0);
+  WaitingListFixture(ModelLimits limits) {
+    waitingList = new ModelWaitingList(limits, 0);
   }
 
   /** Three classes that may use so much of the capacity, without tenants. */
-  static ModelLimits limits(ModelLimits.Rate tokens, double... shares) {
+  static ModelLimits limits(Limit.Balanced tokens, double... shares) {
     return new ModelLimits(
         tokens, List.of(), 0, classes(tokens, shares), Map.of(), null, tokens.capacity());
   }
 
-  static List<ModelLimits.ClassLimit> classes(ModelLimits.Rate tokens, double... shares) {
+  static List<ModelLimits.ClassLimit> classes(Limit.Balanced tokens, double... shares) {
     List<ModelLimits.ClassLimit> classes = new ArrayList<>();
     for (double share : shares) {
-      long ceiling = ModelBudget.part(share, tokens.capacity());
+      long ceiling = BudgetLimits.part(share, tokens.capacity());
       classes.add(new ModelLimits.ClassLimit("P" + classes.size(), ceiling, null));
     }
     return classes;
@@ -54,10 +61,10 @@ final class Desk {
   TokenWaiter ask(String tenant, int rank, long tokens) {
     TokenDemand demand = new TokenDemand(tenant, 1, rank, tokens);
     drain();
-    boolean foretold = line.wouldHold(demand, now) == null;
-    int position = new Forecaster(line, now).imagine(demand).position();
-    TokenWaiter waiting = line.enter(demand, now);
-    assertThat(new Forecaster(line, now).of(waiting).position()).isEqualTo(position);
+    boolean foretold = waitingList.wouldHold(demand, now) == null;
+    int position = new Forecaster(waitingList, now).imagine(demand).position();
+    TokenWaiter waiting = waitingList.enter(demand, now);
+    assertThat(new Forecaster(waitingList, now).of(waiting).position()).isEqualTo(position);
     drain();
     assertThat(isGranted(waiting)).as("granted at once, as foretold").isEqualTo(foretold);
     return waiting;
@@ -65,14 +72,14 @@ final class Desk {
 
   /** Goes by other limits; those in line come again in the same order. */
   void reload(ModelLimits limits, Map<TokenWaiter, TokenWaiter> renewed) {
-    ModelWaitingList before = line;
-    line = before.successor(limits, now);
-    before.inOrder().forEach(each -> renewed.put(each, line.enter(each.demand, each.since)));
+    ModelWaitingList before = waitingList;
+    waitingList = before.successor(limits, now);
+    before.inOrder().forEach(each -> renewed.put(each, waitingList.enter(each.demand, each.since)));
     drain();
   }
 
   void drain() {
-    line.drain(
+    waitingList.drain(
         now,
         Integer.MAX_VALUE,
         (waiting, reservation) -> {
@@ -83,8 +90,8 @@ final class Desk {
 
   /** Time goes on, and whoever can go meanwhile goes at the first moment. */
   void advanceTo(long until) {
-    while (line.wakeAt() <= until && line.waiting() > 0) {
-      now = Math.max(now, line.wakeAt());
+    while (waitingList.wakeAt() <= until && waitingList.waiting() > 0) {
+      now = Math.max(now, waitingList.wakeAt());
       drain();
     }
     now = Math.max(now, until);
@@ -100,8 +107,8 @@ final class Desk {
   }
 
   long settle(TokenWaiter waiting, long actual) {
-    line.advance(now);
-    long back = line.settle(granted.get(waiting), actual);
+    waitingList.advance(now);
+    long back = waitingList.settle(granted.get(waiting), actual);
     drain();
     return back;
   }
