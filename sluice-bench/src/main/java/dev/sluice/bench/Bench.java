@@ -1,5 +1,15 @@
 package dev.sluice.bench;
 
+import dev.sluice.bench.broker.BrokerSuite;
+import dev.sluice.bench.core.BucketSuite;
+import dev.sluice.bench.core.SchedulerSuite;
+import dev.sluice.bench.core.ThrottleSuite;
+import dev.sluice.bench.governor.GovernorFleetSuite;
+import dev.sluice.bench.governor.GovernorSuite;
+import dev.sluice.bench.measure.Report;
+import dev.sluice.bench.redis.RedisSuite;
+import dev.sluice.bench.server.HostileSuite;
+import dev.sluice.bench.server.ServerSuite;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;

@@ -1,7 +1,7 @@
 package dev.sluice.cli;
 
 import dev.sluice.server.RedisConfig;
-import dev.sluice.testkit.RedisServer;
+import dev.sluice.testkit.redis.RedisServer;
 import java.nio.file.Path;
 import java.time.Duration;
 import org.junit.jupiter.api.AutoClose;

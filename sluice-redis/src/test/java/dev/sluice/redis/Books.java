@@ -1,7 +1,7 @@
 package dev.sluice.redis;
 
 import dev.sluice.redis.limits.ScriptLimit;
-import dev.sluice.testkit.RedisServer;
+import dev.sluice.testkit.redis.RedisServer;
 import java.util.List;
 
 /**

@@ -4,7 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.sluice.Limit;
 import dev.sluice.testkit.Await;
-import dev.sluice.testkit.RedisSentinels;
+import dev.sluice.testkit.redis.RedisSentinels;
 import java.time.Duration;
 import java.util.List;
 import org.junit.jupiter.api.Tag;

@@ -4,9 +4,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.sluice.Limit;
 import dev.sluice.testkit.Await;
-import dev.sluice.testkit.Hiccups;
-import dev.sluice.testkit.RedisServer;
-import dev.sluice.testkit.TcpProxy;
+import dev.sluice.testkit.load.Hiccups;
+import dev.sluice.testkit.redis.RedisServer;
+import dev.sluice.testkit.redis.TcpProxy;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;

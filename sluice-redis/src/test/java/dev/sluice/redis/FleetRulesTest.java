@@ -8,7 +8,7 @@ import dev.sluice.Decision;
 import dev.sluice.Limit;
 import dev.sluice.redis.limits.RedisKeys;
 import dev.sluice.redis.limits.ScriptLimit;
-import dev.sluice.testkit.RedisServer;
+import dev.sluice.testkit.redis.RedisServer;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;

@@ -1,7 +1,7 @@
 package dev.sluice.redis;
 
 import dev.sluice.ManualClock;
-import dev.sluice.testkit.ContractClock;
+import dev.sluice.testkit.contract.ContractClock;
 import java.time.Duration;
 
 /** The time of a manual clock. */

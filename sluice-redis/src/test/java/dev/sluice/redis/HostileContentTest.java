@@ -8,7 +8,7 @@ import dev.sluice.Decision;
 import dev.sluice.Limit;
 import dev.sluice.redis.limits.OutageDecisions;
 import dev.sluice.redis.limits.RedisKeys;
-import dev.sluice.testkit.RedisServer;
+import dev.sluice.testkit.redis.RedisServer;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;

@@ -1,6 +1,6 @@
 package dev.sluice.redis;
 
-import dev.sluice.testkit.LoadThreads;
+import dev.sluice.testkit.load.LoadThreads;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicLong;
 

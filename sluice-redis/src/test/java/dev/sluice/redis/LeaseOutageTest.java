@@ -4,8 +4,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.sluice.Limit;
 import dev.sluice.testkit.Await;
-import dev.sluice.testkit.RedisServer;
-import dev.sluice.testkit.TcpProxy;
+import dev.sluice.testkit.redis.RedisServer;
+import dev.sluice.testkit.redis.TcpProxy;
 import java.time.Duration;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;

@@ -5,8 +5,8 @@ import static org.awaitility.Awaitility.await;
 
 import dev.sluice.Decision;
 import dev.sluice.Limit;
-import dev.sluice.testkit.RedisServer;
-import dev.sluice.testkit.TcpProxy;
+import dev.sluice.testkit.redis.RedisServer;
+import dev.sluice.testkit.redis.TcpProxy;
 import java.time.Duration;
 import java.time.Instant;
 import java.time.temporal.ChronoUnit;

@@ -1,7 +1,7 @@
 package dev.sluice.redis;
 
-import dev.sluice.testkit.Hiccups;
-import dev.sluice.testkit.LoadThreads;
+import dev.sluice.testkit.load.Hiccups;
+import dev.sluice.testkit.load.LoadThreads;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;

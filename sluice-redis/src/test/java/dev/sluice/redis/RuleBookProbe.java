@@ -10,7 +10,7 @@ import dev.sluice.redis.limits.LimitDefinitions;
 import dev.sluice.redis.limits.LimitScript;
 import dev.sluice.redis.limits.LimitTable;
 import dev.sluice.redis.limits.RedisKeys;
-import dev.sluice.testkit.RedisServer;
+import dev.sluice.testkit.redis.RedisServer;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;

@@ -10,7 +10,7 @@ import dev.sluice.redis.limits.RedisKeyedLimits;
 import dev.sluice.redis.limits.RedisKeys;
 import dev.sluice.redis.limits.RedisLimits;
 import dev.sluice.testkit.Await;
-import dev.sluice.testkit.RedisServer;
+import dev.sluice.testkit.redis.RedisServer;
 import java.time.Duration;
 import java.util.Map;
 import java.util.Set;

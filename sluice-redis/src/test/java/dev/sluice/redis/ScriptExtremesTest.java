@@ -5,7 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.sluice.Limit;
 import dev.sluice.redis.limits.LimitScript;
 import dev.sluice.redis.limits.ScriptLimit;
-import dev.sluice.testkit.RedisServer;
+import dev.sluice.testkit.redis.RedisServer;
 import java.math.BigInteger;
 import java.time.Duration;
 import java.util.List;

@@ -2,8 +2,8 @@ package dev.sluice.redis;
 
 import static org.awaitility.Awaitility.await;
 
-import dev.sluice.testkit.ContractClock;
-import dev.sluice.testkit.RedisServer;
+import dev.sluice.testkit.contract.ContractClock;
+import dev.sluice.testkit.redis.RedisServer;
 import java.time.Duration;
 import java.time.Instant;
 import java.time.temporal.ChronoUnit;

@@ -11,7 +11,7 @@ import dev.sluice.redis.limits.BucketWaiters;
 import dev.sluice.redis.limits.OutageDecisions;
 import dev.sluice.redis.limits.RedisTokenBucket;
 import dev.sluice.testkit.Await;
-import dev.sluice.testkit.RedisServer;
+import dev.sluice.testkit.redis.RedisServer;
 import java.time.Duration;
 import java.time.temporal.ChronoUnit;
 import java.util.ArrayList;

@@ -8,7 +8,7 @@ import dev.sluice.proto.v1.GovernorGrpc;
 import dev.sluice.proto.v1.RequestTokensRequest;
 import dev.sluice.proto.v1.TokenDecision;
 import dev.sluice.proto.v1.TokenRequest;
-import dev.sluice.testkit.RedisServer;
+import dev.sluice.testkit.redis.RedisServer;
 import io.grpc.ManagedChannel;
 import io.grpc.netty.shaded.io.grpc.netty.NettyChannelBuilder;
 import java.io.IOException;

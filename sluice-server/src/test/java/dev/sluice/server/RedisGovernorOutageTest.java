@@ -7,7 +7,7 @@ import dev.sluice.proto.v1.WatchTicketRequest;
 import dev.sluice.proto.v1.WatchTicketResponse;
 import dev.sluice.redis.OutageMode;
 import dev.sluice.server.HttpProbe.Reply;
-import dev.sluice.testkit.RedisServer;
+import dev.sluice.testkit.redis.RedisServer;
 import io.grpc.Status;
 import java.io.IOException;
 import java.nio.file.Files;

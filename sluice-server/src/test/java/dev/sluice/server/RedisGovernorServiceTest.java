@@ -1,6 +1,6 @@
 package dev.sluice.server;
 
-import dev.sluice.testkit.RedisServer;
+import dev.sluice.testkit.redis.RedisServer;
 import java.io.IOException;
 import org.junit.jupiter.api.AutoClose;
 

@@ -12,7 +12,7 @@ import dev.sluice.proto.v1.TokenRequest;
 import dev.sluice.proto.v1.WatchTicketRequest;
 import dev.sluice.proto.v1.WatchTicketResponse;
 import dev.sluice.server.HttpProbe.Reply;
-import dev.sluice.testkit.RedisServer;
+import dev.sluice.testkit.redis.RedisServer;
 import java.io.IOException;
 import java.net.http.HttpResponse.BodyHandlers;
 import java.nio.file.Files;

@@ -8,7 +8,7 @@ import dev.sluice.proto.v1.ListLimitsRequest;
 import dev.sluice.proto.v1.RemoveLimitRequest;
 import dev.sluice.server.HttpProbe.Reply;
 import dev.sluice.server.operations.SharedLimitsMonitor;
-import dev.sluice.testkit.RedisServer;
+import dev.sluice.testkit.redis.RedisServer;
 import io.grpc.Status;
 import java.io.IOException;
 import java.nio.file.Files;

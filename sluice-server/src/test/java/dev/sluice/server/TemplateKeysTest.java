@@ -19,7 +19,7 @@ import dev.sluice.server.operations.SharedLimitBackend;
 import dev.sluice.server.operations.TemplateKeyQuota;
 import dev.sluice.server.support.ApiException;
 import dev.sluice.server.support.ErrorKind;
-import dev.sluice.testkit.RedisServer;
+import dev.sluice.testkit.redis.RedisServer;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.time.Duration;

@@ -37,8 +37,8 @@ public final class Await {
   }
 
   /**
-   * Returns once the condition holds. It is asked by the calling thread, which may hold locks, and so
-   * it must not block.
+   * Returns once the condition holds. It is asked by the calling thread, which may hold locks, and
+   * so it must not block.
    *
    * @param what describes what is awaited, as it is when the limit has passed
    * @throws ConditionTimeoutException if it does not hold within {@code limit}

@@ -9,7 +9,7 @@ import java.time.format.DateTimeFormatter;
 import java.util.List;
 
 /** Starts a program on a wrong clock, by the library that comes with the command faketime. */
-final class FakeClock {
+public final class FakeClock {
   /*
    * The command itself would stay as the server's parent, and signals would meet the wrong process.
    * The C library comes second so that the server allocates by it: jemalloc asks for the time before
@@ -23,7 +23,7 @@ final class FakeClock {
   private FakeClock() {}
 
   /** Prefix of a command; the process reads the offset from the file at each call. */
-  static List<String> prefix(Path offsetFile) {
+  public static List<String> prefix(Path offsetFile) {
     return List.of(
         "env",
         "TZ=UTC",
@@ -35,7 +35,7 @@ final class FakeClock {
   }
 
   /** Prefix of a command whose offset does not change. */
-  static List<String> prefix(Duration offset) {
+  public static List<String> prefix(Duration offset) {
     return List.of(
         "env",
         "LD_PRELOAD=" + PRELOAD,
@@ -44,13 +44,13 @@ final class FakeClock {
   }
 
   /** The content of that file for a clock that stands still, to the microsecond. */
-  static String text(Instant standing) {
+  public static String text(Instant standing) {
     // The fraction goes through a double: half a microsecond more, so that none is lost.
     return STANDING.format(standing) + "5\n";
   }
 
   /** The content of that file for a clock that goes. */
-  static String text(Duration offset) {
+  public static String text(Duration offset) {
     BigDecimal seconds =
         BigDecimal.valueOf(offset.getSeconds()).add(BigDecimal.valueOf(offset.getNano(), 9));
     return (seconds.signum() < 0 ? "" : "+") + seconds.toPlainString() + "s\n";

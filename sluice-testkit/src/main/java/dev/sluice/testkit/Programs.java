@@ -7,15 +7,15 @@ import java.util.Arrays;
 import java.util.Objects;
 
 /** Programs that the fixtures start. */
-final class Programs {
+public final class Programs {
   private Programs() {}
 
   /** The program's file, or a fault that says how to get it. */
-  static String find(String name) {
+  public static String find(String name) {
     return find(name, Objects.requireNonNullElse(System.getenv("PATH"), ""));
   }
 
-  static String find(String name, String path) {
+  public static String find(String name, String path) {
     return Arrays.stream(path.split(File.pathSeparator, -1))
         .map(dir -> Path.of(dir, name))
         .filter(Files::isExecutable)

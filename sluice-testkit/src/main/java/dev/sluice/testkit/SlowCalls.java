@@ -1,6 +1,8 @@
 package dev.sluice.testkit;
 
 import dev.sluice.governor.BudgetStore;
+import dev.sluice.testkit.load.BudgetLog;
+import dev.sluice.testkit.load.Hiccups;
 import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Method;
 import java.lang.reflect.Proxy;

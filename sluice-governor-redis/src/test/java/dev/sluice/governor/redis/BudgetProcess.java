@@ -2,8 +2,8 @@ package dev.sluice.governor.redis;
 
 import dev.sluice.governor.BudgetListener;
 import dev.sluice.governor.BudgetStore;
-import dev.sluice.testkit.BudgetLoad;
-import dev.sluice.testkit.BudgetNode;
+import dev.sluice.testkit.load.BudgetLoad;
+import dev.sluice.testkit.load.BudgetNode;
 import java.io.IOException;
 import java.util.List;
 

@@ -8,11 +8,11 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.sluice.governor.BudgetConfig;
 import dev.sluice.governor.TokenDecision;
-import dev.sluice.testkit.Hiccups;
-import dev.sluice.testkit.LoadThreads;
-import dev.sluice.testkit.RedisServer;
-import dev.sluice.testkit.SeedBudget;
-import dev.sluice.testkit.TcpProxy;
+import dev.sluice.testkit.contract.SeedBudget;
+import dev.sluice.testkit.load.Hiccups;
+import dev.sluice.testkit.load.LoadThreads;
+import dev.sluice.testkit.redis.RedisServer;
+import dev.sluice.testkit.redis.TcpProxy;
 import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.Deque;

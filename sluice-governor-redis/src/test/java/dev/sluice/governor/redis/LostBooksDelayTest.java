@@ -6,10 +6,10 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.sluice.governor.ModelBudget;
 import dev.sluice.governor.TokenDecision;
-import dev.sluice.testkit.Hiccups;
-import dev.sluice.testkit.RedisServer;
-import dev.sluice.testkit.SeedBudget;
-import dev.sluice.testkit.TcpProxy;
+import dev.sluice.testkit.contract.SeedBudget;
+import dev.sluice.testkit.load.Hiccups;
+import dev.sluice.testkit.redis.RedisServer;
+import dev.sluice.testkit.redis.TcpProxy;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;

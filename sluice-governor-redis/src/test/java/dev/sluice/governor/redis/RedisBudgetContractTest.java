@@ -1,16 +1,16 @@
 package dev.sluice.governor.redis;
 
-import dev.sluice.testkit.BudgetContract;
-import dev.sluice.testkit.BudgetFixture;
-import dev.sluice.testkit.BudgetPropertyContract;
-import dev.sluice.testkit.ForecastContract;
-import dev.sluice.testkit.ReservationContract;
-import dev.sluice.testkit.RoutingContract;
-import dev.sluice.testkit.SeedFlawsContract;
-import dev.sluice.testkit.SeedScenarioContract;
-import dev.sluice.testkit.SettlementContract;
-import dev.sluice.testkit.TicketContract;
-import dev.sluice.testkit.WaitingListContract;
+import dev.sluice.testkit.contract.BudgetContract;
+import dev.sluice.testkit.contract.BudgetFixture;
+import dev.sluice.testkit.contract.BudgetPropertyContract;
+import dev.sluice.testkit.contract.ForecastContract;
+import dev.sluice.testkit.contract.ReservationContract;
+import dev.sluice.testkit.contract.RoutingContract;
+import dev.sluice.testkit.contract.SeedFlawsContract;
+import dev.sluice.testkit.contract.SeedScenarioContract;
+import dev.sluice.testkit.contract.SettlementContract;
+import dev.sluice.testkit.contract.TicketContract;
+import dev.sluice.testkit.contract.WaitingListContract;
 import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.Nested;
 import org.junit.jupiter.api.Tag;

@@ -4,8 +4,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.sluice.governor.ModelBudget;
 import dev.sluice.governor.WaitingListConfig;
-import dev.sluice.testkit.RedisServer;
-import dev.sluice.testkit.SeedBudget;
+import dev.sluice.testkit.contract.SeedBudget;
+import dev.sluice.testkit.redis.RedisServer;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;

@@ -6,7 +6,7 @@ import dev.sluice.governor.redis.store.GovernorScript;
 import dev.sluice.governor.redis.store.ModelKeys;
 import dev.sluice.governor.redis.store.ModelScriptConfig;
 import dev.sluice.governor.redis.store.ScriptResult;
-import dev.sluice.testkit.RedisServer;
+import dev.sluice.testkit.redis.RedisServer;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;

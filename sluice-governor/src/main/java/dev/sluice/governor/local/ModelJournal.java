@@ -13,7 +13,6 @@ import dev.sluice.governor.engine.OpenGrant;
 import dev.sluice.governor.engine.OpenGrants;
 import dev.sluice.governor.engine.Reservation;
 import dev.sluice.governor.engine.Ticket;
-import dev.sluice.governor.engine.Tickets;
 import dev.sluice.governor.engine.TokenDemand;
 import dev.sluice.governor.spi.ModelLimits;
 import java.io.DataInputStream;

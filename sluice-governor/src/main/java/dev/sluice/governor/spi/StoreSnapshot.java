@@ -131,17 +131,12 @@ public record StoreSnapshot(
     }
   }
 
-  private static TokenDemand demand(
-      ModelState state, TokenRequest request, int rank, long tokens) {
+  private static TokenDemand demand(ModelState state, TokenRequest request, int rank, long tokens) {
     return new TokenDemand(request.tenant(), state.budget().weight(request.tenant()), rank, tokens);
   }
 
   private static void place(
-      ModelState state,
-      StoreSnapshot.OpenTicket place,
-      TokenDemand demand,
-      long number,
-      long now) {
+      ModelState state, StoreSnapshot.OpenTicket place, TokenDemand demand, long number, long now) {
     if (demand.tokens() <= state.waitingList().largest(demand)) {
       Ticket ticket = new Ticket(place.id(), place.request(), number, place.deadline(), now);
       state.tickets().add(ticket);

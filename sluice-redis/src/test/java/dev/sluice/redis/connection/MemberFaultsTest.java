@@ -2,7 +2,7 @@ package dev.sluice.redis.connection;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.sluice.testkit.RedisServer;
+import dev.sluice.testkit.redis.RedisServer;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;

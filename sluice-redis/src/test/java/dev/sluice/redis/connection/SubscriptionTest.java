@@ -3,10 +3,10 @@ package dev.sluice.redis.connection;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.sluice.testkit.Await;
-import dev.sluice.testkit.RedisCluster;
-import dev.sluice.testkit.RedisSentinels;
-import dev.sluice.testkit.RedisServer;
-import dev.sluice.testkit.TcpProxy;
+import dev.sluice.testkit.redis.RedisCluster;
+import dev.sluice.testkit.redis.RedisSentinels;
+import dev.sluice.testkit.redis.RedisServer;
+import dev.sluice.testkit.redis.TcpProxy;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.BlockingQueue;

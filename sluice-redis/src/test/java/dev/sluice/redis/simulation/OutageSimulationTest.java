@@ -6,7 +6,7 @@ import dev.sluice.properties.Seeds;
 import dev.sluice.redis.TokenBlockConfig;
 import dev.sluice.redis.connection.MembersView;
 import dev.sluice.redis.simulation.Faults.Fault;
-import dev.sluice.testkit.RedisServer;
+import dev.sluice.testkit.redis.RedisServer;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.List;

@@ -4,7 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.sluice.properties.Seeds;
 import dev.sluice.redis.simulation.RedisScripts;
-import dev.sluice.testkit.RedisServer;
+import dev.sluice.testkit.redis.RedisServer;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.HashSet;

@@ -1,0 +1,517 @@
+package dev.sluice.testkit.contract;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.sluice.Limit;
+import dev.sluice.governor.Allocation;
+import dev.sluice.governor.BudgetDimension;
+import dev.sluice.governor.BudgetListener;
+import dev.sluice.governor.GovernorStatus;
+import dev.sluice.governor.ModelBudget;
+import dev.sluice.governor.TokenDecision;
+import dev.sluice.governor.TokenExplanation;
+import dev.sluice.governor.TokenExplanation.Outcome;
+import dev.sluice.governor.TokenRequest;
+import dev.sluice.governor.TokenSettlement;
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CopyOnWriteArrayList;
+import org.junit.jupiter.api.Test;
+
+/**
+ * Contract of the answers of every budget store, over all dimensions. A subclass says how one is
+ * made.
+ *
+ * @since 0.1
+ */
+public abstract class BudgetContract extends BudgetSuite {
+  private static final ModelBudget.TenantBudget SMALL =
+      new ModelBudget.TenantBudget(Limit.perMinute(600, 1_000), 1);
+
+  // ---- answers
+
+  @Test
+  void model_startsFull_andFillsAtItsRate() {
+    BudgetHarness rig = open(SeedBudget.budget(60_000, 5_000).build());
+    assertThat(rig.available()).isEqualTo(5_000);
+    assertThat(rig.granted(5_000, P1).remaining()).isZero();
+    advance(Duration.ofMillis(1).minus(TICK));
+    assertThat(rig.available()).isZero();
+    advance(TICK);
+    assertThat(rig.available()).isEqualTo(1);
+    advance(SECOND);
+    assertThat(rig.available()).isEqualTo(1_001);
+    advance(MINUTE);
+    assertThat(rig.available()).isEqualTo(5_000);
+  }
+
+  @Test
+  void request_isGranted() {
+    BudgetHarness rig = open(Allocation.OFF);
+    dev.sluice.governor.TokenDecision.Granted granted = rig.granted(1_000, P1);
+    assertThat(granted)
+        .isEqualTo(
+            new dev.sluice.governor.TokenDecision.Granted(
+                MODEL, P1, 1_000, 299_000, 1_000, granted.reservation()));
+    assertThat(rig.granted(1_000, P1).reservation()).isNotEqualTo(granted.reservation());
+    assertThat(rig.status().running()).isEqualTo(2);
+  }
+
+  @Test
+  void request_isPutInLine() {
+    BudgetHarness rig = open(Allocation.OFF);
+    rig.granted(299_000, P1);
+    dev.sluice.governor.TokenDecision.Queued queued = rig.queued(3_000, P1);
+    assertThat(queued)
+        .isEqualTo(
+            new dev.sluice.governor.TokenDecision.Queued(
+                MODEL,
+                P1,
+                3_000,
+                1_000,
+                Optional.of(Duration.ofMillis(500)),
+                1,
+                Optional.of(Duration.ofMillis(500)),
+                BudgetDimension.TOKENS,
+                queued.ticket()));
+    assertThat(rig.queued(3_000, P1).ticket()).isNotEqualTo(queued.ticket());
+    assertThat(rig.status().running()).isEqualTo(1);
+  }
+
+  @Test
+  void request_isRefused() {
+    BudgetHarness rig = open(Allocation.OFF);
+    rig.granted(1_000, P1);
+    TokenDecision.Impossible refused = impossible(rig.ask(300_001, P1));
+    assertThat(refused.model()).isEqualTo(MODEL);
+    assertThat(refused.priorityClass()).isEqualTo(P1);
+    assertThat(refused.tokens()).isEqualTo(300_001);
+    assertThat(refused.remaining()).isEqualTo(299_000);
+    assertThat(refused.message()).contains("300000").contains("300001");
+  }
+
+  @Test
+  void placeAndForecast_areOverAllClasses_andChangeWithTheLine() {
+    BudgetHarness rig = open(Allocation.OFF);
+    rig.granted(300_000, P0);
+    dev.sluice.governor.TokenDecision.Queued batch = rig.queued(4_000, P2);
+    dev.sluice.governor.TokenDecision.Queued user = rig.queued(2_000, P1);
+    dev.sluice.governor.TokenDecision.Queued urgent = rig.queued(8_000, P0);
+    assertThat(List.of(batch, user, urgent))
+        .extracting(dev.sluice.governor.TokenDecision.Queued::queuePosition)
+        .containsExactly(1, 1, 1);
+    assertThat(List.of(rig.standing(urgent), rig.standing(user), rig.standing(batch)))
+        .extracting(dev.sluice.governor.TokenDecision.Queued::queuePosition)
+        .containsExactly(1, 2, 3);
+    assertThat(List.of(rig.standing(urgent), rig.standing(user), rig.standing(batch)))
+        .extracting(each -> each.retryAfter().orElseThrow().toMillis())
+        .containsExactly(2_000L, 500L, 1_000L);
+    assertThat(List.of(rig.standing(urgent), rig.standing(user), rig.standing(batch)))
+        .extracting(each -> each.eta().orElseThrow().toMillis())
+        .containsExactly(2_000L, 2_500L, 3_500L);
+    assertThat(rig.cancel(user)).isTrue();
+    assertThat(rig.standing(batch).queuePosition()).isEqualTo(2);
+    assertThat(rig.standing(batch).eta()).hasValue(Duration.ofSeconds(3));
+    advanceMillis(1_999);
+    assertThat(rig.standing(urgent).eta()).hasValue(Duration.ofMillis(1));
+    assertThat(rig.standing(batch).eta()).hasValue(Duration.ofMillis(1_001));
+  }
+
+  @Test
+  void expectedTokens_areReservedInstead() {
+    BudgetHarness rig = open(Allocation.OFF);
+    dev.sluice.governor.TokenDecision.Granted granted =
+        rig.granted(request(10_000, P1).withExpectedTokens(7_500));
+    assertThat(granted.tokens()).isEqualTo(7_500);
+    assertThat(granted.requestedTokens()).isEqualTo(10_000);
+    assertThat(rig.settle(granted, 8_000))
+        .contains(TokenSettlement.of(MODEL, "", 10_000, 7_500, 8_000, -500));
+    // It is what is reserved that must be there in the end.
+    rig.granted(request(400_000, P1).withExpectedTokens(250_000));
+    assertThat(rig.available()).isEqualTo(42_000);
+  }
+
+  @Test
+  void expectedTokens_lowerAReservationToHalfAtMost() {
+    BudgetHarness rig = open(SeedBudget.budget(60_000, 60_000).build());
+    assertThat(rig.granted(request(9, P1).withExpectedTokens(1)).tokens()).isEqualTo(5);
+    assertThat(rig.granted(request(20_000, P1).withExpectedTokens(1)).tokens()).isEqualTo(10_000);
+    // 50 of these were admitted at once.
+    rig.granted(request(60_000, P1).withExpectedTokens(1));
+    assertThat(rig.queued(request(60_000, P1).withExpectedTokens(1)).retryAfter())
+        .hasValue(Duration.ofMillis(10_005));
+  }
+
+  // ---- what the shares of classes mean
+
+  @Test
+  void ceiling_keepsTheRestForTheClassesAbove() {
+    BudgetHarness rig = open(Allocation.CEILING);
+    rig.granted(120_000, P2);
+    dev.sluice.governor.TokenDecision.Queued batch = rig.queued(4_000, P2);
+    assertThat(batch.binding()).isEqualTo(BudgetDimension.PRIORITY_CLASS);
+    assertThat(batch.retryAfter()).hasValue(Duration.ofSeconds(1));
+    rig.granted(90_000, P1);
+    assertThat(rig.queued(4_000, P1).binding()).isEqualTo(BudgetDimension.PRIORITY_CLASS);
+    assertThat(rig.granted(90_000, P0).remaining()).isZero();
+    assertThat(rig.queued(4_000, P0).binding()).isEqualTo(BudgetDimension.TOKENS);
+  }
+
+  @Test
+  void ceiling_letsAClassGo_onceUsageIsBelowItsShare() {
+    BudgetHarness rig = open(Allocation.CEILING);
+    rig.granted(200_000, P1);
+    dev.sluice.governor.TokenDecision.Queued batch = rig.queued(50_000, P2);
+    assertThat(batch.retryAfter()).hasValue(Duration.ofMillis(32_500));
+    assertThat(batch.eta()).hasValue(Duration.ofMillis(32_500));
+    advance(Duration.ofMillis(32_500).minus(TICK));
+    assertThat(rig.isWaiting(batch)).isTrue();
+    advance(TICK);
+    assertThat(rig.isGranted(batch)).isTrue();
+    assertThat(rig.available()).isEqualTo(180_000);
+  }
+
+  @Test
+  void scale_reservesTheShareOfWhatIsAskedFor_alsoFromTheLine() {
+    BudgetHarness rig = open(Allocation.SCALE);
+    // The whole of its share of what is asked for must fit.
+    assertThat(rig.granted(750_000, P2).tokens()).isEqualTo(300_000);
+    dev.sluice.governor.TokenDecision.Queued queued = rig.queued(10_000, P1);
+    assertThat(queued.tokens()).isEqualTo(10_000);
+    assertThat(queued.retryAfter()).hasValue(Duration.ofMillis(1_750));
+    advanceMillis(1_750);
+    dev.sluice.governor.TokenDecision.Granted granted = granted(rig.poll(queued).orElseThrow());
+    assertThat(granted.tokens()).isEqualTo(7_000);
+    assertThat(granted.requestedTokens()).isEqualTo(10_000);
+    impossible(rig.ask(750_003, P2));
+  }
+
+  @Test
+  void off_onlyOrdersTheLine() {
+    BudgetHarness rig = open(Allocation.OFF);
+    assertThat(rig.granted(300_000, P2).remaining()).isZero();
+  }
+
+  // ---- dimensions
+
+  @Test
+  void requestsInASecond_bind() {
+    BudgetHarness rig =
+        open(sonnet(Allocation.OFF).toBuilder().requests(Limit.perSecond(2)).build());
+    rig.granted(1, P0);
+    rig.granted(1, P0);
+    dev.sluice.governor.TokenDecision.Queued third = rig.queued(1, P0);
+    dev.sluice.governor.TokenDecision.Queued fourth = rig.queued(1, P0);
+    assertThat(third.binding()).isEqualTo(BudgetDimension.REQUESTS);
+    assertThat(third.retryAfter()).hasValue(Duration.ofMillis(500));
+    assertThat(fourth.retryAfter()).hasValue(Duration.ofMillis(500));
+    assertThat(fourth.eta()).hasValue(Duration.ofSeconds(1));
+    advance(Duration.ofMillis(500).minus(TICK));
+    assertThat(rig.isWaiting(third)).isTrue();
+    advance(TICK);
+    assertThat(rig.isGranted(third)).isTrue();
+    assertThat(rig.isWaiting(fourth)).isTrue();
+    advanceMillis(500);
+    assertThat(rig.isGranted(fourth)).isTrue();
+  }
+
+  @Test
+  void requestsInAMinute_bindToo() {
+    BudgetHarness rig =
+        open(
+            sonnet(Allocation.OFF).toBuilder()
+                .requests(Limit.perSecond(2), Limit.perMinute(3))
+                .build());
+    rig.granted(1, P0);
+    rig.granted(1, P0);
+    advance(SECOND);
+    rig.granted(1, P0);
+    dev.sluice.governor.TokenDecision.Queued queued = rig.queued(1, P0);
+    assertThat(queued.binding()).isEqualTo(BudgetDimension.REQUESTS);
+    assertThat(queued.retryAfter()).hasValue(Duration.ofSeconds(19));
+    advanceMillis(19_000);
+    assertThat(rig.isGranted(queued)).isTrue();
+  }
+
+  @Test
+  void requestsAtOnce_bind_untilOneIsSettled() {
+    BudgetHarness rig = open(sonnet(Allocation.OFF).toBuilder().maxConcurrentRequests(2).build());
+    dev.sluice.governor.TokenDecision.Granted first = rig.granted(1_000, P0);
+    rig.granted(1_000, P0);
+    dev.sluice.governor.TokenDecision.Queued third = rig.queued(1_000, P0);
+    assertThat(third.binding()).isEqualTo(BudgetDimension.CONCURRENCY);
+    advance(MINUTE);
+    assertThat(rig.isWaiting(third)).isTrue();
+    rig.settle(first, 1_000);
+    assertThat(rig.isGranted(third)).isTrue();
+    assertThat(rig.status().running()).isEqualTo(2);
+  }
+
+  @Test
+  void whatIsShortInOneDimension_takesNothingOfTheOthers() {
+    BudgetHarness rig =
+        open(
+            sonnet(Allocation.OFF).toBuilder()
+                .maxConcurrentRequests(1)
+                .requests(Limit.perMinute(3))
+                .tenants(Map.of("t", new ModelBudget.TenantBudget(Limit.perMinute(600, 1_000), 1)))
+                .build());
+    dev.sluice.governor.TokenDecision.Granted running = rig.granted(1, P0);
+    dev.sluice.governor.TokenDecision.Queued held = rig.queued(request(1_000, P0).withTenant("t"));
+    assertThat(rig.available()).isEqualTo(299_999);
+    assertThat(rig.cancel(held)).isTrue();
+    rig.settle(running, 1);
+    for (int i = 0; i < 2; i++) {
+      rig.settle(rig.granted(request(500, P0).withTenant("t")), 500);
+    }
+    assertThat(rig.queued(1, P0).binding()).isEqualTo(BudgetDimension.REQUESTS);
+  }
+
+  @Test
+  void tenant_hasABudgetInside() {
+    BudgetHarness rig =
+        open(
+            sonnet(Allocation.OFF).toBuilder()
+                .tenants(
+                    Map.of(
+                        "t",
+                        new ModelBudget.TenantBudget(Limit.perMinute(6_000, 10_000), 1),
+                        "*",
+                        SMALL))
+                .build());
+    rig.granted(request(10_000, P0).withTenant("t"));
+    dev.sluice.governor.TokenDecision.Queued held = rig.queued(request(100, P0).withTenant("t"));
+    assertThat(held.binding()).isEqualTo(BudgetDimension.TENANT);
+    assertThat(held.retryAfter()).hasValue(Duration.ofSeconds(1));
+    impossible(rig.ask(request(10_001, P0).withTenant("t")));
+    // Each of the others has the same, and for itself.
+    rig.granted(request(1_000, P0).withTenant("one"));
+    rig.granted(request(1_000, P0).withTenant("other"));
+    assertThat(rig.queued(request(1, P0).withTenant("one")).retryAfter())
+        .hasValue(Duration.ofMillis(100));
+    advance(SECOND.minus(TICK));
+    assertThat(rig.isWaiting(held)).isTrue();
+    advance(TICK);
+    assertThat(rig.isGranted(held)).isTrue();
+  }
+
+  @Test
+  void models_areApart() {
+    ModelBudget budget = sonnet(Allocation.OFF);
+    BudgetHarness rig =
+        open(
+            config(
+                models(MODEL, budget.toBuilder().maxConcurrentRequests(1).build(), "other", budget),
+                PATIENT));
+    rig.granted(300_000, P0);
+    rig.queued(1, P0);
+    assertThat(rig.granted(request(300_000, P1).withModel("other")).model()).isEqualTo("other");
+    assertThat(rig.queued(request(1, P1).withModel("other")).queuePosition()).isEqualTo(1);
+    assertThat(BudgetHarness.get(rig.store.status()).models().keySet())
+        .containsExactly(MODEL, "other");
+  }
+
+  // ---- bad input
+
+  @Test
+  void unknownModelOrClass_isAnError_andChangesNothing() {
+    BudgetHarness rig = open(Allocation.OFF);
+    requireUnknown(rig, request(1, P1).withModel("gpt"), MODEL, "gpt");
+    requireUnknown(rig, request(1, "P9"), P0, "P9");
+    requireUnknown(rig, request(1, "p0_clinical"), P0, "p0_clinical");
+    assertThat(rig.status().counts().totalRequests()).isZero();
+    assertThat(rig.available()).isEqualTo(300_000);
+  }
+
+  /** The error says what there is, and what was asked for. */
+  private static void requireUnknown(
+      BudgetHarness rig, TokenRequest bad, String known, String name) {
+    List<CompletableFuture<?>> answers =
+        List.of(rig.store.request(bad), rig.store.tryAcquire(bad), rig.store.explain(bad));
+    for (CompletableFuture<?> answer : answers) {
+      assertThatThrownBy(() -> BudgetHarness.get(answer))
+          .isInstanceOf(IllegalArgumentException.class)
+          .hasMessageContaining(known)
+          .hasMessageContaining(name);
+    }
+  }
+
+  @Test
+  void hugeRequest_isRefused_andChangesNothing() {
+    BudgetHarness rig = open(Allocation.CEILING);
+    for (long huge : new long[] {210_001, TokenRequest.MAX_TOKENS}) {
+      impossible(rig.ask(huge, P1));
+    }
+    for (long more : new long[] {TokenRequest.MAX_TOKENS + 1, 1L << 53, Long.MAX_VALUE}) {
+      assertThatThrownBy(() -> request(more, P1).withExpectedTokens(1))
+          .isInstanceOf(IllegalArgumentException.class)
+          .hasMessage("tokens must be at most 1000000000000: " + more);
+    }
+    assertThat(rig.available()).isEqualTo(300_000);
+    assertThat(rig.line()).isEqualTo(Map.of(P0, 0, P1, 0, P2, 0));
+  }
+
+  // ---- what would happen
+
+  @Test
+  void explain_saysWhatWouldHappen_andChangesNothing() {
+    BudgetHarness rig = open(Allocation.OFF);
+    TokenExplanation free = rig.explain(request(1_000, P1));
+    assertThat(free.outcome()).isEqualTo(Outcome.GRANTED);
+    assertThat(free.binding()).isEqualTo(BudgetDimension.NONE);
+    rig.granted(298_000, P0);
+    rig.queued(10_000, P0);
+    GovernorStatus.Model before = rig.status();
+    TokenExplanation waits = rig.explain(request(4_000, P2));
+    assertThat(waits.outcome()).isEqualTo(Outcome.QUEUED);
+    assertThat(waits.binding()).isEqualTo(BudgetDimension.TOKENS);
+    assertThat(waits.queuePosition()).isEqualTo(2);
+    assertThat(waits.retryAfter()).hasValue(Duration.ofMillis(500));
+    assertThat(waits.eta()).hasValue(Duration.ofSeconds(3));
+    assertThat(waits.dimensions())
+        .containsExactly(part(BudgetDimension.TOKENS, 300_000, 2_000, 4_000, 500));
+    TokenExplanation behind = rig.explain(request(1_000, P1));
+    assertThat(behind.binding()).isEqualTo(BudgetDimension.WAITING_LIST);
+    assertThat(behind.retryAfter()).hasValue(Duration.ofMillis(0));
+    assertThat(rig.explain(request(300_001, P1)).outcome()).isEqualTo(Outcome.IMPOSSIBLE);
+    assertThat(rig.status().counts()).isEqualTo(before.counts());
+    assertThat(rig.line()).isEqualTo(before.queueLengths());
+  }
+
+  @Test
+  void explain_namesEveryDimension() {
+    BudgetHarness rig =
+        open(
+            SeedBudget.budget(60_000, 10_000)
+                .allocation(Allocation.CEILING)
+                .priorityClasses(SeedBudget.CLASSES)
+                .requests(Limit.perSecond(1), Limit.perMinute(10))
+                .maxConcurrentRequests(1)
+                .tenants(Map.of("t", new ModelBudget.TenantBudget(Limit.perMinute(600, 500), 1)))
+                .build());
+    rig.granted(request(400, P1).withTenant("t"));
+    TokenExplanation explained = rig.explain(request(400, P2).withTenant("t"));
+    // A slot does not come with time, so nobody knows when.
+    assertThat(explained.dimensions())
+        .containsExactly(
+            part(BudgetDimension.TOKENS, 10_000, 9_600, 400, 0),
+            part(BudgetDimension.PRIORITY_CLASS, 4_000, 3_600, 400, 0),
+            part(BudgetDimension.TENANT, 500, 100, 400, 30_000),
+            part(BudgetDimension.REQUESTS, 1, 0, 1, 1_000),
+            part(BudgetDimension.REQUESTS, 10, 9, 1, 0),
+            new TokenExplanation.DimensionStatus(
+                BudgetDimension.CONCURRENCY, 1, 0, 1, Optional.empty()));
+    assertThat(explained.binding()).isEqualTo(BudgetDimension.CONCURRENCY);
+  }
+
+  @Test
+  void tryNow_isGranted_orNothingHappened() {
+    BudgetHarness rig = open(Allocation.OFF);
+    assertThat(BudgetHarness.get(rig.store.tryAcquire(request(300_000, P1))))
+        .containsInstanceOf(dev.sluice.governor.TokenDecision.Granted.class);
+    assertThat(BudgetHarness.get(rig.store.tryAcquire(request(1, P1)))).isEmpty();
+    assertThat(BudgetHarness.get(rig.store.tryAcquire(request(300_001, P1)))).isEmpty();
+    assertThat(rig.status().counts().totalRequests()).isEqualTo(1);
+    assertThat(rig.line()).isEqualTo(Map.of(P0, 0, P1, 0, P2, 0));
+  }
+
+  @Test
+  void find_leavesNoTrace() {
+    BudgetHarness rig = open(Allocation.OFF);
+    TokenRequest keyed = request(1_000, P1).withIdempotencyKey("k");
+    assertThat(BudgetHarness.get(rig.store.find(keyed))).isEmpty();
+    assertThat(BudgetHarness.get(rig.store.find(request(1_000, P1)))).isEmpty();
+    assertThat(rig.status().counts().totalRequests()).isZero();
+    Optional<dev.sluice.governor.TokenDecision> granted = Optional.of(rig.granted(keyed));
+    assertThat(BudgetHarness.get(rig.store.find(keyed))).isEqualTo(granted);
+    assertThat(BudgetHarness.get(rig.store.tryAcquire(keyed))).isEqualTo(granted);
+    assertThat(BudgetHarness.get(rig.store.find(keyed.withTenant("other")))).isEmpty();
+    assertThat(rig.status().counts().totalRequests()).isEqualTo(1);
+  }
+
+  // ---- how it stands
+
+  @Test
+  void status_hasTheFiguresOfTheModel() {
+    BudgetHarness rig = open(Allocation.CEILING);
+    rig.granted(100_000, P1);
+    rig.granted(50_000, P1);
+    rig.queued(100_000, P1);
+    rig.queued(1_000, P2);
+    advanceMillis(500);
+    GovernorStatus.Model status = rig.status();
+    assertThat(status.model()).isEqualTo(MODEL);
+    assertThat(status.capacity()).isEqualTo(300_000);
+    assertThat(status.available()).isEqualTo(152_000);
+    assertThat(status.targetTpm()).isEqualTo(240_000);
+    assertThat(status.running()).isEqualTo(2);
+    assertThat(status.queueLengths()).isEqualTo(Map.of(P0, 0, P1, 1, P2, 1));
+    assertThat(status.queueLengths().keySet()).containsExactly(P0, P1, P2);
+  }
+
+  @Test
+  void counts_areOfWhoAsked_andOfWhatWasCharged() {
+    BudgetHarness rig = open(Allocation.OFF);
+    dev.sluice.governor.TokenDecision.Granted first = rig.granted(300_000, P0);
+    CompletableFuture<Optional<dev.sluice.governor.TokenDecision>> waited =
+        rig.waiter(request(100_000, P1));
+    advanceMillis(10_000);
+    impossible(rig.ask(400_000, P1));
+    advanceMillis(15_000);
+    BudgetHarness.grantOf(waited);
+    GovernorStatus.Counts counts = rig.status().counts();
+    assertThat(counts.totalRequests()).isEqualTo(3);
+    assertThat(counts.acceptedRequests()).isEqualTo(1);
+    assertThat(counts.rejectedRequests()).isEqualTo(2);
+    assertThat(counts.tokensConsumed()).isEqualTo(400_000);
+    assertThat(counts.refillCount()).isPositive();
+    rig.settle(first, 250_000);
+    assertThat(rig.status().counts().tokensConsumed()).isEqualTo(350_000);
+  }
+
+  @Test
+  void listener_isTold_whatIsAskedGrantedAndSettled() {
+    List<String> told = new CopyOnWriteArrayList<>();
+    BudgetHarness rig = open(config(sonnet(Allocation.OFF)), new Told(told));
+    long start = fixture().nanos();
+    dev.sluice.governor.TokenDecision.Granted first = rig.granted(300_000, P0);
+    CompletableFuture<Optional<dev.sluice.governor.TokenDecision>> waiter =
+        rig.waiter(request(4_000, P1));
+    advance(SECOND);
+    BudgetHarness.grantOf(waiter);
+    rig.settle(first, 299_000);
+    long end = fixture().nanos();
+    assertThat(end - start).isEqualTo(SECOND.toNanos());
+    assertThat(told)
+        .containsExactlyInAnyOrder(
+            "asked 300000 Granted " + start,
+            "granted 300000 0 " + start,
+            "asked 4000 Queued " + start,
+            "granted 4000 1000000000 " + end,
+            "settled 1000 " + start + " " + end);
+  }
+
+  /** Returns the events in words, without refills, which any call may find. */
+  private record Told(List<String> words) implements BudgetListener {
+    @Override
+    public void requested(
+        TokenRequest request, dev.sluice.governor.TokenDecision outcome, long nanos) {
+      words.add(
+          "asked %d %s %d".formatted(request.tokens(), outcome.getClass().getSimpleName(), nanos));
+    }
+
+    @Override
+    public void granted(TokenRequest request, long tokens, long waitedNanos, long nanos) {
+      words.add("granted %d %d %d".formatted(tokens, waitedNanos, nanos));
+    }
+
+    @Override
+    public void settled(TokenSettlement settled, long grantedNanos, long nanos) {
+      words.add("settled %d %d %d".formatted(settled.refundedTokens(), grantedNanos, nanos));
+    }
+  }
+}
