@@ -86,7 +86,7 @@ final class ApiPageTest {
     for (Class<?> type : List.of(TokenBucket.class, Limits.class, FairScheduler.class)) {
       String section = sections().get(type.getSimpleName());
       Set<String> shown = new TreeSet<>();
-      for (String line : section.replaceAll("//.*", "").split("\n")) {
+      for (String line : section.replaceAll("//.*", "").lines().toList()) {
         if (METHOD.matcher(line).find() && !line.contains("static")) {
           shown.add(withoutNames(line.replaceAll("^.* (\\w+\\(.*\\)).*$", "$1")));
         }
