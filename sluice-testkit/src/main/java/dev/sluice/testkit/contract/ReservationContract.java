@@ -487,7 +487,7 @@ public abstract class ReservationContract extends BudgetSuite {
   void reload_ofWhatCannotBeKept_changesNothing() {
     BudgetHarness rig = open(Allocation.OFF);
     // No exact units for so many tokens at such a rate.
-    ModelBudget huge = SeedBudget.budget(999_999_999_989L, 1_000_000_000_000L).build();
+    ModelBudget huge = SeedBudget.budget(1, 1_000_000_000_000L).build();
     Map<String, ModelBudget> bad = models(MODEL, SeedBudget.budget(1, 1).build(), "huge", huge);
     assertThatThrownBy(() -> rig.reload(config(bad, PATIENT)))
         .isInstanceOf(IllegalArgumentException.class);
