@@ -79,12 +79,20 @@ else
   local ticket, turn = ticketOf(ARGV[3]), tonumber(ARGV[4])
   if not ticket and what == 'cancel' then
     noteOver(ARGV[3])
-    result = { 0 }
+    local stored = get('r' .. ARGV[3])
+    if stored then
+      -- A node had the grant held again after its ticket was lost with the data.
+      settle(ARGV[3], unpackReservation(stored), 0)
+      tellOver(ARGV[3])
+      drain(granted)
+    end
+    result = { stored and 1 or 0 }
   elseif not ticket then
     result = { 'n' }
   elseif what == 'cancel' then
     local stored = get('r' .. ticket.id)
-    if stored and isHeld(unpackReservation(stored)) then
+    if PRESENT == NOT_YET or (stored and isHeld(unpackReservation(stored))) then
+      -- An absent member may have granted the same ticket by itself, and would report it as open.
       noteOver(ticket.id)
     end
     giveUp(ticket, 'CANCELLED')
