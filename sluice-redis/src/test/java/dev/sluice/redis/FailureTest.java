@@ -289,7 +289,7 @@ final class FailureTest {
         List<FleetNode> nodes = List.of(one, other);
         Load load = new Load(nodes, 1, log);
         try (load) {
-          Waiting.until(
+          Await.until(
               "grants by share",
               PATIENCE,
               () -> load.granted(FleetNode.Judge.SHARE) > CAPACITY + RATE);

@@ -2,9 +2,9 @@ package dev.sluice.governor.redis;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.sluice.governor.Allocation;
 import dev.sluice.governor.ModelBudget;
 import dev.sluice.governor.WaitingListConfig;
+import dev.sluice.testkit.contract.SeedBudget;
 import dev.sluice.testkit.redis.RedisServer;
 import java.util.List;
 import org.junit.jupiter.api.AutoClose;
@@ -14,7 +14,7 @@ import org.junit.jupiter.api.Test;
 /** Cancellations of a grant at another node than the one that made it hold no slot afterwards. */
 final class CancelScriptTest {
   private static final ModelBudget BUDGET =
-      ModelBudget.of(60_000, 1_000, Allocation.OFF).withConcurrency(2);
+      SeedBudget.budget(60_000, 1_000).maxConcurrentRequests(2).build();
   private static final String ONE = "1".repeat(16);
 
   /** Half of the fleet is absent from the third microsecond on. */

@@ -1,14 +1,14 @@
 package dev.sluice.governor.redis;
 
 import static dev.sluice.governor.redis.OutageRig.request;
-import static dev.sluice.governor.redis.OutageRig.until;
 import static dev.sluice.governor.redis.RedisBudgetStoreTest.config;
 import static dev.sluice.governor.redis.RedisBudgetStoreTest.get;
+import static dev.sluice.testkit.Await.until;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.sluice.governor.Allocation;
 import dev.sluice.governor.ModelBudget;
 import dev.sluice.governor.TokenDecision;
+import dev.sluice.testkit.contract.SeedBudget;
 import dev.sluice.testkit.redis.RedisSentinels;
 import dev.sluice.testkit.redis.RedisServer;
 import java.time.Duration;
@@ -26,7 +26,7 @@ final class GovernorFailoverTest {
 
   /** A token a second, so that nearly nothing accrues while a test looks. */
   private static final ModelBudget BUDGET =
-      ModelBudget.of(60, BURST, Allocation.OFF).withConcurrency(SLOTS);
+      SeedBudget.budget(60, BURST).maxConcurrentRequests(SLOTS).build();
 
   private final GrantLedger ledger = new GrantLedger();
 

@@ -2,9 +2,9 @@ package dev.sluice.governor.redis;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.sluice.governor.Allocation;
 import dev.sluice.governor.ModelBudget;
 import dev.sluice.governor.WaitingListConfig;
+import dev.sluice.testkit.contract.SeedBudget;
 import dev.sluice.testkit.redis.RedisServer;
 import java.util.ArrayList;
 import java.util.List;
@@ -15,7 +15,7 @@ import org.junit.jupiter.api.Test;
 /** A report whose answer was lost is sent again. */
 @Tag("any-jdk")
 final class RepeatedReportTest {
-  private static final ModelBudget BUDGET = ModelBudget.of(60_000, 1_000, Allocation.OFF);
+  private static final ModelBudget BUDGET = SeedBudget.budget(60_000, 1_000).build();
   private static final String ONE = "1".repeat(16);
   private static final String OTHER = "2".repeat(16);
 

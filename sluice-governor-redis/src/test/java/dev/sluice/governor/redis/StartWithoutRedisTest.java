@@ -3,9 +3,9 @@ package dev.sluice.governor.redis;
 import static dev.sluice.governor.redis.RedisBudgetStoreTest.config;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.sluice.governor.Allocation;
 import dev.sluice.governor.ModelBudget;
 import dev.sluice.governor.redis.store.ModelKeys;
+import dev.sluice.testkit.contract.SeedBudget;
 import dev.sluice.testkit.redis.RedisServer;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -36,7 +36,7 @@ final class StartWithoutRedisTest {
   void grantsOfTheShare_areCountedInTheSecondsOfRedis() {
     try (RedisServer redis = RedisServer.builder().data().start()) {
       redis.kill();
-      ModelBudget budget = ModelBudget.of(60_000, 1_000, Allocation.OFF);
+      ModelBudget budget = SeedBudget.budget(60_000, 1_000).build();
       try (OutageRig rig = OutageRig.local(redis.uri(), 1, config(budget))) {
         rig.awaitShare();
         rig.grantedSoon(10);

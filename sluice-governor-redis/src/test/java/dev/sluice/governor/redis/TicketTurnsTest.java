@@ -4,10 +4,11 @@ import static dev.sluice.governor.redis.RedisBudgetStoreTest.config;
 import static dev.sluice.governor.redis.RedisBudgetStoreTest.get;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.sluice.governor.Allocation;
 import dev.sluice.governor.ModelBudget;
 import dev.sluice.governor.TokenDecision;
 import dev.sluice.governor.WaitingListConfig;
+import dev.sluice.testkit.Await;
+import dev.sluice.testkit.contract.SeedBudget;
 import dev.sluice.testkit.redis.RedisServer;
 import java.time.Duration;
 import java.util.List;
@@ -21,7 +22,7 @@ import org.junit.jupiter.api.Test;
 @Tag("any-jdk")
 final class TicketTurnsTest {
   private static final ModelBudget BUDGET =
-      ModelBudget.of(60_000, 1_000, Allocation.OFF).withConcurrency(1);
+      SeedBudget.budget(60_000, 1_000).maxConcurrentRequests(1).build();
   private static final String ONE = "1".repeat(16);
   private static final String OTHER = "2".repeat(16);
   private static final Duration PATIENCE = Duration.ofSeconds(30);
@@ -124,7 +125,7 @@ final class TicketTurnsTest {
         assertThat(get(rig.store.poll(queued.ticket()))).isPresent();
         waiter.cancel(false);
       }
-      OutageRig.until("the last leaves", () -> turns("leave").size() == 3);
+      Await.until("the last leaves", () -> turns("leave").size() == 3);
       List<Long> left = turns("leave");
       List<Long> awaited = turns("await");
       assertThat(awaited).hasSize(3);

@@ -1,16 +1,16 @@
 package dev.sluice.governor.redis;
 
-import static dev.sluice.governor.redis.OutageRig.during;
 import static dev.sluice.governor.redis.OutageRig.request;
-import static dev.sluice.governor.redis.OutageRig.until;
 import static dev.sluice.governor.redis.RedisBudgetStoreTest.config;
 import static dev.sluice.governor.redis.RedisBudgetStoreTest.get;
+import static dev.sluice.testkit.Await.during;
+import static dev.sluice.testkit.Await.until;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.sluice.governor.Allocation;
 import dev.sluice.governor.ModelBudget;
 import dev.sluice.governor.TokenDecision;
 import dev.sluice.governor.TokenRequest;
+import dev.sluice.testkit.contract.SeedBudget;
 import dev.sluice.testkit.redis.RedisServer;
 import dev.sluice.testkit.redis.TcpProxy;
 import java.time.Duration;
@@ -24,7 +24,7 @@ import org.junit.jupiter.api.Timeout;
 @Timeout(value = 120, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 final class UnconfirmedReportTest {
   private static final ModelBudget BUDGET =
-      ModelBudget.of(60_000, 1_000, Allocation.OFF).withConcurrency(1);
+      SeedBudget.budget(60_000, 1_000).maxConcurrentRequests(1).build();
   private static final Duration PATIENCE = Duration.ofSeconds(30);
   private static final TokenRequest KEYED = request(10).withIdempotencyKey("k");
 

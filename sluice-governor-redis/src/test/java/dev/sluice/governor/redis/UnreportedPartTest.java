@@ -3,12 +3,13 @@ package dev.sluice.governor.redis;
 import static dev.sluice.governor.redis.RedisBudgetStoreTest.get;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.sluice.governor.Allocation;
 import dev.sluice.governor.BudgetConfig;
 import dev.sluice.governor.ModelBudget;
 import dev.sluice.governor.TokenDecision;
 import dev.sluice.governor.TokenRequest;
 import dev.sluice.governor.redis.store.ModelKeys;
+import dev.sluice.testkit.Await;
+import dev.sluice.testkit.contract.SeedBudget;
 import dev.sluice.testkit.redis.RedisCluster;
 import dev.sluice.testkit.redis.RedisServer;
 import java.time.Duration;
@@ -48,7 +49,7 @@ final class UnreportedPartTest {
       RedisServer part = partOf(cluster, model);
       BudgetConfig config =
           RedisBudgetStoreTest.config(
-              Map.of(model, ModelBudget.of(60_000, 1_000, Allocation.OFF)), Duration.ofMinutes(1));
+              Map.of(model, SeedBudget.budget(60_000, 1_000).build()), Duration.ofMinutes(1));
       TokenRequest keyed =
           TokenRequest.of(model, 10).withPriorityClass(OutageRig.P1).withIdempotencyKey("k");
       try (OutageRig rig = OutageRig.local(url(cluster), 1, config)) {
@@ -70,7 +71,7 @@ final class UnreportedPartTest {
         TokenDecision.Granted again = rig.grantedSoon(keyed);
         assertThat(again.reservation()).isEqualTo(granted.reservation());
         assertThat(get(rig.store.settle(again.reservation(), 10))).isPresent();
-        OutageRig.during(Duration.ofMillis(500));
+        Await.during(Duration.ofMillis(500));
         assertThat(get(rig.store.status()).models().get(model).running()).isZero();
       }
     }

@@ -2,6 +2,7 @@ package dev.sluice.redis.connection;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.sluice.testkit.Await;
 import dev.sluice.testkit.redis.RedisServer;
 import java.time.Duration;
 import java.util.List;
@@ -74,7 +75,7 @@ final class MemberFaultsTest {
         FleetConnection connection = connect(server)) {
       faulty = true;
       int before = views.get();
-      TestMember.await("more heartbeats", () -> views.get() > before + 8);
+      Await.until("more heartbeats", () -> views.get() > before + 8);
       faulty = false;
       assertThat(connection.state()).isEqualTo(ConnectionState.CONNECTED);
     }
@@ -86,10 +87,10 @@ final class MemberFaultsTest {
         FleetConnection connection = connect(server)) {
       faulty = true;
       server.pause();
-      TestMember.await("the loss", () -> losses.get() > 0);
+      Await.until("the loss", () -> losses.get() > 0);
       faulty = false;
       server.resume();
-      TestMember.await("Redis", () -> connection.state() == ConnectionState.CONNECTED);
+      Await.until("Redis", () -> connection.state() == ConnectionState.CONNECTED);
     }
   }
 }

@@ -131,7 +131,7 @@ public abstract class SettlementContract extends BudgetSuite {
     BudgetHarness rig = open(Allocation.OFF);
     rig.settle(rig.granted(1, P1), TokenRequest.MAX_TOKENS);
     advance(Duration.ofSeconds(200));
-    rig.reload(config(ModelBudget.of(480_000, 300_000, Allocation.OFF)));
+    rig.reload(config(SeedBudget.budget(480_000, 300_000).build()));
     assertThat(rig.settle(rig.granted(1, P1), 9).orElseThrow().chargedTokens()).isEqualTo(2);
     advance(Duration.ofSeconds(14));
     assertThat(rig.settle(rig.granted(1, P1), 9).orElseThrow().chargedTokens()).isEqualTo(9);
