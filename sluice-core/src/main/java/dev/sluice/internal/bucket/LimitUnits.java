@@ -6,7 +6,7 @@ import java.math.BigInteger;
 
 /**
  * A limit in whole units: what a token costs and what time mints, so that a store elsewhere can
- * reckon exactly as a {@link TokenBucket} does.
+ * compute exactly as a {@link dev.sluice.TokenBucket} does.
  *
  * <p>Time moves in steps of {@code stepTicks}, each worth {@code unitsPerStep}: one tick where
  * tokens accrue evenly, one period for {@link Limit.Strict}. A limit that time does not refill has
