@@ -179,8 +179,8 @@ class BudgetFileTest {
       delimiter = '|',
       quoteCharacter = '\'',
       value = {
-        "\"max_waiting\":-1|max_waiting must be from 0 to 1000000: -1",
-        "\"drain_batch\":0|drain_batch must be from 1 to 10000: 0",
+        "\"max_waiting\":-1|max_waiting must be from 0 to 1000000: max_waiting=-1",
+        "\"drain_batch\":0|drain_batch must be from 1 to 10000: drain_batch=0",
         "\"drain_batch\":99999999999|drain_batch must be from 1 to 10000",
         "\"refill_interval_ms\":999|refill_interval_ms must be from PT1S to PT24H: PT0.999S",
         "\"refill_interval_ms\":86400001|refill_interval_ms must be from PT1S to PT24H",

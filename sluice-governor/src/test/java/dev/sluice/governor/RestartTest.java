@@ -14,13 +14,9 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 import java.time.Duration;
-import java.util.ArrayList;
-import java.util.HashMap;
 import java.util.LinkedHashMap;
-import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.Random;
 import java.util.concurrent.CompletableFuture;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Tag;
@@ -30,19 +26,18 @@ import org.junit.jupiter.api.io.TempDir;
 /** Levels and reservations go on after the process has ended, at any moment. */
 @Tag("any-jdk")
 class RestartTest {
-  private static final String P0 = "P0_clinical";
-  private static final String P1 = "P1_user";
+  static final String P0 = "P0_clinical";
+  static final String P1 = "P1_user";
   private static final ModelBudget BUDGET =
       SeedBudget.budget(240_000, 300_000)
           .maxConcurrentRequests(3)
           .tenants(Map.of("t", new ModelBudget.TenantBudget(Limit.perMinute(60_000, 100_000), 1)))
           .build();
-  private static final int LIVES = Integer.getInteger("sluice.seeds", 500) / 50;
 
   @TempDir private Path temp;
   private int images;
 
-  private static BudgetStore open(Path directory, VirtualTimer timer) {
+  static BudgetStore open(Path directory, VirtualTimer timer) {
     return open(directory, timer, BudgetConfig.builder().models(Map.of("m", BUDGET)).build());
   }
 
@@ -54,13 +49,16 @@ class RestartTest {
     return store.request(TokenRequest.of("m", tokens).withPriorityClass(priority)).join();
   }
 
-  private static GovernorStatus.Model status(BudgetStore store) {
+  static GovernorStatus.Model status(BudgetStore store) {
     return store.status().join().models().get("m");
   }
 
-  /** Copies the files that a process leaves if it ends now. */
   private Path crash(Path directory) {
-    Path image = temp.resolve("image" + images++);
+    return crash(directory, temp.resolve("image" + images++));
+  }
+
+  /** Copies the files that a process leaves if it ends now, into a new folder. */
+  static Path crash(Path directory, Path image) {
     try (Stream<Path> files = Files.list(directory)) {
       Files.createDirectory(image);
       for (Path each : files.toList()) {
@@ -406,100 +404,5 @@ class RestartTest {
     assertThat(store.closedModels()).isEmpty();
     assertThat(status(store).running()).isGreaterThanOrEqualTo(2);
     store.close();
-  }
-
-  // ---- any moment
-
-  /** A life with crashes, and what was granted in it. */
-  private final class Life {
-    final Random random;
-    VirtualTimer timer = new VirtualTimer(SECOND);
-    Path directory;
-    BudgetStore store;
-    final List<Long> times = new ArrayList<>();
-    final List<Long> nets = new ArrayList<>();
-    final Map<String, Integer> open = new HashMap<>();
-    int crashes;
-
-    Life(long seed) {
-      random = new Random(seed);
-      directory = temp.resolve("life" + seed);
-      store = RestartTest.open(directory, timer);
-    }
-
-    void run() {
-      for (int step = 0; step < 150; step++) {
-        switch (random.nextInt(12)) {
-          case 0, 1, 2, 3, 4 -> ask();
-          case 5, 6, 7 -> settle();
-          case 8 -> restart();
-          default -> timer.advance((long) (random.nextDouble() * 8 * SECOND));
-        }
-      }
-      store.close();
-    }
-
-    private void ask() {
-      TokenRequest request =
-          TokenRequest.of("m", 1 + random.nextInt(99_999))
-              .withPriorityClass(random.nextBoolean() ? P0 : P1)
-              .withTenant(random.nextBoolean() ? "t" : "other");
-      if (store.tryAcquire(request).join().orElse(null) instanceof TokenDecision.Granted granted) {
-        open.put(granted.reservation(), times.size());
-        times.add(timer.nanoTime());
-        nets.add(granted.tokens());
-      }
-    }
-
-    private void settle() {
-      if (!open.isEmpty()) {
-        String id = open.keySet().iterator().next();
-        int index = open.remove(id);
-        TokenSettlement settled =
-            store.settle(id, random.nextInt(nets.get(index).intValue() + 1)).join().orElseThrow();
-        nets.set(index, nets.get(index) - settled.refundedTokens());
-      }
-    }
-
-    private void restart() {
-      final GovernorStatus.Model before = status(store);
-      Path image = crash(directory);
-      store.close();
-      timer = new VirtualTimer(timer.nanoTime());
-      directory = image;
-      store = RestartTest.open(directory, timer);
-      crashes++;
-      assertThat(status(store).running()).isEqualTo(before.running());
-      // A part of a token may be lost with each restart.
-      assertThat(status(store).available())
-          .isBetween(before.available() - crashes - 1, before.available());
-    }
-
-    void requireEveryWindow() {
-      for (int from = 0; from < times.size(); from++) {
-        long sum = 0;
-        for (int to = from; to < times.size(); to++) {
-          sum += nets.get(to);
-          double accrued = 240_000.0 * (times.get(to) - times.get(from)) / MINUTE;
-          assertThat((double) sum).isLessThanOrEqualTo(300_000 + accrued + 1e-6);
-        }
-      }
-    }
-  }
-
-  @Test
-  void crashesAtAnyMoment_keepTheLimit_andEveryReservation() {
-    int crashes = 0;
-    for (long seed = 0; seed < Math.max(5, LIVES); seed++) {
-      Life life = new Life(seed);
-      try {
-        life.run();
-        life.requireEveryWindow();
-      } catch (AssertionError | RuntimeException failure) {
-        throw new AssertionError("seed " + seed, failure);
-      }
-      crashes += life.crashes;
-    }
-    assertThat(crashes).isGreaterThan(20);
   }
 }
