@@ -4,7 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.sluice.cli.runtime.CommandContext;
 import dev.sluice.cli.runtime.TerminalInfo;
-import dev.sluice.testkit.contract.SeedBudget;
+import dev.sluice.testkit.load.SeedBudget;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;

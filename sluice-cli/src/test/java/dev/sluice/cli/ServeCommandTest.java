@@ -7,7 +7,7 @@ import com.fasterxml.jackson.databind.ObjectMapper;
 import dev.sluice.testkit.Await;
 import dev.sluice.testkit.JavaProcess;
 import dev.sluice.testkit.ServerProcess;
-import dev.sluice.testkit.contract.SeedBudget;
+import dev.sluice.testkit.load.SeedBudget;
 import java.io.BufferedReader;
 import java.net.InetAddress;
 import java.net.ServerSocket;

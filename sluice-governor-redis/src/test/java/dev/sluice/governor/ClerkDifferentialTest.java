@@ -6,7 +6,7 @@ import dev.sluice.Limit;
 import dev.sluice.governor.engine.BudgetEngine;
 import dev.sluice.governor.redis.TimedScripts;
 import dev.sluice.governor.redis.store.ReplyMapper;
-import dev.sluice.testkit.contract.SeedBudget;
+import dev.sluice.testkit.load.SeedBudget;
 import dev.sluice.testkit.redis.RedisServer;
 import java.time.Duration;
 import java.util.ArrayList;

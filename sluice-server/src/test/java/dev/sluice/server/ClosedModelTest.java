@@ -49,7 +49,7 @@ final class ClosedModelTest {
       throws IOException {
     try (TestServer server = start()) {
       HttpProbe http = new HttpProbe(server.server.httpPort());
-      assertThat(http.post("/v1/governor/requests", GovernedServer.ask("m", 100)).status())
+      assertThat(http.post("/v1/governor/requests", "{\"model\":\"m\",\"tokens\":100}").status())
           .isEqualTo(200);
     }
     Path journal = damageJournal();

@@ -7,7 +7,7 @@ import com.fasterxml.jackson.databind.ObjectMapper;
 import dev.sluice.proto.v1.DecideStreamResponse;
 import dev.sluice.proto.v1.LimitsGrpc;
 import dev.sluice.proto.v1.ListQueuesRequest;
-import dev.sluice.testkit.contract.SeedBudget;
+import dev.sluice.testkit.load.SeedBudget;
 import dev.sluice.testkit.redis.RedisServer;
 import java.io.IOException;
 import java.nio.file.Files;

@@ -9,7 +9,7 @@ import dev.sluice.proto.v1.GovernorGrpc;
 import dev.sluice.proto.v1.GovernorStatus;
 import dev.sluice.proto.v1.RequestTokensRequest;
 import dev.sluice.proto.v1.TokenRequest;
-import dev.sluice.testkit.contract.SeedBudget;
+import dev.sluice.testkit.load.SeedBudget;
 import io.grpc.Status;
 import java.io.IOException;
 import java.net.http.HttpRequest.BodyPublishers;

@@ -157,7 +157,8 @@ final class HttpGovernorTest {
   void idempotencyKey_findsItsPlaceAgain_byHeaderOrBody() {
     server.request("slow", 1_000);
     var path = "/v1/governor/requests";
-    String byBody = "{\"model\":\"slow\",\"tokens\":100,\"idempotencyKey\":\"k\"}";
+    String byBody =
+        "{\"model\":\"slow\",\"tokens\":100,\"priority\":\"P1_user\",\"idempotencyKey\":\"k\"}";
     String first = server.http.post(path, byBody).json().get("ticket").asText();
     Reply again =
         server.http.send(

@@ -39,7 +39,7 @@ import dev.sluice.server.support.ErrorKind;
 import dev.sluice.server.support.JsonListFile;
 import dev.sluice.server.transport.MemoryBudgets;
 import dev.sluice.server.transport.ResponseMemoryBudget;
-import dev.sluice.testkit.contract.SeedBudget;
+import dev.sluice.testkit.load.SeedBudget;
 import io.grpc.Metadata;
 import io.grpc.ServerCall;
 import io.grpc.Status;

@@ -21,7 +21,7 @@ import dev.sluice.server.fila.v1.FilaAdminGrpc;
 import dev.sluice.server.fila.v1.FilaServiceGrpc;
 import dev.sluice.server.grpc.ProtobufSizeChecker;
 import dev.sluice.server.transport.RequestSizeLimits;
-import dev.sluice.testkit.contract.SeedBudget;
+import dev.sluice.testkit.load.SeedBudget;
 import io.grpc.CallOptions;
 import io.grpc.ClientCall;
 import io.grpc.Metadata;

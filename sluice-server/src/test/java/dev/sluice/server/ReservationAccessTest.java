@@ -125,7 +125,8 @@ class ReservationAccessTest {
         key,
         "POST",
         "governor/requests",
-        "{\"model\":\"%s\",\"tokens\":10,\"tenant\":\"acme\"}".formatted(model));
+        "{\"model\":\"%s\",\"tokens\":10,\"tenant\":\"acme\",\"priority\":\"P1_user\"}"
+            .formatted(model));
   }
 
   private GovernorGrpc.GovernorBlockingStub grpc(String key) {

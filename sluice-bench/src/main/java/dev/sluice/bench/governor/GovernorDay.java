@@ -7,7 +7,7 @@ import dev.sluice.governor.TokenDecision;
 import dev.sluice.governor.TokenRequest;
 import dev.sluice.governor.TokenSettlement;
 import dev.sluice.testkit.contract.ManualStoreTimer;
-import dev.sluice.testkit.contract.SeedBudget;
+import dev.sluice.testkit.load.SeedBudget;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;

@@ -8,7 +8,7 @@ import dev.sluice.governor.TokenDecision;
 import dev.sluice.governor.TokenRequest;
 import dev.sluice.governor.redis.RedisBudgets;
 import dev.sluice.redis.OutageMode;
-import dev.sluice.testkit.contract.SeedBudget;
+import dev.sluice.testkit.load.SeedBudget;
 import java.util.Map;
 
 /** A model in Redis whose limit nobody reaches. */

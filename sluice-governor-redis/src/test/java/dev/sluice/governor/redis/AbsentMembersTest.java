@@ -7,7 +7,7 @@ import dev.sluice.governor.ModelBudget;
 import dev.sluice.governor.WaitingListConfig;
 import dev.sluice.governor.redis.store.ModelKeys;
 import dev.sluice.redis.connection.MembershipConfig;
-import dev.sluice.testkit.contract.SeedBudget;
+import dev.sluice.testkit.load.SeedBudget;
 import dev.sluice.testkit.redis.RedisServer;
 import java.util.List;
 import java.util.Map;

@@ -19,7 +19,7 @@ import dev.sluice.governor.TokenSettlement;
 import dev.sluice.governor.spi.BudgetStoreSupport;
 import dev.sluice.redis.OutageMode;
 import dev.sluice.redis.RedisUnavailableException;
-import dev.sluice.testkit.contract.SeedBudget;
+import dev.sluice.testkit.load.SeedBudget;
 import dev.sluice.testkit.redis.RedisServer;
 import java.time.Duration;
 import java.util.Optional;

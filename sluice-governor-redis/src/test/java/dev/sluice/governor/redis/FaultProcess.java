@@ -3,7 +3,7 @@ package dev.sluice.governor.redis;
 import dev.sluice.governor.BudgetListener;
 import dev.sluice.governor.BudgetStore;
 import dev.sluice.redis.OutageListener;
-import dev.sluice.testkit.SlowCalls;
+import dev.sluice.testkit.load.SlowCalls;
 import dev.sluice.testkit.load.BudgetLoad;
 import dev.sluice.testkit.load.BudgetLog;
 import dev.sluice.testkit.load.BudgetNode;

@@ -8,7 +8,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.sluice.governor.BudgetConfig;
 import dev.sluice.governor.TokenDecision;
-import dev.sluice.testkit.contract.SeedBudget;
+import dev.sluice.testkit.load.SeedBudget;
 import dev.sluice.testkit.load.Hiccups;
 import dev.sluice.testkit.load.LoadThreads;
 import dev.sluice.testkit.redis.RedisServer;

@@ -9,7 +9,7 @@ import dev.sluice.governor.Governor;
 import dev.sluice.governor.TokenDecision;
 import dev.sluice.governor.TokenRequest;
 import dev.sluice.redis.OutageMode;
-import dev.sluice.testkit.contract.SeedBudget;
+import dev.sluice.testkit.load.SeedBudget;
 import dev.sluice.testkit.redis.RedisServer;
 import java.io.IOException;
 import java.nio.file.Files;

@@ -14,7 +14,7 @@ import dev.sluice.governor.ProviderAdjustment;
 import dev.sluice.governor.TokenExplanation;
 import dev.sluice.governor.TokenRequest;
 import dev.sluice.governor.redis.store.ModelKeys;
-import dev.sluice.testkit.contract.SeedBudget;
+import dev.sluice.testkit.load.SeedBudget;
 import dev.sluice.testkit.redis.RedisServer;
 import java.time.Duration;
 import java.util.HashMap;

@@ -5,7 +5,7 @@ import dev.sluice.governor.BudgetListener;
 import dev.sluice.governor.BudgetStore;
 import dev.sluice.governor.TokenDecision;
 import dev.sluice.redis.SharedLimits;
-import dev.sluice.testkit.contract.SeedBudget;
+import dev.sluice.testkit.load.SeedBudget;
 import java.util.List;
 
 /** A process that makes two decisions with default settings, the first of its life, and ends. */

@@ -13,7 +13,7 @@ import dev.sluice.governor.TokenDecision.Denied;
 import dev.sluice.governor.TokenRequest;
 import dev.sluice.governor.WaitingListConfig;
 import dev.sluice.redis.OutageMode;
-import dev.sluice.testkit.contract.SeedBudget;
+import dev.sluice.testkit.load.SeedBudget;
 import dev.sluice.testkit.redis.RedisServer;
 import java.util.List;
 import java.util.Optional;

@@ -13,7 +13,7 @@ import dev.sluice.governor.TokenRequest;
 import dev.sluice.governor.WaitingListConfig;
 import dev.sluice.governor.redis.store.ModelKeys;
 import dev.sluice.governor.spi.StoreTimer;
-import dev.sluice.testkit.contract.SeedBudget;
+import dev.sluice.testkit.load.SeedBudget;
 import dev.sluice.testkit.redis.RedisServer;
 import java.time.Duration;
 import java.util.ArrayList;

@@ -19,7 +19,7 @@ import dev.sluice.governor.WaitingListConfig;
 import dev.sluice.governor.redis.store.ModelKeys;
 import dev.sluice.governor.redis.store.ModelScripts;
 import dev.sluice.governor.redis.store.ReplyMapper;
-import dev.sluice.testkit.contract.SeedBudget;
+import dev.sluice.testkit.load.SeedBudget;
 import dev.sluice.testkit.redis.RedisServer;
 import dev.sluice.testkit.redis.TcpProxy;
 import java.time.Duration;

@@ -13,7 +13,7 @@ import dev.sluice.governor.TokenSettlement;
 import dev.sluice.governor.redis.store.ModelKeys;
 import dev.sluice.governor.redis.store.ReplyMapper;
 import dev.sluice.governor.redis.store.ScriptResult;
-import dev.sluice.testkit.contract.SeedBudget;
+import dev.sluice.testkit.load.SeedBudget;
 import dev.sluice.testkit.redis.RedisServer;
 import java.time.Duration;
 import java.util.List;

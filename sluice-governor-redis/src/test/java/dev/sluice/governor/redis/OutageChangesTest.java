@@ -15,7 +15,7 @@ import dev.sluice.governor.TokenDecision;
 import dev.sluice.governor.TokenDecision.Denied;
 import dev.sluice.redis.OutageListener;
 import dev.sluice.testkit.Await;
-import dev.sluice.testkit.contract.SeedBudget;
+import dev.sluice.testkit.load.SeedBudget;
 import dev.sluice.testkit.redis.RedisServer;
 import dev.sluice.testkit.redis.TcpProxy;
 import java.time.Duration;

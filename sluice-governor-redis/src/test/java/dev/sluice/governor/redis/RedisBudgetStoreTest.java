@@ -19,7 +19,7 @@ import dev.sluice.governor.TokenSettlement;
 import dev.sluice.governor.WaitingListConfig;
 import dev.sluice.governor.redis.store.ModelKeys;
 import dev.sluice.governor.redis.store.RedisBudgetStore;
-import dev.sluice.testkit.contract.SeedBudget;
+import dev.sluice.testkit.load.SeedBudget;
 import dev.sluice.testkit.redis.RedisServer;
 import java.time.Duration;
 import java.util.ArrayDeque;

@@ -14,7 +14,7 @@ import dev.sluice.governor.TokenDecision.Denied;
 import dev.sluice.governor.TokenRequest;
 import dev.sluice.governor.redis.store.ModelKeys;
 import dev.sluice.redis.RedisUnavailableException;
-import dev.sluice.testkit.contract.SeedBudget;
+import dev.sluice.testkit.load.SeedBudget;
 import dev.sluice.testkit.redis.RedisServer;
 import dev.sluice.testkit.redis.TcpProxy;
 import java.time.Duration;

@@ -14,6 +14,7 @@ import dev.sluice.governor.TokenExplanation;
 import dev.sluice.governor.TokenExplanation.Outcome;
 import dev.sluice.governor.TokenRequest;
 import dev.sluice.governor.TokenSettlement;
+import dev.sluice.testkit.load.SeedBudget;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;

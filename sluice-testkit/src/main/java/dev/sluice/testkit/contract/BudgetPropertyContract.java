@@ -12,6 +12,7 @@ import dev.sluice.governor.TokenExplanation.Outcome;
 import dev.sluice.governor.TokenRequest;
 import dev.sluice.governor.WaitingListConfig;
 import dev.sluice.testkit.load.GrantLog;
+import dev.sluice.testkit.load.SeedBudget;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.EnumSet;

@@ -14,6 +14,7 @@ import dev.sluice.governor.TokenDecision.Denied;
 import dev.sluice.governor.TokenExplanation;
 import dev.sluice.governor.TokenRequest;
 import dev.sluice.governor.WaitingListConfig;
+import dev.sluice.testkit.load.SeedBudget;
 import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.Deque;

@@ -11,6 +11,7 @@ import dev.sluice.governor.TokenDecision;
 import dev.sluice.governor.TokenExplanation;
 import dev.sluice.governor.TokenExplanation.Outcome;
 import dev.sluice.governor.WaitingListStatus;
+import dev.sluice.testkit.load.SeedBudget;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Comparator;

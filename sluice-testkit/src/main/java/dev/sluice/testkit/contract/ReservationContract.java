@@ -13,6 +13,7 @@ import dev.sluice.governor.TokenDecision;
 import dev.sluice.governor.TokenExplanation;
 import dev.sluice.governor.TokenRequest;
 import dev.sluice.governor.TokenSettlement;
+import dev.sluice.testkit.load.SeedBudget;
 import java.time.Duration;
 import java.util.LinkedHashMap;
 import java.util.List;

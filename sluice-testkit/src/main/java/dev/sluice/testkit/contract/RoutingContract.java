@@ -8,6 +8,7 @@ import dev.sluice.governor.Governor;
 import dev.sluice.governor.ModelBudget;
 import dev.sluice.governor.TokenExplanation.Outcome;
 import dev.sluice.governor.TokenRequest;
+import dev.sluice.testkit.load.SeedBudget;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashSet;

@@ -7,6 +7,7 @@ import dev.sluice.governor.BudgetDimension;
 import dev.sluice.governor.GovernorStatus;
 import dev.sluice.governor.ModelBudget;
 import dev.sluice.governor.TokenDecision;
+import dev.sluice.testkit.load.SeedBudget;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;

@@ -13,6 +13,7 @@ import dev.sluice.governor.TokenExplanation.Outcome;
 import dev.sluice.governor.TokenRequest;
 import dev.sluice.governor.WaitingListConfig;
 import dev.sluice.governor.WaitingListStatus;
+import dev.sluice.testkit.load.SeedBudget;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;

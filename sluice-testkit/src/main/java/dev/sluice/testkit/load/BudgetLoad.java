@@ -8,7 +8,6 @@ import dev.sluice.governor.TokenDecision;
 import dev.sluice.governor.TokenRequest;
 import dev.sluice.governor.WaitingListConfig;
 import dev.sluice.testkit.Await;
-import dev.sluice.testkit.contract.SeedBudget;
 import java.time.Duration;
 import java.util.Map;
 import java.util.Optional;

@@ -2,7 +2,6 @@ package dev.sluice.testkit.load;
 
 import dev.sluice.governor.GovernorStatus;
 import dev.sluice.governor.TokenRequest;
-import dev.sluice.testkit.SlowCalls;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;

@@ -6,7 +6,7 @@ import dev.sluice.governor.WaitingListConfig;
 import dev.sluice.redis.simulation.Faults;
 import dev.sluice.redis.simulation.Faults.Fault;
 import dev.sluice.redis.simulation.Faults.Severity;
-import dev.sluice.testkit.contract.SeedBudget;
+import dev.sluice.testkit.load.SeedBudget;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Comparator;

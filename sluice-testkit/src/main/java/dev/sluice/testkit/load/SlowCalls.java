@@ -1,8 +1,6 @@
-package dev.sluice.testkit;
+package dev.sluice.testkit.load;
 
 import dev.sluice.governor.BudgetStore;
-import dev.sluice.testkit.load.BudgetLog;
-import dev.sluice.testkit.load.Hiccups;
 import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Method;
 import java.lang.reflect.Proxy;

@@ -1,4 +1,4 @@
-package dev.sluice.testkit.contract;
+package dev.sluice.testkit.load;
 
 import dev.sluice.Limit;
 import dev.sluice.governor.Allocation;
