@@ -51,6 +51,7 @@ class ScenarioRunTest {
       target_tpm = 60_000
       allocation = "off"
       concurrency = 20
+      priority_classes = { P0_clinical = 1.0, P1_user = 1.0, P2_batch = 1.0 }
       [callers.urgent]
       model = "m"
       priority = "P0_clinical"

@@ -17,7 +17,10 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Random lives of a store that crashes at any moment: no window exceeds the limit, and no reservation is lost. */
+/**
+ * Random lives of a store that crashes at any moment: no window exceeds the limit, and no
+ * reservation is lost.
+ */
 @Tag("any-jdk")
 class RandomRestartTest {
   private static final int LIVES = Integer.getInteger("sluice.seeds", 500) / 50;

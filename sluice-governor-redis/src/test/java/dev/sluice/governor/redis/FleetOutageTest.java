@@ -8,9 +8,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.sluice.governor.BudgetConfig;
 import dev.sluice.governor.TokenDecision;
-import dev.sluice.testkit.load.SeedBudget;
 import dev.sluice.testkit.load.Hiccups;
 import dev.sluice.testkit.load.LoadThreads;
+import dev.sluice.testkit.load.SeedBudget;
 import dev.sluice.testkit.redis.RedisServer;
 import dev.sluice.testkit.redis.TcpProxy;
 import java.time.Duration;

@@ -6,8 +6,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.sluice.governor.ModelBudget;
 import dev.sluice.governor.TokenDecision;
-import dev.sluice.testkit.load.SeedBudget;
 import dev.sluice.testkit.load.Hiccups;
+import dev.sluice.testkit.load.SeedBudget;
 import dev.sluice.testkit.redis.RedisServer;
 import dev.sluice.testkit.redis.TcpProxy;
 import java.time.Duration;

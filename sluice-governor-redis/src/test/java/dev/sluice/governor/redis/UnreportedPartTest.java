@@ -4,7 +4,6 @@ import static dev.sluice.governor.redis.RedisBudgetStoreTest.get;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.sluice.governor.BudgetConfig;
-import dev.sluice.governor.ModelBudget;
 import dev.sluice.governor.TokenDecision;
 import dev.sluice.governor.TokenRequest;
 import dev.sluice.governor.redis.store.ModelKeys;

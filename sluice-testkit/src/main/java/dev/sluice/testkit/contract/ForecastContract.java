@@ -424,7 +424,7 @@ public abstract class ForecastContract extends BudgetSuite {
   }
 
   @Test
-  void emptyBucket_withNobodyInLine_isNotExhausted() {
+  void emptyBucketWithoutWaiters_isNotExhausted() {
     BudgetHarness rig = open(Allocation.OFF);
     rig.granted(300_000, P1);
     assertThat(rig.status().exhaustion()).isEmpty();
