@@ -18,8 +18,7 @@ import java.util.Objects;
 import java.util.Optional;
 import java.util.Random;
 import java.util.stream.IntStream;
-import org.junit.jupiter.api.AfterAll;
-import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -36,19 +35,8 @@ class ClerkDifferentialTest {
   private static final long MILLI = 1_000_000;
   private static final int STEPS = 400;
 
-  private static RedisServer redis;
-  private static TimedScripts scripts;
-
-  @BeforeAll
-  static void start() {
-    redis = RedisServer.start();
-    scripts = new TimedScripts(redis);
-  }
-
-  @AfterAll
-  static void stop() {
-    redis.close();
-  }
+  @AutoClose private static final RedisServer redis = RedisServer.start();
+  private static final TimedScripts scripts = new TimedScripts(redis);
 
   static List<Integer> seeds() {
     return IntStream.range(0, Integer.getInteger("sluice.differential.seeds", 4)).boxed().toList();

@@ -472,37 +472,4 @@ final class LostBooksTest {
     rig.awaitReturned();
     until("its slot is free", () -> rig.running() == 0);
   }
-
-  @Test
-  void deadTickets_holdUpTheLine_notForAnotherPatience() {
-    TimedScripts scripts = new TimedScripts(redis);
-    long patience = WaitingListConfig.builder().build().ticketIdleTimeout().toNanos() / 1_000;
-    long life = WaitingListConfig.builder().build().reservationTimeout().toNanos() / 1_000;
-    long now = 1_000_000_000_000L;
-    scripts.run(
-        "configure",
-        now,
-        TimedScripts.configuration(
-            "sonnet",
-            FAST.toBuilder().maxConcurrentRequests(1).build(),
-            WaitingListConfig.builder().build()));
-    assertThat(ask(scripts, now, "running")).isEqualTo("g");
-    assertThat(ask(scripts, now, "dead")).isEqualTo("q");
-    now += 10 * (patience + life);
-    // Redis may have been away: whoever is late is waited for, but not for long.
-    assertThat(ask(scripts, now, "new")).isEqualTo("q");
-    for (int second = 0; second < 3; second++) {
-      // As a node does that has somebody in line.
-      scripts.run("ticket", now, List.of("tick"));
-      now += 1_000_000;
-    }
-    assertThat(scripts.run("ticket", now, List.of("poll", "new")).get(0)).isEqualTo("g");
-    assertThat(scripts.run("ticket", now, List.of("poll", "dead")).get(5)).isEqualTo("ABANDONED");
-  }
-
-  private static Object ask(TimedScripts scripts, long micros, String id) {
-    return scripts
-        .run("request", micros, List.of(id, "queue", "", OutageRig.P1, "10", "10", "0", "", ""))
-        .get(0);
-  }
 }

@@ -3,7 +3,9 @@ package dev.sluice.governor.redis;
 import dev.sluice.testkit.contract.BudgetContract;
 import dev.sluice.testkit.contract.BudgetFixture;
 import dev.sluice.testkit.contract.BudgetPropertyContract;
+import dev.sluice.testkit.contract.ExplanationContract;
 import dev.sluice.testkit.contract.ForecastContract;
+import dev.sluice.testkit.contract.ReloadContract;
 import dev.sluice.testkit.contract.ReservationContract;
 import dev.sluice.testkit.contract.RoutingContract;
 import dev.sluice.testkit.contract.SeedFlawsContract;
@@ -38,6 +40,22 @@ final class RedisBudgetContractTest {
 
   @Nested
   final class Reservations extends ReservationContract {
+    @Override
+    protected BudgetFixture fixture() {
+      return redis;
+    }
+  }
+
+  @Nested
+  final class Reloads extends ReloadContract {
+    @Override
+    protected BudgetFixture fixture() {
+      return redis;
+    }
+  }
+
+  @Nested
+  final class Explanations extends ExplanationContract {
     @Override
     protected BudgetFixture fixture() {
       return redis;

@@ -28,6 +28,7 @@ import java.util.Collections;
 import java.util.Deque;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
@@ -130,16 +131,12 @@ final class RedisBudgetStoreTest {
   }
 
   private static GovernorStatus.Model status(BudgetStore store) {
-    GovernorStatus.Model status = get(store.status()).models().get(MODEL);
-    assertThat(status).isNotNull();
-    return status;
+    return Objects.requireNonNull(get(store.status()).models().get(MODEL));
   }
 
   private static int inLine(BudgetStore store) {
     return status(store).queueLengths().values().stream().mapToInt(Integer::intValue).sum();
   }
-
-  // ---- one node
 
   @Test
   void grant_isSettled_once() {

@@ -6,12 +6,8 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import dev.sluice.Limit;
 import dev.sluice.governor.Allocation;
 import dev.sluice.governor.BudgetDimension;
-import dev.sluice.governor.BudgetListener;
-import dev.sluice.governor.GovernorStatus;
 import dev.sluice.governor.ModelBudget;
 import dev.sluice.governor.TokenDecision;
-import dev.sluice.governor.TokenExplanation;
-import dev.sluice.governor.TokenExplanation.Outcome;
 import dev.sluice.governor.TokenRequest;
 import dev.sluice.governor.TokenSettlement;
 import dev.sluice.testkit.load.SeedBudget;
@@ -20,7 +16,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.CopyOnWriteArrayList;
 import org.junit.jupiter.api.Test;
 
 /**
@@ -53,11 +48,10 @@ public abstract class BudgetContract extends BudgetSuite {
   @Test
   void request_isGranted() {
     BudgetHarness rig = open(Allocation.OFF);
-    dev.sluice.governor.TokenDecision.Granted granted = rig.granted(1_000, P1);
+    TokenDecision.Granted granted = rig.granted(1_000, P1);
     assertThat(granted)
         .isEqualTo(
-            new dev.sluice.governor.TokenDecision.Granted(
-                MODEL, P1, 1_000, 299_000, 1_000, granted.reservation()));
+            new TokenDecision.Granted(MODEL, P1, 1_000, 299_000, 1_000, granted.reservation()));
     assertThat(rig.granted(1_000, P1).reservation()).isNotEqualTo(granted.reservation());
     assertThat(rig.status().running()).isEqualTo(2);
   }
@@ -66,10 +60,10 @@ public abstract class BudgetContract extends BudgetSuite {
   void request_isPutInLine() {
     BudgetHarness rig = open(Allocation.OFF);
     rig.granted(299_000, P1);
-    dev.sluice.governor.TokenDecision.Queued queued = rig.queued(3_000, P1);
+    TokenDecision.Queued queued = rig.queued(3_000, P1);
     assertThat(queued)
         .isEqualTo(
-            new dev.sluice.governor.TokenDecision.Queued(
+            new TokenDecision.Queued(
                 MODEL,
                 P1,
                 3_000,
@@ -99,14 +93,14 @@ public abstract class BudgetContract extends BudgetSuite {
   void placeAndForecast_areOverAllClasses_andChangeWithTheLine() {
     BudgetHarness rig = open(Allocation.OFF);
     rig.granted(300_000, P0);
-    dev.sluice.governor.TokenDecision.Queued batch = rig.queued(4_000, P2);
-    dev.sluice.governor.TokenDecision.Queued user = rig.queued(2_000, P1);
-    dev.sluice.governor.TokenDecision.Queued urgent = rig.queued(8_000, P0);
+    TokenDecision.Queued batch = rig.queued(4_000, P2);
+    TokenDecision.Queued user = rig.queued(2_000, P1);
+    TokenDecision.Queued urgent = rig.queued(8_000, P0);
     assertThat(List.of(batch, user, urgent))
-        .extracting(dev.sluice.governor.TokenDecision.Queued::queuePosition)
+        .extracting(TokenDecision.Queued::queuePosition)
         .containsExactly(1, 1, 1);
     assertThat(List.of(rig.standing(urgent), rig.standing(user), rig.standing(batch)))
-        .extracting(dev.sluice.governor.TokenDecision.Queued::queuePosition)
+        .extracting(TokenDecision.Queued::queuePosition)
         .containsExactly(1, 2, 3);
     assertThat(List.of(rig.standing(urgent), rig.standing(user), rig.standing(batch)))
         .extracting(each -> each.retryAfter().orElseThrow().toMillis())
@@ -125,8 +119,7 @@ public abstract class BudgetContract extends BudgetSuite {
   @Test
   void expectedTokens_areReservedInstead() {
     BudgetHarness rig = open(Allocation.OFF);
-    dev.sluice.governor.TokenDecision.Granted granted =
-        rig.granted(request(10_000, P1).withExpectedTokens(7_500));
+    TokenDecision.Granted granted = rig.granted(request(10_000, P1).withExpectedTokens(7_500));
     assertThat(granted.tokens()).isEqualTo(7_500);
     assertThat(granted.requestedTokens()).isEqualTo(10_000);
     assertThat(rig.settle(granted, 8_000))
@@ -153,7 +146,7 @@ public abstract class BudgetContract extends BudgetSuite {
   void ceiling_keepsTheRestForTheClassesAbove() {
     BudgetHarness rig = open(Allocation.CEILING);
     rig.granted(120_000, P2);
-    dev.sluice.governor.TokenDecision.Queued batch = rig.queued(4_000, P2);
+    TokenDecision.Queued batch = rig.queued(4_000, P2);
     assertThat(batch.binding()).isEqualTo(BudgetDimension.PRIORITY_CLASS);
     assertThat(batch.retryAfter()).hasValue(Duration.ofSeconds(1));
     rig.granted(90_000, P1);
@@ -166,7 +159,7 @@ public abstract class BudgetContract extends BudgetSuite {
   void ceiling_letsAClassGo_onceUsageIsBelowItsShare() {
     BudgetHarness rig = open(Allocation.CEILING);
     rig.granted(200_000, P1);
-    dev.sluice.governor.TokenDecision.Queued batch = rig.queued(50_000, P2);
+    TokenDecision.Queued batch = rig.queued(50_000, P2);
     assertThat(batch.retryAfter()).hasValue(Duration.ofMillis(32_500));
     assertThat(batch.eta()).hasValue(Duration.ofMillis(32_500));
     advance(Duration.ofMillis(32_500).minus(TICK));
@@ -181,11 +174,11 @@ public abstract class BudgetContract extends BudgetSuite {
     BudgetHarness rig = open(Allocation.SCALE);
     // The whole of its share of what is asked for must fit.
     assertThat(rig.granted(750_000, P2).tokens()).isEqualTo(300_000);
-    dev.sluice.governor.TokenDecision.Queued queued = rig.queued(10_000, P1);
+    TokenDecision.Queued queued = rig.queued(10_000, P1);
     assertThat(queued.tokens()).isEqualTo(10_000);
     assertThat(queued.retryAfter()).hasValue(Duration.ofMillis(1_750));
     advanceMillis(1_750);
-    dev.sluice.governor.TokenDecision.Granted granted = granted(rig.poll(queued).orElseThrow());
+    TokenDecision.Granted granted = granted(rig.poll(queued).orElseThrow());
     assertThat(granted.tokens()).isEqualTo(7_000);
     assertThat(granted.requestedTokens()).isEqualTo(10_000);
     impossible(rig.ask(750_003, P2));
@@ -205,8 +198,8 @@ public abstract class BudgetContract extends BudgetSuite {
         open(sonnet(Allocation.OFF).toBuilder().requests(Limit.perSecond(2)).build());
     rig.granted(1, P0);
     rig.granted(1, P0);
-    dev.sluice.governor.TokenDecision.Queued third = rig.queued(1, P0);
-    dev.sluice.governor.TokenDecision.Queued fourth = rig.queued(1, P0);
+    TokenDecision.Queued third = rig.queued(1, P0);
+    TokenDecision.Queued fourth = rig.queued(1, P0);
     assertThat(third.binding()).isEqualTo(BudgetDimension.REQUESTS);
     assertThat(third.retryAfter()).hasValue(Duration.ofMillis(500));
     assertThat(fourth.retryAfter()).hasValue(Duration.ofMillis(500));
@@ -231,7 +224,7 @@ public abstract class BudgetContract extends BudgetSuite {
     rig.granted(1, P0);
     advance(SECOND);
     rig.granted(1, P0);
-    dev.sluice.governor.TokenDecision.Queued queued = rig.queued(1, P0);
+    TokenDecision.Queued queued = rig.queued(1, P0);
     assertThat(queued.binding()).isEqualTo(BudgetDimension.REQUESTS);
     assertThat(queued.retryAfter()).hasValue(Duration.ofSeconds(19));
     advanceMillis(19_000);
@@ -241,9 +234,9 @@ public abstract class BudgetContract extends BudgetSuite {
   @Test
   void requestsAtOnce_bind_untilOneIsSettled() {
     BudgetHarness rig = open(sonnet(Allocation.OFF).toBuilder().maxConcurrentRequests(2).build());
-    dev.sluice.governor.TokenDecision.Granted first = rig.granted(1_000, P0);
+    TokenDecision.Granted first = rig.granted(1_000, P0);
     rig.granted(1_000, P0);
-    dev.sluice.governor.TokenDecision.Queued third = rig.queued(1_000, P0);
+    TokenDecision.Queued third = rig.queued(1_000, P0);
     assertThat(third.binding()).isEqualTo(BudgetDimension.CONCURRENCY);
     advance(MINUTE);
     assertThat(rig.isWaiting(third)).isTrue();
@@ -261,8 +254,8 @@ public abstract class BudgetContract extends BudgetSuite {
                 .requests(Limit.perMinute(3))
                 .tenants(Map.of("t", new ModelBudget.TenantBudget(Limit.perMinute(600, 1_000), 1)))
                 .build());
-    dev.sluice.governor.TokenDecision.Granted running = rig.granted(1, P0);
-    dev.sluice.governor.TokenDecision.Queued held = rig.queued(request(1_000, P0).withTenant("t"));
+    TokenDecision.Granted running = rig.granted(1, P0);
+    TokenDecision.Queued held = rig.queued(request(1_000, P0).withTenant("t"));
     assertThat(rig.available()).isEqualTo(299_999);
     assertThat(rig.cancel(held)).isTrue();
     rig.settle(running, 1);
@@ -285,7 +278,7 @@ public abstract class BudgetContract extends BudgetSuite {
                         SMALL))
                 .build());
     rig.granted(request(10_000, P0).withTenant("t"));
-    dev.sluice.governor.TokenDecision.Queued held = rig.queued(request(100, P0).withTenant("t"));
+    TokenDecision.Queued held = rig.queued(request(100, P0).withTenant("t"));
     assertThat(held.binding()).isEqualTo(BudgetDimension.TENANT);
     assertThat(held.retryAfter()).hasValue(Duration.ofSeconds(1));
     impossible(rig.ask(request(10_001, P0).withTenant("t")));
@@ -354,165 +347,5 @@ public abstract class BudgetContract extends BudgetSuite {
     }
     assertThat(rig.available()).isEqualTo(300_000);
     assertThat(rig.line()).isEqualTo(Map.of(P0, 0, P1, 0, P2, 0));
-  }
-
-  // ---- what would happen
-
-  @Test
-  void explain_saysWhatWouldHappen_andChangesNothing() {
-    BudgetHarness rig = open(Allocation.OFF);
-    TokenExplanation free = rig.explain(request(1_000, P1));
-    assertThat(free.outcome()).isEqualTo(Outcome.GRANTED);
-    assertThat(free.binding()).isEqualTo(BudgetDimension.NONE);
-    rig.granted(298_000, P0);
-    rig.queued(10_000, P0);
-    GovernorStatus.Model before = rig.status();
-    TokenExplanation waits = rig.explain(request(4_000, P2));
-    assertThat(waits.outcome()).isEqualTo(Outcome.QUEUED);
-    assertThat(waits.binding()).isEqualTo(BudgetDimension.TOKENS);
-    assertThat(waits.queuePosition()).isEqualTo(2);
-    assertThat(waits.retryAfter()).hasValue(Duration.ofMillis(500));
-    assertThat(waits.eta()).hasValue(Duration.ofSeconds(3));
-    assertThat(waits.dimensions())
-        .containsExactly(part(BudgetDimension.TOKENS, 300_000, 2_000, 4_000, 500));
-    TokenExplanation behind = rig.explain(request(1_000, P1));
-    assertThat(behind.binding()).isEqualTo(BudgetDimension.WAITING_LIST);
-    assertThat(behind.retryAfter()).hasValue(Duration.ofMillis(0));
-    assertThat(rig.explain(request(300_001, P1)).outcome()).isEqualTo(Outcome.IMPOSSIBLE);
-    assertThat(rig.status().counts()).isEqualTo(before.counts());
-    assertThat(rig.line()).isEqualTo(before.queueLengths());
-  }
-
-  @Test
-  void explain_namesEveryDimension() {
-    BudgetHarness rig =
-        open(
-            SeedBudget.budget(60_000, 10_000)
-                .allocation(Allocation.CEILING)
-                .priorityClasses(SeedBudget.CLASSES)
-                .requests(Limit.perSecond(1), Limit.perMinute(10))
-                .maxConcurrentRequests(1)
-                .tenants(Map.of("t", new ModelBudget.TenantBudget(Limit.perMinute(600, 500), 1)))
-                .build());
-    rig.granted(request(400, P1).withTenant("t"));
-    TokenExplanation explained = rig.explain(request(400, P2).withTenant("t"));
-    // A slot does not come with time, so nobody knows when.
-    assertThat(explained.dimensions())
-        .containsExactly(
-            part(BudgetDimension.TOKENS, 10_000, 9_600, 400, 0),
-            part(BudgetDimension.PRIORITY_CLASS, 4_000, 3_600, 400, 0),
-            part(BudgetDimension.TENANT, 500, 100, 400, 30_000),
-            part(BudgetDimension.REQUESTS, 1, 0, 1, 1_000),
-            part(BudgetDimension.REQUESTS, 10, 9, 1, 0),
-            new TokenExplanation.DimensionStatus(
-                BudgetDimension.CONCURRENCY, 1, 0, 1, Optional.empty()));
-    assertThat(explained.binding()).isEqualTo(BudgetDimension.CONCURRENCY);
-  }
-
-  @Test
-  void tryNow_isGranted_orNothingHappened() {
-    BudgetHarness rig = open(Allocation.OFF);
-    assertThat(BudgetHarness.get(rig.store.tryAcquire(request(300_000, P1))))
-        .containsInstanceOf(dev.sluice.governor.TokenDecision.Granted.class);
-    assertThat(BudgetHarness.get(rig.store.tryAcquire(request(1, P1)))).isEmpty();
-    assertThat(BudgetHarness.get(rig.store.tryAcquire(request(300_001, P1)))).isEmpty();
-    assertThat(rig.status().counts().totalRequests()).isEqualTo(1);
-    assertThat(rig.line()).isEqualTo(Map.of(P0, 0, P1, 0, P2, 0));
-  }
-
-  @Test
-  void find_leavesNoTrace() {
-    BudgetHarness rig = open(Allocation.OFF);
-    TokenRequest keyed = request(1_000, P1).withIdempotencyKey("k");
-    assertThat(BudgetHarness.get(rig.store.find(keyed))).isEmpty();
-    assertThat(BudgetHarness.get(rig.store.find(request(1_000, P1)))).isEmpty();
-    assertThat(rig.status().counts().totalRequests()).isZero();
-    Optional<dev.sluice.governor.TokenDecision> granted = Optional.of(rig.granted(keyed));
-    assertThat(BudgetHarness.get(rig.store.find(keyed))).isEqualTo(granted);
-    assertThat(BudgetHarness.get(rig.store.tryAcquire(keyed))).isEqualTo(granted);
-    assertThat(BudgetHarness.get(rig.store.find(keyed.withTenant("other")))).isEmpty();
-    assertThat(rig.status().counts().totalRequests()).isEqualTo(1);
-  }
-
-  // ---- how it stands
-
-  @Test
-  void status_hasTheFiguresOfTheModel() {
-    BudgetHarness rig = open(Allocation.CEILING);
-    rig.granted(100_000, P1);
-    rig.granted(50_000, P1);
-    rig.queued(100_000, P1);
-    rig.queued(1_000, P2);
-    advanceMillis(500);
-    GovernorStatus.Model status = rig.status();
-    assertThat(status.model()).isEqualTo(MODEL);
-    assertThat(status.capacity()).isEqualTo(300_000);
-    assertThat(status.available()).isEqualTo(152_000);
-    assertThat(status.targetTpm()).isEqualTo(240_000);
-    assertThat(status.running()).isEqualTo(2);
-    assertThat(status.queueLengths()).isEqualTo(Map.of(P0, 0, P1, 1, P2, 1));
-    assertThat(status.queueLengths().keySet()).containsExactly(P0, P1, P2);
-  }
-
-  @Test
-  void counts_areOfWhoAsked_andOfWhatWasCharged() {
-    BudgetHarness rig = open(Allocation.OFF);
-    dev.sluice.governor.TokenDecision.Granted first = rig.granted(300_000, P0);
-    CompletableFuture<Optional<dev.sluice.governor.TokenDecision>> waited =
-        rig.waiter(request(100_000, P1));
-    advanceMillis(10_000);
-    impossible(rig.ask(400_000, P1));
-    advanceMillis(15_000);
-    BudgetHarness.grantOf(waited);
-    GovernorStatus.Counts counts = rig.status().counts();
-    assertThat(counts.totalRequests()).isEqualTo(3);
-    assertThat(counts.acceptedRequests()).isEqualTo(1);
-    assertThat(counts.rejectedRequests()).isEqualTo(2);
-    assertThat(counts.tokensConsumed()).isEqualTo(400_000);
-    assertThat(counts.refillCount()).isPositive();
-    rig.settle(first, 250_000);
-    assertThat(rig.status().counts().tokensConsumed()).isEqualTo(350_000);
-  }
-
-  @Test
-  void listener_isTold_whatIsAskedGrantedAndSettled() {
-    List<String> told = new CopyOnWriteArrayList<>();
-    BudgetHarness rig = open(config(sonnet(Allocation.OFF)), new Told(told));
-    long start = fixture().nanos();
-    dev.sluice.governor.TokenDecision.Granted first = rig.granted(300_000, P0);
-    CompletableFuture<Optional<dev.sluice.governor.TokenDecision>> waiter =
-        rig.waiter(request(4_000, P1));
-    advance(SECOND);
-    BudgetHarness.grantOf(waiter);
-    rig.settle(first, 299_000);
-    long end = fixture().nanos();
-    assertThat(end - start).isEqualTo(SECOND.toNanos());
-    assertThat(told)
-        .containsExactlyInAnyOrder(
-            "asked 300000 Granted " + start,
-            "granted 300000 0 " + start,
-            "asked 4000 Queued " + start,
-            "granted 4000 1000000000 " + end,
-            "settled 1000 " + start + " " + end);
-  }
-
-  /** Returns the events in words, without refills, which any call may find. */
-  private record Told(List<String> words) implements BudgetListener {
-    @Override
-    public void requested(
-        TokenRequest request, dev.sluice.governor.TokenDecision outcome, long nanos) {
-      words.add(
-          "asked %d %s %d".formatted(request.tokens(), outcome.getClass().getSimpleName(), nanos));
-    }
-
-    @Override
-    public void granted(TokenRequest request, long tokens, long waitedNanos, long nanos) {
-      words.add("granted %d %d %d".formatted(tokens, waitedNanos, nanos));
-    }
-
-    @Override
-    public void settled(TokenSettlement settled, long grantedNanos, long nanos) {
-      words.add("settled %d %d %d".formatted(settled.refundedTokens(), grantedNanos, nanos));
-    }
   }
 }

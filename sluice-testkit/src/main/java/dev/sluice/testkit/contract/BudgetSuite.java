@@ -167,4 +167,12 @@ public abstract class BudgetSuite {
     assertThat(outcome).isInstanceOf(Denied.class);
     return (Denied) outcome;
   }
+
+  static long ofTenant(BudgetHarness rig, String tenant) {
+    return rig.explain(request(1, P1).withTenant(tenant)).dimensions().stream()
+        .filter(part -> part.dimension() == BudgetDimension.TENANT)
+        .mapToLong(TokenExplanation.DimensionStatus::available)
+        .findFirst()
+        .orElseThrow();
+  }
 }

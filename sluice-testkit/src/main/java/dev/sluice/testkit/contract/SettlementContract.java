@@ -4,11 +4,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.sluice.Limit;
 import dev.sluice.governor.Allocation;
-import dev.sluice.governor.BudgetDimension;
 import dev.sluice.governor.ModelBudget;
 import dev.sluice.governor.TokenDecision;
 import dev.sluice.governor.TokenDecision.Denied;
-import dev.sluice.governor.TokenExplanation;
 import dev.sluice.governor.TokenOwner;
 import dev.sluice.governor.TokenRequest;
 import dev.sluice.governor.TokenSettlement;
@@ -190,13 +188,5 @@ public abstract class SettlementContract extends BudgetSuite {
     assertThat(rig.owner(queued.ticket())).isPresent();
     advanceMillis(1_000);
     assertThat(rig.poll(queued).orElseThrow()).isInstanceOf(Denied.class);
-  }
-
-  private static long ofTenant(BudgetHarness rig, String tenant) {
-    return rig.explain(request(1, P1).withTenant(tenant)).dimensions().stream()
-        .filter(part -> part.dimension() == BudgetDimension.TENANT)
-        .mapToLong(TokenExplanation.DimensionStatus::available)
-        .findFirst()
-        .orElseThrow();
   }
 }

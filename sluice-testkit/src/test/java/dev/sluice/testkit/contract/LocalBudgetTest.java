@@ -62,6 +62,22 @@ final class LocalBudgetTest {
   }
 
   @Nested
+  final class Reloads extends ReloadContract {
+    @Override
+    protected BudgetFixture fixture() {
+      return local;
+    }
+  }
+
+  @Nested
+  final class Explanations extends ExplanationContract {
+    @Override
+    protected BudgetFixture fixture() {
+      return local;
+    }
+  }
+
+  @Nested
   final class Settlements extends SettlementContract {
     @Override
     protected BudgetFixture fixture() {

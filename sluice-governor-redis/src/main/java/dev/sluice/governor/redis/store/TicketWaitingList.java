@@ -21,17 +21,16 @@ import org.jspecify.annotations.Nullable;
  */
 final class TicketWaitingList {
   /*
-   * A waiter learns the decision in one of three ways: by the news of a call of this node, by
-   * a message about a call of another one, or by a look. A look drains the line, at the moment that
-   * the last answer or message has named, whoever else does so; a thorough one also asks for every
-   * ticket that is awaited here, which finds what a lost message would have told, and keeps the
-   * tickets from being missed.
-   * While Redis is away, LocalShareStore decides about those tickets whose place is known, and tells it here. The others
-   * wait until Redis is back.
-   * Only the node that has claimed a grant may tell of it: by the news that say so, or by a poll.
+   * A waiter receives the decision in one of three ways: with the reply to a call of this node, by a message about a call
+   * of another node, or by a check. A check drains the waiting list at the time that the last reply or message named,
+   * even if other nodes do so too; a thorough check also polls every ticket that is awaited here, which replaces lost
+   * messages and keeps the tickets from being abandoned.
+   * During an outage LocalShareStore decides about the tickets whose place is known and reports the decision here. The
+   * other tickets wait until Redis is back.
+   * Only the node that has claimed a grant may deliver it: after a reply or a poll that says so.
    *
-   * A waiter is entered, and a call about it gets its turn, under the lock of this: Redis goes by the last turn. Futures
-   * are completed on a thread of the timer.
+   * A waiter is entered, and a call about it gets its turn, under this object's lock: Redis obeys the last turn. Futures
+   * complete on a thread of the timer.
    */
 
   /** While Redis does not answer. */
