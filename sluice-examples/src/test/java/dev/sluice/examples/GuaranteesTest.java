@@ -87,7 +87,8 @@ final class GuaranteesTest {
     List<String> missing = new ArrayList<>();
     int named = 0;
     for (String row :
-        rowsWithTests("docs/guarantees.md", "docs/fila.md", "docs/governor.md", "docs/redis.md")) {
+        rowsWithTests(
+            "docs/guarantees.md", "docs/fila.md", "docs/governor-fleet.md", "docs/redis.md")) {
       String defence = row.substring(row.lastIndexOf(" | "));
       List<String> types = new ArrayList<>();
       for (String span : Pages.groups(SPAN, defence)) {
