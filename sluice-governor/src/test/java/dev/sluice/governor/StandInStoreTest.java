@@ -3,6 +3,7 @@ package dev.sluice.governor;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import dev.sluice.governor.local.LocalBudgetStore;
 import dev.sluice.governor.spi.BudgetStoreSupport;
 import dev.sluice.governor.spi.OutageBudgetStore;
 import dev.sluice.governor.spi.StoreSnapshot;
@@ -83,7 +84,7 @@ final class StandInStoreTest {
 
   private OutageBudgetStore open(
       List<StoreSnapshot.OpenReservation> held, List<StoreSnapshot.OpenTicket> places) {
-    return BudgetStoreSupport.standIn(
+    return LocalBudgetStore.forOutage(
         timer, CONFIG, BudgetListener.NONE, new StoreSnapshot(held, places));
   }
 

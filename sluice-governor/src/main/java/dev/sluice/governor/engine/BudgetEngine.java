@@ -470,7 +470,7 @@ public final class BudgetEngine {
 
   /** Returns the open reservations and the waiting tickets. */
   public StoreSnapshot openWork() {
-    return StoreSnapshot.of(grants, waitingList, tickets);
+    return Snapshots.of(grants, waitingList, tickets);
   }
 
   /** Empty if there is no such ticket or reservation any more. */

@@ -19,7 +19,7 @@ public final class DebtBucket {
   private long fullUnits;
   private long unitsPerToken;
   private long unitsPerNano;
-  private final DebtHistory history = new DebtHistory();
+  private final RefundBounds history = new RefundBounds();
   private long owed;
   private long at;
 
@@ -194,7 +194,7 @@ public final class DebtBucket {
   }
 
   /** The debt in whole tokens, and the part of it that can be refunded. */
-  public record Saved(long owedTokens, DebtHistory.Saved history) {}
+  public record Saved(long owedTokens, RefundBounds.Saved history) {}
 
   public Saved save() {
     return new Saved(

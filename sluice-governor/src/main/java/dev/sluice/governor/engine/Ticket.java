@@ -60,7 +60,7 @@ public final class Ticket {
   }
 
   /** Identifies a request; ordered, so that maps stay fast if hashes collide. */
-  public record Key(String tenant, String key) implements Comparable<Key> {
+  record Key(String tenant, String key) implements Comparable<Key> {
     @Override
     public int compareTo(Key other) {
       int order = key.compareTo(other.key);
@@ -68,8 +68,8 @@ public final class Ticket {
     }
   }
 
-  /** Null if nothing does. */
-  public static @Nullable Key keyOf(TokenRequest request) {
+  /** Returns the key of a request, or null if it has none. */
+  static @Nullable Key keyOf(TokenRequest request) {
     return request.idempotencyKey() == null
         ? null
         : new Key(request.tenant(), request.idempotencyKey());

@@ -15,6 +15,7 @@ import dev.sluice.governor.WaitingListConfig;
 import dev.sluice.governor.WaitingListStatus;
 import dev.sluice.governor.engine.GrantLog;
 import dev.sluice.governor.engine.ModelBuckets;
+import dev.sluice.governor.engine.Snapshots;
 import dev.sluice.governor.spi.BudgetStoreSupport;
 import dev.sluice.governor.spi.ModelLimits;
 import dev.sluice.governor.spi.OutageBudgetStore;
@@ -96,8 +97,17 @@ public final class LocalBudgetStore implements OutageBudgetStore {
     return (config, listener) -> new LocalBudgetStore(config, listener, timer, null, null);
   }
 
-  /** The same, where nothing is left of anything when it begins, and something is open. */
-  public static OutageBudgetStore standIn(
+  /**
+   * Opens budgets in this process for a store that does not answer for a while. They begin empty.
+   *
+   * @param timer closed with the store
+   * @param config the models
+   * @param listener receives the decisions
+   * @param open the open reservations and tickets at the start: reservations take slots and are
+   *     refunded nothing, tickets wait in this order
+   * @return to be ended by {@link OutageBudgetStore#handOver}
+   */
+  public static OutageBudgetStore forOutage(
       StoreTimer timer, BudgetConfig config, BudgetListener listener, StoreSnapshot open) {
     return new LocalBudgetStore(config, listener, timer, null, open);
   }
@@ -227,7 +237,7 @@ public final class LocalBudgetStore implements OutageBudgetStore {
       modelStore.keep(
           (state, now) -> {
             state.waitingList().buckets().restart(now);
-            open.into(state, now);
+            Snapshots.restore(open, state, now);
             return GrantLog.NONE;
           });
     }

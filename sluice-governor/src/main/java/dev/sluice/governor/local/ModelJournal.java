@@ -4,7 +4,7 @@ import dev.sluice.governor.ModelBudget;
 import dev.sluice.governor.TokenDecision;
 import dev.sluice.governor.TokenRequest;
 import dev.sluice.governor.engine.DebtBucket;
-import dev.sluice.governor.engine.DebtHistory;
+import dev.sluice.governor.engine.RefundBounds;
 import dev.sluice.governor.engine.GrantLog;
 import dev.sluice.governor.engine.ModelBuckets;
 import dev.sluice.governor.engine.ModelState;
@@ -191,7 +191,7 @@ public final class ModelJournal implements GrantLog {
     data.writeLong(level.owedTokens());
     data.writeLong(level.history().next());
     data.writeInt(level.history().entries().size());
-    for (DebtHistory.ChargeRecord entry : level.history().entries()) {
+    for (RefundBounds.ChargeRecord entry : level.history().entries()) {
       data.writeLong(entry.event());
       data.writeLong(entry.owed());
     }
@@ -286,11 +286,11 @@ public final class ModelJournal implements GrantLog {
       long owed = data.readLong();
       long next = data.readLong();
       int size = data.readInt();
-      List<DebtHistory.ChargeRecord> entries = new ArrayList<>();
+      List<RefundBounds.ChargeRecord> entries = new ArrayList<>();
       for (int i = 0; i < size; i++) {
-        entries.add(new DebtHistory.ChargeRecord(data.readLong(), data.readLong()));
+        entries.add(new RefundBounds.ChargeRecord(data.readLong(), data.readLong()));
       }
-      buckets.put(name, new DebtBucket.Saved(owed, new DebtHistory.Saved(entries, next)));
+      buckets.put(name, new DebtBucket.Saved(owed, new RefundBounds.Saved(entries, next)));
     }
 
     private void held(DataInputStream data) throws IOException {

@@ -4,8 +4,6 @@ import static dev.sluice.internal.util.Preconditions.requireBetween;
 
 import dev.sluice.ManualClock;
 import dev.sluice.NanoClock;
-import dev.sluice.governor.local.ManualClockTimer;
-import dev.sluice.governor.local.SystemStoreTimer;
 
 /**
  * The clock and the timer of a {@link BudgetStore}. In tests and simulations its time may advance

@@ -10,7 +10,7 @@ import java.util.function.LongUnaryOperator;
  * dropped: what is left rises from the oldest to the newest. When there are too many, neighbours
  * become one with the smaller figure of the two, which errs on the side of those who gave tokens.
  */
-public final class DebtHistory {
+public final class RefundBounds {
   static final int MAX_ENTRIES = 4_096;
 
   private static final int FEW_ENTRIES = 8;
@@ -90,12 +90,12 @@ public final class DebtHistory {
   public record ChargeRecord(long event, long owed) {}
 
   /** All of it. */
-  public record Saved(List<DebtHistory.ChargeRecord> entries, long next) {}
+  public record Saved(List<RefundBounds.ChargeRecord> entries, long next) {}
 
   Saved save(LongUnaryOperator conversion) {
-    List<DebtHistory.ChargeRecord> entries = new ArrayList<>(size);
+    List<RefundBounds.ChargeRecord> entries = new ArrayList<>(size);
     for (int i = 0; i < size; i++) {
-      entries.add(new DebtHistory.ChargeRecord(events[i], conversion.applyAsLong(owed[i])));
+      entries.add(new RefundBounds.ChargeRecord(events[i], conversion.applyAsLong(owed[i])));
     }
     return new Saved(entries, next);
   }

@@ -1,4 +1,4 @@
-package dev.sluice.governor.local;
+package dev.sluice.governor.spi;
 
 import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;
@@ -12,8 +12,8 @@ import org.slf4j.LoggerFactory;
  * Runs the callbacks of waiters: in order on one thread, as long as none blocks. A callback that
  * blocks delays the others until the next {@link #look}. Thread-safe.
  */
-final class CallbackDispatcher {
-  private static final Logger LOG = LoggerFactory.getLogger(CallbackDispatcher.class);
+final class CallbackThreads {
+  private static final Logger LOG = LoggerFactory.getLogger(CallbackThreads.class);
 
   /** How long a thread that has nothing to do looks again before it leaves. */
   private static final int SPINS = 1_000;
@@ -24,7 +24,7 @@ final class CallbackDispatcher {
   /** Threads that will look at what waits once more. */
   private final AtomicInteger attending = new AtomicInteger();
 
-  CallbackDispatcher(Executor threads) {
+  CallbackThreads(Executor threads) {
     this.threads = threads;
   }
 
