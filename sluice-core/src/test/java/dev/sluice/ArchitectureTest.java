@@ -89,7 +89,6 @@ final class ArchitectureTest {
                 .or(
                     resideInAnyPackage(
                         "java.util.concurrent..",
-                        "java.time",
                         "dev.sluice.internal.time",
                         "dev.sluice.internal.limits",
                         "dev.sluice.internal.executor")))

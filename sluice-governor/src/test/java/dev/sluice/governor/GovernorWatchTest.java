@@ -225,7 +225,7 @@ class GovernorWatchTest {
   void reload_appliesTheNewConfiguration() {
     grant("m", 1_000, 0);
     grant("n", 1_000, 0);
-    AlertConfig rules =
+    AlertConfig config =
         AlertConfig.builder()
             .interval(Duration.ofSeconds(1))
             .window(Duration.ofSeconds(9))
@@ -235,7 +235,7 @@ class GovernorWatchTest {
             .build();
     ModelBudget larger = SeedBudget.budget(600, 2_000).build();
     watch.reload(
-        BudgetConfig.builder().models(Map.of("m", larger, "o", BUDGET)).alerts(rules).build());
+        BudgetConfig.builder().models(Map.of("m", larger, "o", BUDGET)).alerts(config).build());
     grant("m", 1_000, 0);
     grant("o", 1_000, 0);
     burst = 2_000;

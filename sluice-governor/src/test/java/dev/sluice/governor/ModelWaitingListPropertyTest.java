@@ -133,7 +133,7 @@ class ModelWaitingListPropertyTest {
     }
 
     private void cancel() {
-      List<TokenWaiter> waiting = asked.stream().filter(each -> each.inLine).toList();
+      List<TokenWaiter> waiting = asked.stream().filter(each -> each.isWaiting).toList();
       if (!waiting.isEmpty()) {
         TokenWaiter who = waiting.get(random.nextInt(waiting.size()));
         assertThat(fixture.waitingList.leave(who)).isTrue();

@@ -39,7 +39,7 @@ final class StandInStoreTest {
     }
 
     @Override
-    public void after(long nanos, Runnable action) {
+    public void schedule(long nanos, Runnable action) {
       due.add(action);
     }
 

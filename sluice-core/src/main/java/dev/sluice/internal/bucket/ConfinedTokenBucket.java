@@ -84,7 +84,7 @@ public final class ConfinedTokenBucket {
    *
    * @param tokens what it took
    */
-  public void giveBack(long tokens, long charge, long nowNanos) {
+  public void returnTokens(long tokens, long charge, long nowNanos) {
     long lowest = Math.min(debt(nowNanos), history.lowestSince(charge));
     long units = Math.min(epochScale.scale().cost(tokens), lowest);
     fullAt -= units;

@@ -122,11 +122,11 @@ final class LimitGate extends IndexedHeap.Node<LimitGate> {
   }
 
   /** Returns {@code tokens} of a charge, except for those that refills have made up for. */
-  void giveBack(long tokens, long charge, long nowNanos) {
+  void returnTokens(long tokens, long charge, long nowNanos) {
     ConfinedTokenBucket limiter = bucket;
     if (limiter != null && limiter.isCharged(charge)) {
       net -= tokens;
-      limiter.giveBack(tokens, charge, nowNanos);
+      limiter.returnTokens(tokens, charge, nowNanos);
       if (limiter.refills()) {
         touch();
       } else {
@@ -219,7 +219,7 @@ final class LimitGate extends IndexedHeap.Node<LimitGate> {
 
   /** The limit has changed: items that could never go under the old one are tried again. */
   private void limitChanged() {
-    core.reservation.giveUp();
+    core.reservation.release();
     retryUnservable();
   }
 

@@ -73,7 +73,7 @@ final class QueueState extends IndexedHeap.Node<QueueState> {
     }
     if (had && items == 0) {
       unlink();
-      core.reservation.giveUp(this);
+      core.reservation.release(this);
       touchContested();
     } else if (!had && items > 0) {
       if (priorities != 0) {
@@ -122,7 +122,7 @@ final class QueueState extends IndexedHeap.Node<QueueState> {
     SubQueue sub = flow.subQueue(strictOrder ? ThrottleKeySet.EMPTY : item.set);
     boolean goesFirst = sub.items.isEmpty() || item.sequence < sub.head().sequence;
     if (goesFirst && !sub.items.isEmpty()) {
-      core.reservation.giveUp(sub);
+      core.reservation.release(sub);
       sub.withdraw();
       sub.unpark();
     }
@@ -299,7 +299,7 @@ final class QueueState extends IndexedHeap.Node<QueueState> {
     KeyFlow flow = sub.flow;
     boolean wasHead = sub.items.first() == item;
     if (wasHead) {
-      core.reservation.giveUp(sub);
+      core.reservation.release(sub);
       sub.withdraw();
     }
     detach(sub, item);
@@ -357,7 +357,7 @@ final class QueueState extends IndexedHeap.Node<QueueState> {
       leave(flow);
     }
     for (SubQueue sub : List.copyOf(flow.subQueues())) {
-      core.reservation.giveUp(sub);
+      core.reservation.release(sub);
       sub.withdraw();
     }
     List.copyOf(flow.waiters()).forEach(KeyWaiters::suspend);

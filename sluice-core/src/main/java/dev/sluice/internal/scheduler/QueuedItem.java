@@ -89,7 +89,7 @@ public final class QueuedItem<T> extends IntrusiveList.Link<QueuedItem<?>>
     long taken = charge;
     charge = 0;
     for (int i = 0; taken > 0 && i < set.gates.length; i++) {
-      set.gates[i].giveBack(tokensAt(i), taken, nowNanos);
+      set.gates[i].returnTokens(tokensAt(i), taken, nowNanos);
     }
   }
 

@@ -155,7 +155,7 @@ public final class ClassWaitingList {
 
   /** It leaves with nothing. False if it had left before. */
   public boolean leave(TokenWaiter waiting) {
-    if (!waiting.inLine) {
+    if (!waiting.isWaiting) {
       return false;
     }
     ClassWaitingList.TenantQueue tenant = queueOf(waiting);
@@ -169,7 +169,7 @@ public final class ClassWaitingList {
   }
 
   private void remove(TokenWaiter waiting) {
-    waiting.inLine = false;
+    waiting.isWaiting = false;
     all.remove(waiting);
     ClassWaitingList.TenantQueue tenant = queueOf(waiting);
     boolean wasHead = tenant.waiting.first() == waiting;

@@ -338,7 +338,7 @@ public final class ModelWaitingList {
 
   /** Settles it by what was reported as used, as far as that can be charged. */
   public long settle(Reservation reservation, long reported) {
-    long most = limits.mostCharged();
+    long most = limits.maxChargedTokens();
     return finish(
         reservation, buckets.overruns().charge(reservation.demand.tokens(), reported, most));
   }
@@ -346,7 +346,7 @@ public final class ModelWaitingList {
   /** Settles it by what was charged for it before a restart. */
   public long settleAgain(Reservation reservation, long usage) {
     long reserved = reservation.demand.tokens();
-    buckets.overruns().spend(reserved, Math.min(usage, Math.max(reserved, limits.mostCharged())));
+    buckets.overruns().spend(reserved, Math.min(usage, Math.max(reserved, limits.maxChargedTokens())));
     return finish(reservation, usage);
   }
 

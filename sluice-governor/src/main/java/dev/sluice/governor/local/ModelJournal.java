@@ -153,7 +153,7 @@ public final class ModelJournal implements GrantLog {
   }
 
   @Override
-  public void tidy(ModelWaitingList waitingList, OpenGrants grants, long now) {
+  public void compact(ModelWaitingList waitingList, OpenGrants grants, long now) {
     if (journal.bytes() >= tidyAt) {
       rewrite(waitingList, grants, now);
     }

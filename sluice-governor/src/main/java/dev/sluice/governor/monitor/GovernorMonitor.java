@@ -120,7 +120,7 @@ public final class GovernorMonitor implements BudgetListener, AutoCloseable {
   }
 
   private void every(Supplier<Duration> interval, Runnable action) {
-    timer.after(
+    timer.schedule(
         interval.get().toNanos(),
         () -> {
           if (!closed) {

@@ -18,15 +18,15 @@ final class ModelMonitor {
   private final AlertMonitor health;
   private final RefillLog log;
 
-  ModelMonitor(String model, ModelBudget budget, AlertConfig rules, long now) {
+  ModelMonitor(String model, ModelBudget budget, AlertConfig config, long now) {
     auditor = new Auditor(budget, now);
-    health = new AlertMonitor(model, rules, now);
+    health = new AlertMonitor(model, config, now);
     log = new RefillLog(model, budget.priorityClasses().keySet());
   }
 
-  synchronized void reload(ModelBudget budget, AlertConfig rules, long now) {
+  synchronized void reload(ModelBudget budget, AlertConfig config, long now) {
     auditor.reload(budget, now);
-    health.reload(rules, now);
+    health.reload(config, now);
     log.reload(budget.priorityClasses().keySet());
   }
 

@@ -149,24 +149,24 @@ public final class BudgetStoreSupport {
   /**
    * Returns the message for a full waiting list.
    *
-   * @param maxLine the most waiting requests
+   * @param maxWaiting the most waiting requests
    * @param model the model
    * @return the message
    */
-  public static String lineFull(int maxLine, String model) {
+  public static String waitingListFull(int maxWaiting, String model) {
     return "at most %d may be in line for %s, and one tenant no more than nine times what is free"
-        .formatted(maxLine, model);
+        .formatted(maxWaiting, model);
   }
 
   /**
    * Returns the message for a reason of a denial.
    *
    * @param reason the reason
-   * @param rules the settings of the waiting list
+   * @param config the settings of the waiting list
    * @return the message
    */
-  public static String inWords(TokenDecision.Reason reason, WaitingListConfig rules) {
-    return reason.inWords().formatted(rules.ticketIdleTimeout());
+  public static String inWords(TokenDecision.Reason reason, WaitingListConfig config) {
+    return reason.inWords().formatted(config.ticketIdleTimeout());
   }
 
   /**

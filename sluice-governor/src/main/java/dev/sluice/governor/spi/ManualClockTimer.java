@@ -28,7 +28,7 @@ final class ManualClockTimer implements StoreTimer {
   }
 
   @Override
-  public void after(long nanos, Runnable action) {
+  public void schedule(long nanos, Runnable action) {
     var unused =
         alarms.at(
             clock.nanoTime() + nanos,

@@ -21,7 +21,7 @@ public interface StoreTimer extends NanoClock, AutoCloseable {
    * @param nanos the delay; 0 for as soon as possible, but not within this call
    * @param action must not block
    */
-  void after(long nanos, Runnable action);
+  void schedule(long nanos, Runnable action);
 
   /**
    * Runs a callback soon, even if others block, and never within another callback.

@@ -46,7 +46,7 @@ final class SystemStoreTimer implements StoreTimer {
 
   @Override
   @SuppressWarnings("FutureReturnValueIgnored") // it ends with the thread
-  public void after(long nanos, Runnable action) {
+  public void schedule(long nanos, Runnable action) {
     thread.schedule(action, nanos, TimeUnit.NANOSECONDS);
   }
 

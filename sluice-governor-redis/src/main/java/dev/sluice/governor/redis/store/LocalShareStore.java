@@ -258,7 +258,7 @@ final class LocalShareStore {
                 ask(
                     now,
                     store -> {
-                      store.unheard(ticket);
+                      store.undelivered(ticket);
                       return true;
                     }))
         .flatMap(done -> done)
@@ -392,8 +392,8 @@ final class LocalShareStore {
     }
 
     @Override
-    public void after(long nanos, Runnable action) {
-      timer.after(nanos, action);
+    public void schedule(long nanos, Runnable action) {
+      timer.schedule(nanos, action);
     }
 
     @Override
