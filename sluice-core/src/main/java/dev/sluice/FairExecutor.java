@@ -326,7 +326,7 @@ public sealed interface FairExecutor extends Executor, AutoCloseable permits Dis
     private NanoClock clock = NanoClock.system();
     private boolean strictThrottleKeys;
 
-    /** Null for threads of its own. */
+    /** The delegate; null if the executor has threads of its own. */
     private @Nullable Executor delegate;
 
     private final Map<String, Limit> limits = new LinkedHashMap<>();
@@ -351,7 +351,7 @@ public sealed interface FairExecutor extends Executor, AutoCloseable permits Dis
     }
 
     /**
-     * Where threads of its own come from.
+     * Sets the factory of the executor's own threads.
      *
      * @param threadFactory makes a new thread for each call
      * @return this builder
@@ -364,8 +364,7 @@ public sealed interface FairExecutor extends Executor, AutoCloseable permits Dis
     /**
      * Runs tasks on another Executor, with one call of its {@code execute} for each.
      *
-     * <p>It may run them in the calling thread, which then is whoever submits, ends a task or keeps
-     * the time, and is kept as long as there is something to run. It must run what it accepts: a
+     * <p>It may run them in the calling thread, which then submits or ends a task or runs the timer, and is occupied as long as tasks can run. It must run what it accepts: a
      * task that it drops without an exception holds its worker for ever. It is not shut down with
      * this one.
      *
@@ -381,7 +380,7 @@ public sealed interface FairExecutor extends Executor, AutoCloseable permits Dis
     }
 
     /**
-     * How many tasks may wait, of all tenants together.
+     * Limits how many tasks may wait, of all fairness keys together.
      *
      * @param most at least 1; 10,000 by default
      * @return this builder
@@ -393,7 +392,7 @@ public sealed interface FairExecutor extends Executor, AutoCloseable permits Dis
     }
 
     /**
-     * How many tasks of one tenant may wait, so that none fills the queue alone.
+     * Limits how many tasks of one fairness key may wait, so that none fills the queue alone.
      *
      * @param most at least 1; unlimited by default
      * @return this builder
@@ -441,7 +440,7 @@ public sealed interface FairExecutor extends Executor, AutoCloseable permits Dis
     }
 
     /**
-     * Where the time of the rates comes from.
+     * Sets the clock of the limits.
      *
      * @param source a clock that neither blocks nor calls back; the system's by default
      * @return this builder

@@ -32,13 +32,13 @@ public final class QueueConfig {
     this.given = given;
   }
 
-  /** When the server confirms a stored message. */
+  /** The moment at which the server confirms a stored message. */
   public enum Durability {
-    /** After the message is synced to disk. */
+    /** Confirms after the message is synced to disk. */
     ALWAYS,
-    /** After the message is written; it is synced within the server's interval. */
+    /** Confirms after the message is written; it is synced within the server's interval. */
     INTERVAL,
-    /** After the message is written; the operating system decides when to sync. */
+    /** Confirms after the message is written; the operating system decides when to sync. */
     OS
   }
 

@@ -5,9 +5,9 @@ import java.util.LinkedHashMap;
 import java.util.Map;
 
 /**
- * Learns how much of what a tenant asks for it uses, so that less needs to be reserved. Nine of ten
+ * Learns which part of its requests a tenant uses, so that less needs to be reserved. Nine of ten
  * calls stay within the estimate; what the others use beyond it is charged when they are settled.
- * For any number of threads.
+ * Thread-safe.
  */
 final class OutputEstimator {
   /*

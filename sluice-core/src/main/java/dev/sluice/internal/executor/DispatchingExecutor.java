@@ -57,7 +57,7 @@ public final class DispatchingExecutor implements FairExecutor {
   private final int parallelism;
   private final boolean strictThrottleKeys;
 
-  /** Set on a thread that hands over, as long as it does. */
+  /** True on a thread while it hands over tasks. */
   private final ThreadLocal<Boolean> handingOver = new ThreadLocal<>();
 
   private final ReentrantLock lock = new ReentrantLock();

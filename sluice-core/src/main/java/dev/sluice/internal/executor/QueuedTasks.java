@@ -15,7 +15,7 @@ final class QueuedTasks {
   private final int mostPerTenant;
   private final IntrusiveList<FairTask<?>> tasks = new IntrusiveList<>();
 
-  /** Empty unless the bound per tenant is the narrower one. */
+  /** Queued tasks by fairness key; empty unless the bound per key is the narrower one. */
   private final Map<String, Integer> byTenant = new HashMap<>();
 
   QueuedTasks(int most, int mostPerTenant) {
@@ -57,13 +57,13 @@ final class QueuedTasks {
   void add(FairTask<?> task) {
     tasks.addLast(task);
     if (mostPerTenant < most) {
-      byTenant.merge(task.tenant(), 1, Integer::sum);
+      byTenant.merge(task.fairnessKey(), 1, Integer::sum);
     }
   }
 
   void remove(FairTask<?> task) {
     task.unlink();
     byTenant.computeIfPresent(
-        task.tenant(), (tenant, count) -> count == 1 ? null : Integer.valueOf(count - 1));
+        task.fairnessKey(), (tenant, count) -> count == 1 ? null : Integer.valueOf(count - 1));
   }
 }

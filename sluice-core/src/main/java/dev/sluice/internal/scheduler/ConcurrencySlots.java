@@ -1,6 +1,6 @@
 package dev.sluice.internal.scheduler;
 
-/** How many items of one fairness key may be in flight, and how many are. */
+/** The limit on the items of one fairness key in flight, and their number. */
 final class ConcurrencySlots {
   final QueueState queue;
   final String key;

@@ -8,7 +8,7 @@ import java.util.List;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
-/** One fairness key within a priority of a queue: its sub-queues and its deficit. */
+/** A fairness key within a priority of a queue: its sub-queues and its deficit. */
 final class KeyFlow extends DeficitRound.Member<KeyFlow> {
   private static final Map<LimitGate, KeyWaiters> NO_WAITERS = Map.of();
 
@@ -20,7 +20,7 @@ final class KeyFlow extends DeficitRound.Member<KeyFlow> {
 
   @Nullable ConcurrencySlots slots;
 
-  /** Its waiters, by the gate at which they keep a place. */
+  /** The waiters of this key, by the gate at which they keep a place. */
   private Map<LimitGate, KeyWaiters> waiters = NO_WAITERS;
 
   // Most flows have a single sub-queue; the collections are made for the second. They keep their
@@ -90,7 +90,7 @@ final class KeyFlow extends DeficitRound.Member<KeyFlow> {
     return several == null ? List.of() : several.values();
   }
 
-  /** {@code sub} can go as far as anybody knows. */
+  /** Marks a sub-queue as ready: nothing is known to hold it. */
   void ready(SubQueue sub) {
     if (severalReady != null) {
       severalReady.put(sub);
@@ -120,7 +120,7 @@ final class KeyFlow extends DeficitRound.Member<KeyFlow> {
     return singleReady == sub || (severalReady != null && sub.isInHeap());
   }
 
-  /** The ready sub-queue with the oldest head. */
+  /** Returns the ready sub-queue with the oldest head. */
   @Nullable SubQueue oldestReady() {
     return severalReady == null ? singleReady : severalReady.first();
   }

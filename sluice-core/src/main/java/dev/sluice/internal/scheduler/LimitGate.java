@@ -26,7 +26,7 @@ final class LimitGate extends IndexedHeap.Node<LimitGate> {
   private final SchedulerCore core;
   final GateWaiters waiters = new GateWaiters(this);
 
-  /** Null while the key has no limit. */
+  /** The bucket; null while the key has no limit. */
   private @Nullable ConfinedTokenBucket bucket;
 
   /** Tokens that items took and did not give back; see {@link #taken()}. */
@@ -38,7 +38,7 @@ final class LimitGate extends IndexedHeap.Node<LimitGate> {
   /** Sets that name this key. */
   private int users;
 
-  /** When the next waiter can go, in nanoseconds since the scheduler's origin. */
+  /** The time at which the next waiter can go, in nanoseconds since the scheduler's origin. */
   private long wakeAt;
 
   /** The queue in whose heap it is armed, if not in the one of all; changed by the core alone. */

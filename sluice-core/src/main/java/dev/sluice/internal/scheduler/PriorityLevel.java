@@ -5,7 +5,7 @@ import java.util.HashMap;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
-/** The fairness keys of one priority, and whose turn it is. */
+/** The fairness keys of one priority, and their turns. */
 final class PriorityLevel {
   /*
    * A key that runs empty stays among the old until its next turn would come: coming back at once

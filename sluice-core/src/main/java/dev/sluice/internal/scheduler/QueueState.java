@@ -34,7 +34,7 @@ final class QueueState extends IndexedHeap.Node<QueueState> {
 
   private long credit = Long.MAX_VALUE;
 
-  /** Whether a key keeps the order of all its items, and not only of those with equal sets. */
+  /** True if a key keeps the order of all its items, and not only of those with equal sets. */
   boolean strictOrder;
 
   private final Map<String, Integer> weights = new HashMap<>();
@@ -86,14 +86,14 @@ final class QueueState extends IndexedHeap.Node<QueueState> {
     }
   }
 
-  /** Lets other queues have the tokens that this queue was promised. */
+  /** Lets other queues take the tokens that this queue was promised. */
   private void touchContested() {
     for (QueueWaiters waiters : contested) {
       waiters.touchGate();
     }
   }
 
-  /** Lets others have the tokens that lower priorities were promised. */
+  /** Lets others take the tokens that lower priorities were promised. */
   private void touchPromised() {
     for (QueueWaiters waiters : contested) {
       if (waiters.hasPromises()) {
@@ -102,7 +102,7 @@ final class QueueState extends IndexedHeap.Node<QueueState> {
     }
   }
 
-  /** The most urgent priority with a flow in a ring. */
+  /** Returns the most urgent priority with a flow in a ring. */
   int topPriority() {
     return priorities == 0 ? 0 : MAX_PRIORITY - Integer.numberOfLeadingZeros(priorities);
   }
@@ -150,7 +150,7 @@ final class QueueState extends IndexedHeap.Node<QueueState> {
     flow.capDeficit();
   }
 
-  /** Takes part in the rounds again, among those that had their turn. */
+  /** Adds a flow to the rounds again, among those that had their turn. */
   void enter(KeyFlow flow) {
     SubQueue next = flow.oldestReady();
     if (next != null && !flow.isLinked() && flow.hasSlot()) {
@@ -170,7 +170,7 @@ final class QueueState extends IndexedHeap.Node<QueueState> {
     }
   }
 
-  /** Leaves the rounds: nothing of it is ready, or it has no slot. */
+  /** Removes a flow from the rounds: nothing of it is ready, or it has no slot. */
   private void leave(KeyFlow flow) {
     flow.unlink();
     if (flow.level.turns.isEmpty()) {
@@ -186,8 +186,7 @@ final class QueueState extends IndexedHeap.Node<QueueState> {
   }
 
   /**
-   * Among these priorities, the one to serve: first one whose minimum rate is due, else the most
-   * urgent.
+   * Returns the priority to serve: one whose minimum rate is due, else the most urgent candidate.
    */
   int priorityToServe(int candidates, long nowNanos) {
     for (int due = candidates & minimumRates; due != 0; due &= due - 1) {
@@ -199,7 +198,7 @@ final class QueueState extends IndexedHeap.Node<QueueState> {
     return MAX_PRIORITY - Integer.numberOfLeadingZeros(candidates);
   }
 
-  /** The sub-queue whose head goes next; parks those that cannot. */
+  /** Returns the sub-queue whose head goes next; parks sub-queues that cannot go. */
   @Nullable SubQueue pick(long nowNanos) {
     while (priorities != 0) {
       PriorityLevel level = level(priorityToServe(priorities, nowNanos));
@@ -211,7 +210,7 @@ final class QueueState extends IndexedHeap.Node<QueueState> {
     return null;
   }
 
-  /** Returns the next of {@code band}, null if none is left; parks those that cannot go. */
+  /** Returns the next sub-queue of {@code level}, null if none is left; parks sub-queues that cannot go. */
   private @Nullable SubQueue firstThatCanGo(PriorityLevel level, long nowNanos) {
     KeyFlow flow;
     while ((flow = level.turns.first()) != null) {
@@ -242,7 +241,7 @@ final class QueueState extends IndexedHeap.Node<QueueState> {
     }
   }
 
-  /** The head of {@code sub} goes: everything it needs is taken. */
+  /** Delivers the head of {@code sub}: takes its tokens and its slot. */
   QueuedItem<?> confirm(SubQueue sub, long nowNanos) {
     QueuedItem<?> item = sub.head();
     KeyFlow flow = sub.flow;
@@ -293,7 +292,7 @@ final class QueueState extends IndexedHeap.Node<QueueState> {
     }
   }
 
-  /** Takes out an item that waits. */
+  /** Removes an item that waits. */
   void remove(SubQueue sub, QueuedItem<?> item) {
     core.requireNoOffer();
     KeyFlow flow = sub.flow;
@@ -339,7 +338,7 @@ final class QueueState extends IndexedHeap.Node<QueueState> {
     }
   }
 
-  /** {@code item} is delivered: if its key has a limit, it counts. */
+  /** Counts a delivered item, if its key has a limit. */
   void occupySlot(QueuedItem<?> item) {
     ConcurrencySlots held = slotsOf(item.fairnessKey());
     if (held != null) {
@@ -351,7 +350,7 @@ final class QueueState extends IndexedHeap.Node<QueueState> {
     }
   }
 
-  /** The key of {@code flow} has no slot: what waits for it goes to others. */
+  /** Withdraws the waiters of a flow without a slot; their tokens go to others. */
   private void suspend(KeyFlow flow) {
     if (flow.isLinked() && flow.pending > 0) {
       leave(flow);
@@ -393,7 +392,7 @@ final class QueueState extends IndexedHeap.Node<QueueState> {
     }
   }
 
-  /** Sets the limit of one key, or of all that have none of their own where key is null. */
+  /** Sets the limit of a key or, if {@code key} is null, of all keys without a limit of their own. */
   void limitSlots(@Nullable String key, int limit) {
     if (key == null) {
       slotLimit = limit;

@@ -22,7 +22,7 @@ public final class QueuedItem<T> extends IntrusiveList.Link<QueuedItem<?>>
   /** Tokens at each gate of the set; null where it is one at each. */
   private final long @Nullable [] tokens;
 
-  /** Where it waits; null once it has been delivered or removed. */
+  /** The sub-queue in which it waits; null once it was delivered or removed. */
   @Nullable SubQueue queued;
 
   /** The slot it occupies while it is in flight, if its key has a concurrency limit. */
@@ -80,7 +80,7 @@ public final class QueuedItem<T> extends IntrusiveList.Link<QueuedItem<?>>
     return true;
   }
 
-  /** For tests: returns whether it is in flight and its key has a concurrency limit. */
+  /** Returns whether the item is in flight and its key has a concurrency limit; for tests. */
   public boolean occupiesSlot() {
     return slots != null;
   }
@@ -93,7 +93,7 @@ public final class QueuedItem<T> extends IntrusiveList.Link<QueuedItem<?>>
     }
   }
 
-  /** The same, to wait at the same place again. */
+  /** Returns a copy of this item, to wait at the same place again. */
   QueuedItem<T> again(ThrottleKeySet entered) {
     return new QueuedItem<>(item, fairnessKey, sequence, cost, entered, tokens);
   }

@@ -21,10 +21,10 @@ public final class Ticket {
   /** The end of its longest wait. */
   public final long deadline;
 
-  /** Null if it never waited, and after a restart. */
+  /** The waiter of the ticket; null if it never waited, and after a restart. */
   @Nullable TokenWaiter waiting;
 
-  /** When whoever holds it was last seen. */
+  /** The time of its last poll. */
   long seenAt;
 
   /** Waiters for the decision; meanwhile the idle timer does not run. */
@@ -33,10 +33,10 @@ public final class Ticket {
   /** The decision; null while the request waits. */
   public @Nullable TokenDecision decided;
 
-  /** Whether a caller has learned the decision, or will in a moment. */
+  /** True if the decision was delivered to a caller, or is about to be. */
   public boolean claimed;
 
-  /** Whether only waiters have learned it. */
+  /** True if only waiters have received the decision. */
   boolean onlyWaited;
 
   public Ticket(String id, TokenRequest request, long number, long deadline, long now) {
@@ -51,7 +51,7 @@ public final class Ticket {
     return new TokenOwner(model, request.tenant(), request.priorityClass());
   }
 
-  /** A key is of one request. */
+  /** Checks that a repeated idempotency key has the same request. */
   void requireSame(TokenRequest other) {
     if (request.tokens() != other.tokens()
         || !request.priorityClass().equals(other.priorityClass())) {

@@ -1,6 +1,6 @@
 package dev.sluice.governor.engine;
 
-/** One request in the waiting list of a model. */
+/** A request in the waiting list of a model. */
 public final class TokenWaiter {
   public final TokenDemand demand;
   public final long since;

@@ -197,7 +197,7 @@ public final class ModelJournal implements GrantLog {
     }
   }
 
-  /** As a grant, with where it was charged: the levels contain it. */
+  /** Writes an open grant and its charges, which the levels contain. */
   private static void writeHeld(DataOutputStream data, OpenGrant grant, ModelBuckets buckets)
       throws IOException {
     writeGrant(data, HELD, grant);

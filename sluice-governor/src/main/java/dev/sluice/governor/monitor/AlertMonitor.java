@@ -14,7 +14,7 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Finds out when somebody should look at a model. It reads no clock and logs nothing itself. Not
+ * Detects when an operator should look at a model. It reads no clock and logs nothing itself. Not
  * thread-safe.
  */
 public final class AlertMonitor {
@@ -66,7 +66,7 @@ public final class AlertMonitor {
     excess += settled.excessTokens();
   }
 
-  /** How it stands at this moment; those that last keep when they came. */
+  /** Returns the present alerts; a continuing alert keeps its time. */
   public List<GovernorStatus.Alert> alerts() {
     return List.copyOf(alerts.values());
   }
@@ -157,7 +157,7 @@ public final class AlertMonitor {
     return "tenant '%s'".formatted(settled.tenant().replaceAll("\\p{Cntrl}", "?"));
   }
 
-  /** As the decimal that was written: 5 % of 140 is 7, and not a little less or more. */
+  /** Compares with the decimal that was written: 5 % of 140 is exactly 7. */
   private boolean isTooHigh(RejectionWindow.Sum sum) {
     BigDecimal most =
         BigDecimal.valueOf(config.rejectionThreshold()).multiply(BigDecimal.valueOf(sum.asked()));

@@ -12,7 +12,7 @@ final class ModelMonitor {
   /** Guarded by this, all of them. */
   private final Auditor auditor;
 
-  /** With the largest excess that the store ever told: a fleet's store may lose its data. */
+  /** The store's audit with the largest excess that it ever reported: a fleet's store may lose its data. */
   private GovernorStatus.Audit ofStore = GovernorStatus.Audit.NONE;
 
   private final AlertMonitor health;
@@ -64,7 +64,7 @@ final class ModelMonitor {
     return log.lines();
   }
 
-  /** The same with what is known here. */
+  /** Returns the status with the results of this monitor. */
   synchronized GovernorStatus.Model watched(GovernorStatus.Model status, long now) {
     hear(status, now);
     return status.with(auditor.report(now).orMore(ofStore), status.provider(), health.alerts());

@@ -8,8 +8,7 @@ import java.time.Instant;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Learns from a provider's answers how much less than what is configured it takes. For any number
- * of threads.
+ * Learns from a provider's answers how much less than what is configured it takes. Thread-safe.
  */
 public final class ProviderFeedback {
   /*

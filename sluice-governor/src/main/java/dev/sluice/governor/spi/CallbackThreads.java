@@ -15,13 +15,13 @@ import org.slf4j.LoggerFactory;
 final class CallbackThreads {
   private static final Logger LOG = LoggerFactory.getLogger(CallbackThreads.class);
 
-  /** How long a thread that has nothing to do looks again before it leaves. */
+  /** The number of times an idle thread polls before it ends. */
   private static final int SPINS = 1_000;
 
   private final Executor threads;
   private final Queue<Runnable> waiting = new ConcurrentLinkedQueue<>();
 
-  /** Threads that will look at what waits once more. */
+  /** The number of threads that will poll the queue once more. */
   private final AtomicInteger attending = new AtomicInteger();
 
   CallbackThreads(Executor threads) {
@@ -35,7 +35,7 @@ final class CallbackThreads {
     }
   }
 
-  /** Something has waited for a while: another thread takes over. */
+  /** Starts another thread if callbacks have been waiting. */
   void look() {
     if (!waiting.isEmpty()) {
       attend();
@@ -84,7 +84,7 @@ final class CallbackThreads {
     }
   }
 
-  /** False if something came in the same moment that nobody else would see. */
+  /** Returns false if a callback was added at the same moment that no other thread would run. */
   private boolean leave() {
     if (attending.decrementAndGet() > 0 || waiting.isEmpty()) {
       return true;
