@@ -234,7 +234,7 @@ final class GateWaiters {
         each.list(keys, Integer.MAX_VALUE);
       }
     }
-    keys.forEach(key -> weights.put(key.flow().key, key.flow().weight));
+    keys.forEach(key -> weights.put(key.flow().key, key.flow().weight()));
     for (SubQueue sub = unservable.first(); sub != null; sub = sub.after()) {
       addWeight(sub, queue, weights);
     }
@@ -246,7 +246,7 @@ final class GateWaiters {
 
   private static void addWeight(SubQueue sub, QueueState queue, Map<String, Integer> weights) {
     if (sub.flow.queue == queue) {
-      weights.put(sub.flow.key, sub.flow.weight);
+      weights.put(sub.flow.key, sub.flow.weight());
     }
   }
 

@@ -15,10 +15,12 @@ final class KeyFlow extends DeficitRound.Member<KeyFlow> {
   final QueueState queue;
   final PriorityLevel level;
   final String key;
-  int weight;
-  int pending;
+  private int weight;
 
-  @Nullable ConcurrencySlots slots;
+  /** The number of items in all sub-queues. */
+  private int pending;
+
+  private @Nullable ConcurrencySlots slots;
 
   /** The waiters of this key, by the gate at which they keep a place. */
   private Map<LimitGate, KeyWaiters> waiters = NO_WAITERS;
@@ -40,6 +42,43 @@ final class KeyFlow extends DeficitRound.Member<KeyFlow> {
   @Override
   long quantum() {
     return weight * queue.core.unit;
+  }
+
+  int weight() {
+    return weight;
+  }
+
+  /** Sets the weight, and clamps the deficit to the new quantum. */
+  void setWeight(int newWeight) {
+    weight = newWeight;
+    capDeficit();
+  }
+
+  int pending() {
+    return pending;
+  }
+
+  boolean isIdle() {
+    return pending == 0;
+  }
+
+  void add(SubQueue sub, QueuedItem<?> item) {
+    sub.add(item);
+    pending++;
+  }
+
+  void remove(QueuedItem<?> item) {
+    item.leaveQueue();
+    pending--;
+  }
+
+  @Nullable ConcurrencySlots slots() {
+    return slots;
+  }
+
+  /** Sets the concurrency limit of the key; null for none. */
+  void setSlots(@Nullable ConcurrencySlots ofKey) {
+    slots = ofKey;
   }
 
   boolean hasSlot() {

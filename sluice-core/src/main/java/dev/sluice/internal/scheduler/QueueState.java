@@ -35,7 +35,7 @@ final class QueueState extends IndexedHeap.Node<QueueState> {
   private long credit = Long.MAX_VALUE;
 
   /** True if a key keeps the order of all its items, and not only of those with equal sets. */
-  boolean strictOrder;
+  private boolean strictOrder;
 
   private final Map<String, Integer> weights = new HashMap<>();
   private final Map<String, ConcurrencySlots> slots = new HashMap<>();
@@ -55,6 +55,10 @@ final class QueueState extends IndexedHeap.Node<QueueState> {
     this.core = core;
     this.name = name;
     this.strictOrder = core.strictOrder;
+  }
+
+  void setStrictOrder(boolean strict) {
+    strictOrder = strict;
   }
 
   boolean hasCredit() {
@@ -109,15 +113,15 @@ final class QueueState extends IndexedHeap.Node<QueueState> {
 
   void enqueue(QueuedItem<?> item, int weight, int priority) {
     PriorityLevel level = level(priority);
-    KeyFlow flow = level.flows.get(item.fairnessKey());
+    KeyFlow flow = level.flow(item.fairnessKey());
     if (flow == null) {
       flow =
           new KeyFlow(this, level, item.fairnessKey(), weights.getOrDefault(item.fairnessKey(), 1));
-      flow.slots = slotsOf(item.fairnessKey());
-      level.flows.put(item.fairnessKey(), flow);
+      flow.setSlots(slotsOf(item.fairnessKey()));
+      level.add(flow);
     }
     if (weight > 0) {
-      weigh(flow, weight);
+      flow.setWeight(weight);
     }
     SubQueue sub = flow.subQueue(strictOrder ? ThrottleKeySet.EMPTY : item.set);
     boolean goesFirst = sub.items.isEmpty() || item.sequence < sub.head().sequence;
@@ -126,8 +130,9 @@ final class QueueState extends IndexedHeap.Node<QueueState> {
       sub.withdraw();
       sub.unpark();
     }
-    sub.add(item);
-    if (flow.pending++ == 0 && !flow.isLinked() && flow.hasSlot()) {
+    boolean wasIdle = flow.isIdle();
+    flow.add(sub, item);
+    if (wasIdle && !flow.isLinked() && flow.hasSlot()) {
       level.turns.addFresh(flow);
       entered(flow);
     }
@@ -143,11 +148,6 @@ final class QueueState extends IndexedHeap.Node<QueueState> {
       levels[priority] = level;
     }
     return level;
-  }
-
-  private static void weigh(KeyFlow flow, int weight) {
-    flow.weight = weight;
-    flow.capDeficit();
   }
 
   /** Adds a flow to the rounds again, among those that had their turn. */
@@ -179,9 +179,9 @@ final class QueueState extends IndexedHeap.Node<QueueState> {
         unlink();
       }
     }
-    if (flow.pending == 0) {
-      flow.level.flows.remove(flow.key);
-      forgetIfUnused(flow.slots);
+    if (flow.isIdle()) {
+      flow.level.remove(flow);
+      forgetIfUnused(flow.slots());
     }
   }
 
@@ -245,19 +245,17 @@ final class QueueState extends IndexedHeap.Node<QueueState> {
   QueuedItem<?> confirm(SubQueue sub, long nowNanos) {
     QueuedItem<?> item = sub.head();
     KeyFlow flow = sub.flow;
-    take(item, nowNanos);
+    item.takeTokens(core, nowNanos);
     if (sub.isPromised()) {
       sub.keepPromise();
     } else {
       sub.leavePlace();
     }
-    if (flow.level.isMinimumRateDue(nowNanos) && flow.level.minimumRate != null) {
-      flow.level.minimumRate.take(1, core.lastCharge(), nowNanos);
-    }
+    flow.level.chargeMinimumRate(core.lastCharge(), nowNanos);
     flow.level.turns.spent(flow, item.cost);
     detach(sub, item);
     flow.unlink();
-    if (flow.pending == 0) {
+    if (flow.isIdle()) {
       rest(flow);
     } else {
       comeBack(flow);
@@ -282,16 +280,6 @@ final class QueueState extends IndexedHeap.Node<QueueState> {
     }
   }
 
-  private void take(QueuedItem<?> item, long nowNanos) {
-    LimitGate[] gates = item.set.gates;
-    if (gates.length > 0) {
-      item.charge = core.nextCharge();
-      for (int i = 0; i < gates.length; i++) {
-        gates[i].take(item.tokensAt(i), item.charge, nowNanos);
-      }
-    }
-  }
-
   /** Removes an item that waits. */
   void remove(SubQueue sub, QueuedItem<?> item) {
     core.requireNoOffer();
@@ -307,7 +295,7 @@ final class QueueState extends IndexedHeap.Node<QueueState> {
       sub.unpark();
       flow.ready(sub);
     }
-    if (flow.pending == 0) {
+    if (flow.isIdle()) {
       flow.unlink();
       rest(flow);
     }
@@ -315,9 +303,7 @@ final class QueueState extends IndexedHeap.Node<QueueState> {
 
   private void detach(SubQueue sub, QueuedItem<?> item) {
     KeyFlow flow = sub.flow;
-    item.unlink();
-    item.queued = null;
-    flow.pending--;
+    flow.remove(item);
     if (sub.items.isEmpty()) {
       flow.unready(sub);
       sub.unpark();
@@ -342,8 +328,7 @@ final class QueueState extends IndexedHeap.Node<QueueState> {
   void occupySlot(QueuedItem<?> item) {
     ConcurrencySlots held = slotsOf(item.fairnessKey());
     if (held != null) {
-      item.slots = held;
-      held.used++;
+      item.occupy(held);
       if (held.isFull()) {
         forEachFlow(held.key, this::suspend);
       }
@@ -352,7 +337,7 @@ final class QueueState extends IndexedHeap.Node<QueueState> {
 
   /** Withdraws the waiters of a flow without a slot; their tokens go to others. */
   private void suspend(KeyFlow flow) {
-    if (flow.isLinked() && flow.pending > 0) {
+    if (flow.isLinked() && !flow.isIdle()) {
       leave(flow);
     }
     for (SubQueue sub : List.copyOf(flow.subQueues())) {
@@ -369,7 +354,7 @@ final class QueueState extends IndexedHeap.Node<QueueState> {
 
   void release(ConcurrencySlots held) {
     core.requireNoOffer();
-    held.used--;
+    held.release();
     if (!held.isFull()) {
       forEachFlow(held.key, this::resume);
     }
@@ -387,7 +372,7 @@ final class QueueState extends IndexedHeap.Node<QueueState> {
   }
 
   private void forgetIfUnused(@Nullable ConcurrencySlots candidate) {
-    if (candidate != null && candidate.used == 0 && flowsOf(candidate.key).isEmpty()) {
+    if (candidate != null && candidate.used() == 0 && flowsOf(candidate.key).isEmpty()) {
       slots.remove(candidate.key);
     }
   }
@@ -407,7 +392,7 @@ final class QueueState extends IndexedHeap.Node<QueueState> {
       updateLimit(slots.get(key));
     }
     for (KeyFlow flow : key == null ? flows() : flowsOf(key)) {
-      flow.slots = slotsOf(flow.key);
+      flow.setSlots(slotsOf(flow.key));
       if (flow.hasSlot()) {
         resume(flow);
       } else {
@@ -417,7 +402,7 @@ final class QueueState extends IndexedHeap.Node<QueueState> {
   }
 
   private void updateLimit(ConcurrencySlots held) {
-    held.limit = slotLimits.getOrDefault(held.key, slotLimit);
+    held.setLimit(slotLimits.getOrDefault(held.key, slotLimit));
   }
 
   void weigh(String key, int weight) {
@@ -426,23 +411,19 @@ final class QueueState extends IndexedHeap.Node<QueueState> {
     } else {
       weights.put(key, weight);
     }
-    forEachFlow(key, flow -> weigh(flow, weight));
+    forEachFlow(key, flow -> flow.setWeight(weight));
   }
 
   void setMinimumRate(int priority, Limit rate) {
     PriorityLevel level = level(priority);
-    UnitScale scale = UnitScale.ofNamed(rate);
-    if (level.minimumRate == null) {
-      level.minimumRate = core.newBucket(scale);
+    if (level.setMinimumRate(UnitScale.ofNamed(rate), core)) {
       minimumRates |= 1 << priority;
       core.withMinimumRates.add(this);
-    } else {
-      level.minimumRate.configure(scale, core.lastCharge(), core.now());
     }
   }
 
   void removeMinimumRate(int priority) {
-    level(priority).minimumRate = null;
+    level(priority).removeMinimumRate();
     minimumRates &= ~(1 << priority);
     if (minimumRates == 0) {
       core.withMinimumRates.remove(this);
@@ -456,7 +437,7 @@ final class QueueState extends IndexedHeap.Node<QueueState> {
   List<KeyFlow> flowsOf(String key) {
     List<KeyFlow> found = new ArrayList<>(1);
     for (PriorityLevel level : levels) {
-      KeyFlow flow = level == null ? null : level.flows.get(key);
+      KeyFlow flow = level == null ? null : level.flow(key);
       if (flow != null) {
         found.add(flow);
       }
@@ -468,7 +449,7 @@ final class QueueState extends IndexedHeap.Node<QueueState> {
     List<KeyFlow> found = new ArrayList<>();
     for (PriorityLevel level : levels) {
       if (level != null) {
-        found.addAll(level.flows.values());
+        found.addAll(level.flows());
       }
     }
     return found;
@@ -476,7 +457,7 @@ final class QueueState extends IndexedHeap.Node<QueueState> {
 
   int inFlight(String key) {
     ConcurrencySlots held = slots.get(key);
-    return held == null ? 0 : held.used;
+    return held == null ? 0 : held.used();
   }
 
   @Override

@@ -23,13 +23,13 @@ public final class QueuedItem<T> extends IntrusiveList.Link<QueuedItem<?>>
   private final long @Nullable [] tokens;
 
   /** The sub-queue in which it waits; null once it was delivered or removed. */
-  @Nullable SubQueue queued;
+  private @Nullable SubQueue queued;
 
   /** The slot it occupies while it is in flight, if its key has a concurrency limit. */
-  @Nullable ConcurrencySlots slots;
+  private @Nullable ConcurrencySlots slots;
 
   /** The number under which it took its tokens; 0 if it took none that it could give back. */
-  long charge;
+  private long charge;
 
   QueuedItem(
       T item, String key, long sequence, long cost, ThrottleKeySet set, long @Nullable [] tokens) {
@@ -78,6 +78,34 @@ public final class QueuedItem<T> extends IntrusiveList.Link<QueuedItem<?>>
     held.queue.release(held);
     slots = null;
     return true;
+  }
+
+  /** Notes the sub-queue in which the item waits. */
+  void enterQueue(SubQueue sub) {
+    queued = sub;
+  }
+
+  /** Unlinks the item, which is delivered or removed. */
+  void leaveQueue() {
+    unlink();
+    queued = null;
+  }
+
+  /** Occupies a slot of its key while it is in flight. */
+  void occupy(ConcurrencySlots held) {
+    slots = held;
+    held.occupy();
+  }
+
+  /** Takes its tokens from all gates of its set, under a new number. */
+  void takeTokens(SchedulerCore core, long nowNanos) {
+    LimitGate[] gates = set.gates;
+    if (gates.length > 0) {
+      charge = core.nextCharge();
+      for (int i = 0; i < gates.length; i++) {
+        gates[i].take(tokensAt(i), charge, nowNanos);
+      }
+    }
   }
 
   /** Returns whether the item is in flight and its key has a concurrency limit; for tests. */

@@ -74,7 +74,7 @@ final class SubQueue extends IndexedHeap.Node<SubQueue> {
       }
       items.addBefore(item, Objects.requireNonNull(next));
     }
-    item.queued = this;
+    item.enterQueue(this);
   }
 
   boolean isPromised() {
