@@ -46,7 +46,7 @@ class TokenReturnPropertyTest {
   }
 
   @Test
-  void returns_leaveExactlyWhatTheBucketWouldHoldWithoutTheCharge() {
+  void returns_leaveTheLevelThatTheBucketWouldHaveWithoutTheCharge() {
     Property.check(
         2_000,
         generator -> {

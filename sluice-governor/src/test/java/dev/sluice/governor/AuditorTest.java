@@ -134,7 +134,7 @@ class AuditorTest {
   }
 
   @Test
-  void refund_lowersWhatWasCountedAtTheGrant_whileThatIsInTheWindow() {
+  void refund_lowersTheCountOfItsGrant_whileThatIsInTheWindow() {
     grant(300_000, 0);
     auditor.refunded(100_000, START, START);
     grant(100_000, 50 * MS);

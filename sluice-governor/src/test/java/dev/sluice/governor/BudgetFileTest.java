@@ -47,7 +47,7 @@ class BudgetFileTest {
     assertThat(of("\"target_tpm\":7,\"max_ctx\":10,\"max_out\":3").maxChargedTokens())
         .isEqualTo(13);
     assertThat(of("\"target_tpm\":7,\"max_ctx\":10").maxChargedTokens()).isEqualTo(10);
-    // Without the context nobody knows.
+    // Without the context it is unknown.
     assertThat(of("\"target_tpm\":7,\"max_out\":3").maxChargedTokens()).isEqualTo(7);
     assertThat(of("\"target_tpm\":7,\"burst_tpm\":9").maxChargedTokens()).isEqualTo(9);
   }

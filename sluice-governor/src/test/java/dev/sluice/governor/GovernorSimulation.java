@@ -164,7 +164,7 @@ final class GovernorSimulation {
     };
   }
 
-  /** All of it, and then as long again in which nobody comes, so that whatever is open ends. */
+  /** All of it, and then as long again without requests, so that everything open ends. */
   void run() {
     for (String model : MODELS) {
       arriveAfter(model);
@@ -255,7 +255,7 @@ final class GovernorSimulation {
     }
   }
 
-  /** Where waits are measured to the nanosecond, nobody polls. */
+  /** Without polls, so that waits can be measured to the nanosecond. */
   private Manner manner(String model) {
     int draw = random.nextInt(20);
     if (!model.equals(STRICT) || draw < 12) {

@@ -274,7 +274,7 @@ class GovernorWatchTest {
         rig.granted(1_000, Rig.P1);
       }
       rig.timer.advance(10 * SECOND);
-      // Half of all that ever asked was rejected, and of late nobody.
+      // Half of all requests were rejected, but none of the recent ones.
       assertThat(rig.status().counts().rejectedRequests()).isEqualTo(30);
       assertThat(rig.governor.blocking().status().alerts()).isEmpty();
     }

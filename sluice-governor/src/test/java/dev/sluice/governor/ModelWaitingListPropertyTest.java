@@ -180,7 +180,7 @@ class ModelWaitingListPropertyTest {
       }
     }
 
-    /** When all is over, everybody was granted or left, and everything has come back. */
+    /** At the end, every request was granted or left, and all tokens have come back. */
     void requireAllServed() {
       fixture.waitingList.slow(1, fixture.now);
       fixture.drain();

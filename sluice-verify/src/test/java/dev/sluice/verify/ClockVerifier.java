@@ -28,10 +28,10 @@ public abstract class ClockVerifier extends CachedVerifier {
    *
    * Exact. Commits are linearizable, each at the reading its operation made: time is an input. All
    * answers are explained, denials too. A change of the limit takes effect at a reading made while
-   * it was under way, not always at its own: whoever meets a change half done completes it, at its
+   * it was under way, not always at its own: a thread that meets a change half done completes it, at its
    * own reading if that is later.
    *
-   * ExactUnlessLate. Exact in runs where nobody is late; in others there may be less than there
+   * ExactUnlessLate. Exact in runs where no thread is late; in others there may be less than there
    * should be, never more. All that holds where a reading can lag so far that it lies before the
    * present epoch: a bucket remembers nothing from before, and charges such a caller from there.
    *
@@ -162,7 +162,7 @@ public abstract class ClockVerifier extends CachedVerifier {
     }
   }
 
-  /** Exact if nobody is late; otherwise grants are. */
+  /** Exact if no thread is late; otherwise grants are. */
   public static final class ExactUnlessLate extends Exact {
     public ExactUnlessLate(Class<?> scenario) {
       super(scenario);

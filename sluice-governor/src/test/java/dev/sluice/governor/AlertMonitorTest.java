@@ -11,7 +11,7 @@ import java.util.Map;
 import java.util.Optional;
 import org.junit.jupiter.api.Test;
 
-class HealthMonitorTest {
+class AlertMonitorTest {
   private static final Instant AT = Instant.parse("2026-01-02T03:04:05Z");
 
   private final AlertMonitor monitor = new AlertMonitor("m", AlertConfig.builder().build(), 0);

@@ -16,8 +16,8 @@ import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.Test;
 
-/** A store that goes on with the work of another, and hands over its own. */
-final class StandInStoreTest {
+/** A store that continues the work of another, and hands over its own. */
+final class OutageBudgetStoreTest {
   private static final String TAG = BudgetStoreSupport.tagOf("m");
 
   /** 1,000 tokens a second, in bursts of 1,000, two at a time. */
