@@ -31,8 +31,9 @@ import org.jspecify.annotations.Nullable;
  * <p>The next task is chosen when a worker is free, as by a {@link FairScheduler}: by weight
  * between fairness keys with queued tasks, first come first served within one. A new fairness key
  * gets a turn almost at once, however much the others have queued. A {@link Placement} names the
- * fairness key of a task, its priority, its cost and the throttle keys that it obeys; in every window of length w, tasks that name a throttle key are handed out for at most
- * {@code burst + rate · w} of its tokens.
+ * fairness key of a task, its priority, its cost and the throttle keys that it obeys; in every
+ * window of length w, tasks that name a throttle key are handed out for at most {@code burst + rate
+ * · w} of its tokens.
  *
  * <pre>{@code
  * try (FairExecutor executor =
@@ -220,8 +221,8 @@ public sealed interface FairExecutor extends Executor, AutoCloseable permits Dis
   void setMaxInFlightPerKey(int max);
 
   /**
-   * Limits how many tasks of one fairness key may run at a time. Tasks that began while there was no
-   * limit do not count.
+   * Limits how many tasks of one fairness key may run at a time. Tasks that began while there was
+   * no limit do not count.
    *
    * @param fairnessKey the fairness key
    * @param max at least 1; {@link Integer#MAX_VALUE} for no limit
@@ -364,9 +365,9 @@ public sealed interface FairExecutor extends Executor, AutoCloseable permits Dis
     /**
      * Runs tasks on another Executor, with one call of its {@code execute} for each.
      *
-     * <p>It may run them in the calling thread, which then submits or ends a task or runs the timer, and is occupied as long as tasks can run. It must run what it accepts: a
-     * task that it drops without an exception holds its worker for ever. It is not shut down with
-     * this one.
+     * <p>It may run them in the calling thread, which then submits or ends a task or runs the
+     * timer, and is occupied as long as tasks can run. It must run what it accepts: a task that it
+     * drops without an exception holds its worker for ever. It is not shut down with this one.
      *
      * @param executor the Executor
      * @param most how many tasks it gets at a time, at least 1

@@ -36,7 +36,8 @@ public interface NanoClock {
   }
 
   /**
-   * Returns a clock that a background thread sets every millisecond: much cheaper to read, up to a tick late.
+   * Returns a clock that a background thread sets every millisecond: much cheaper to read, up to a
+   * tick late.
    *
    * <p>The lag loosens the window bound: a bucket on this clock may grant {@code rate × lag} more
    * in a window than one on the system clock. The daemon thread starts with the first reading and

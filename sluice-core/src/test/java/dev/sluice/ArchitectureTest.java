@@ -102,7 +102,8 @@ final class ArchitectureTest {
         .resideInAPackage("dev.sluice.internal.util")
         .should()
         .dependOnClassesThat(
-            resideInAnyPackage(API, INTERNAL).and(not(resideInAPackage("dev.sluice.internal.util"))))
+            resideInAnyPackage(API, INTERNAL)
+                .and(not(resideInAPackage("dev.sluice.internal.util"))))
         .check(CORE);
   }
 

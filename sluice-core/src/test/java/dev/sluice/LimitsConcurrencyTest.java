@@ -265,7 +265,8 @@ final class LimitsConcurrencyTest {
 
   @Test
   void templatesChangingUnderLoad_giveNoKeyATokenMore() {
-    // Without refill a key must not gain by moving between limits, on whichever thread the move ends.
+    // Without refill a key must not gain by moving between limits, on whichever thread the move
+    // ends.
     Limits limits = Limits.create();
     limits.set("t:*", Limit.ofRate(0, 10_000));
     assertThat(limits.tryAcquire("t:x:1")).isTrue();

@@ -77,8 +77,7 @@ final class ClientArchitectureTest {
         .check(CLIENT);
   }
 
-  private static DescribedPredicate<List<JavaClass>> anyOf(
-      DescribedPredicate<JavaClass> hidden) {
+  private static DescribedPredicate<List<JavaClass>> anyOf(DescribedPredicate<JavaClass> hidden) {
     return DescribedPredicate.describe(
         "of which one is " + hidden.getDescription(),
         parameters -> parameters.stream().anyMatch(hidden));

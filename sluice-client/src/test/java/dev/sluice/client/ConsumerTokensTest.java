@@ -17,7 +17,9 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
-/** A consumer that closes has spent throttle tokens for the messages that were delivered, no more. */
+/**
+ * A consumer that closes has spent throttle tokens for the messages that were delivered, no more.
+ */
 @Tag("any-jdk")
 @Timeout(60)
 final class ConsumerTokensTest {

@@ -225,7 +225,8 @@ class ClerkDifferentialTest {
                 key == null && numbers % 4 != 0 ? "quick" : ""));
     Optional<TokenDecision> local;
     try {
-      local = what.equals("now") ? engine.tryAcquire(request) : Optional.of(engine.request(request));
+      local =
+          what.equals("now") ? engine.tryAcquire(request) : Optional.of(engine.request(request));
     } catch (IllegalArgumentException other) {
       assertThat(text(result, 0)).isEqualTo("x");
       return;

@@ -214,7 +214,10 @@ final class BudgetConfigReader {
     return value;
   }
 
-  /** Checks that the provider's limit covers burst and target, which both go through in the first minute. */
+  /**
+   * Checks that the provider's limit covers burst and target, which both go through in the first
+   * minute.
+   */
   private static void requireProvider(String path, JsonNode model, long target, long burst) {
     if (model.has("provider_tpm")) {
       long provider = whole(path, model, "provider_tpm", null);
@@ -369,7 +372,9 @@ final class BudgetConfigReader {
     return value.longValue();
   }
 
-  /** Reads an int like {@link #whole}; a number that is too large is left to the check of the value. */
+  /**
+   * Reads an int like {@link #whole}; a number that is too large is left to the check of the value.
+   */
   private static int small(String path, JsonNode object, String key, int usual) {
     long value = whole(path, object, key, (long) usual);
     return (int) Math.max(Integer.MIN_VALUE, Math.min(Integer.MAX_VALUE, value));

@@ -50,7 +50,7 @@ final class ProviderResponses {
         (model, provider) ->
             models.computeIfPresent(
                 model,
-                (name, each) -> each.with(each.audit(), provider.standing(), each.alerts())));
+                (name, each) -> each.with(each.audit(), provider.status(), each.alerts())));
     return new GovernorStatus(models, status.closed(), status.timestamp());
   }
 }

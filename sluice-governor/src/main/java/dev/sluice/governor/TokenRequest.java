@@ -118,7 +118,8 @@ public final class TokenRequest {
    * @return a copy
    */
   public TokenRequest withPriorityClass(String priorityClass) {
-    return new TokenRequest(model, tokens, priorityClass, tenant, maxWait, idempotencyKey, expectedTokens);
+    return new TokenRequest(
+        model, tokens, priorityClass, tenant, maxWait, idempotencyKey, expectedTokens);
   }
 
   /**
@@ -150,7 +151,8 @@ public final class TokenRequest {
    * @return a copy
    */
   public TokenRequest withIdempotencyKey(String idempotencyKey) {
-    return new TokenRequest(model, tokens, priorityClass, tenant, maxWait, idempotencyKey, expectedTokens);
+    return new TokenRequest(
+        model, tokens, priorityClass, tenant, maxWait, idempotencyKey, expectedTokens);
   }
 
   /**

@@ -4,8 +4,7 @@ package dev.sluice.governor;
  * The result of settling a reservation.
  *
  * <p>A settlement charges at most the larger of the reservation and what one call of the model can
- * use ({@link ModelBudget#maxChargedTokens}); the rest of the report is {@code
- * excessTokens}.
+ * use ({@link ModelBudget#maxChargedTokens}); the rest of the report is {@code excessTokens}.
  *
  * @param model the model
  * @param tenant the tenant

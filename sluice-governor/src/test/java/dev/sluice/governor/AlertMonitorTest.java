@@ -178,8 +178,8 @@ class AlertMonitorTest {
             new AlertMonitor.Change(
                 exhausted,
                 true,
-                "Bucket exhausted of m: 0 tokens left, the first in line needs 40: too few for"
-                    + " 9000 ms: Emergency refill: an operator's decision, by a reload with a larger"
+                "Bucket exhausted of m: 0 tokens left, the first in line needs 40: too few for 9000"
+                    + " ms: Emergency refill: an operator's decision, by a reload with a larger"
                     + " budget"));
     assertThat(check(120, 7, 5 * SECOND, AT.plusSeconds(5)))
         .containsExactly(

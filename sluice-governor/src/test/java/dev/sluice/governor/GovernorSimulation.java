@@ -272,7 +272,8 @@ final class GovernorSimulation {
         timer.schedule(random.nextInt(60) * WaitingListFixture.SECOND, () -> cancel(call));
       }
       case POLLS, RETRIES ->
-          timer.schedule((5 + random.nextInt(20)) * WaitingListFixture.SECOND, () -> lookAgain(call));
+          timer.schedule(
+              (5 + random.nextInt(20)) * WaitingListFixture.SECOND, () -> lookAgain(call));
       case LEAVES -> left(call);
     }
   }

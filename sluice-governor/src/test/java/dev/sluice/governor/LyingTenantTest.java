@@ -15,8 +15,8 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /**
- * Tenants that expect next to nothing and use all that they asked for, or report more than a call can
- * have used: the bounds of docs/governor.md hold whatever they do, and others go on.
+ * Tenants that expect next to nothing and use all that they asked for, or report more than a call
+ * can have used: the bounds of docs/governor.md hold whatever they do, and others go on.
  */
 @Tag("any-jdk")
 class LyingTenantTest {

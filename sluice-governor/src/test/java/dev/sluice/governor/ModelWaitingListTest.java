@@ -238,7 +238,7 @@ class ModelWaitingListTest {
     waitingList.add(new TokenDemand("other", 1, 0, 1), 0);
     for (int i = 0; i < 100_000; i++) {
       TokenWaiter waiting = waitingList.add(new TokenDemand("t", 1, 0, 1), 0);
-      waitingList.stepAside(waiting, 1_000_000 + i / 2);
+      waitingList.setAside(waiting, 1_000_000 + i / 2);
       assertThat(waitingList.leave(waiting)).isTrue();
     }
     assertThat(waitingList.remembered()).isLessThan(1_000);

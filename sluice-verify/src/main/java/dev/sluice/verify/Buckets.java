@@ -36,7 +36,8 @@ final class Buckets {
   }
 
   /**
-   * Returns whether {@code request} was granted; cancels it if it waits. Tokens are granted before the future completes, possibly on another thread; after a failed cancel it must complete.
+   * Returns whether {@code request} was granted; cancels it if it waits. Tokens are granted before
+   * the future completes, possibly on another thread; after a failed cancel it must complete.
    */
   static boolean isGranted(CompletableFuture<Void> request) {
     if (request.cancel(false)) {

@@ -101,7 +101,9 @@ public class WaiterStress {
     }
   }
 
-  /** A bucket of two has a token: a caller waits for two, another tries one. Then a token arrives. */
+  /**
+   * A bucket of two has a token: a caller waits for two, another tries one. Then a token arrives.
+   */
   @JCStressTest
   @Outcome(
       id = "true, false, 1",

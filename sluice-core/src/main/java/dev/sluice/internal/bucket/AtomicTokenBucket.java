@@ -221,7 +221,10 @@ public final class AtomicTokenBucket extends Cell implements TokenBucket {
     return cell;
   }
 
-  /** Returns the current cell, after its list has admitted all waiters that arrived before this call. */
+  /**
+   * Returns the current cell, after its list has admitted all waiters that arrived before this
+   * call.
+   */
   private Cell upToDate(long nowNanos) {
     Cell cell = inService(nowNanos);
     if (cell.hasArrivals()) {
@@ -271,7 +274,8 @@ public final class AtomicTokenBucket extends Cell implements TokenBucket {
   }
 
   /**
-   * Replaces {@code cell} by one with another scale, under the list's lock; returns false if another thread has replaced it.
+   * Replaces {@code cell} by one with another scale, under the list's lock; returns false if
+   * another thread has replaced it.
    */
   public boolean change(Cell cell, UnitScale scale, long nowNanos) {
     boolean won = cell.ask(new Change(scale, nowNanos));

@@ -7,13 +7,19 @@ package dev.sluice.internal.bucket;
  * @param fullAt the instant at which it is full, in units of the epoch scale
  */
 public record BucketLevel(EpochScale epochScale, long fullAt) {
-  /** Returns the level of a bucket that is empty at {@code atNanos}, which the epoch scale covers with room to spare. */
+  /**
+   * Returns the level of a bucket that is empty at {@code atNanos}, which the epoch scale covers
+   * with room to spare.
+   */
   public static BucketLevel emptyAt(EpochScale epochScale, long atNanos) {
     return new BucketLevel(
         epochScale, epochScale.unitsAt(atNanos) + epochScale.scale().capacityUnits());
   }
 
-  /** Returns the level with the same tokens at {@code atNanos} on another epoch scale, clamped to its capacity. */
+  /**
+   * Returns the level with the same tokens at {@code atNanos} on another epoch scale, clamped to
+   * its capacity.
+   */
   public BucketLevel carriedTo(EpochScale next, long atNanos) {
     return new BucketLevel(next, epochScale.carry(fullAt, next.usedFrom(atNanos)));
   }

@@ -27,7 +27,10 @@ final class CallbackDispatcher {
   /** The deepest nesting of callbacks that run other callbacks. */
   private static final int MAX_DEPTH = 8;
 
-  /** The time for which one caller's callback may delay others; long compared with any scheduling delay. */
+  /**
+   * The time for which one caller's callback may delay others; long compared with any scheduling
+   * delay.
+   */
   private static final long RESCUE_NANOS = 100_000_000;
 
   /** Threads that a rescue may start; callbacks that block tend to come in crowds. */
@@ -59,7 +62,10 @@ final class CallbackDispatcher {
     }
   }
 
-  /** Completes the waiters that were added, unless another thread is doing so. The caller holds no lock. */
+  /**
+   * Completes the waiters that were added, unless another thread is doing so. The caller holds no
+   * lock.
+   */
   void run() {
     if (begin()) {
       for (Waiter next = next(); next != null; next = next()) {

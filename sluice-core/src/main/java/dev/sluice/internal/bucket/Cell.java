@@ -190,7 +190,9 @@ sealed class Cell extends CellState permits AtomicTokenBucket {
     return ((long) WORD.getVolatile(this) & STATE) == ARRIVED;
   }
 
-  /** Turns ARRIVED into WAITING, so that later arrivals show; returns false if there was no arrival. */
+  /**
+   * Turns ARRIVED into WAITING, so that later arrivals show; returns false if there was no arrival.
+   */
   public final boolean openWaitingList() {
     long seen = (long) WORD.getVolatile(this);
     return (seen & STATE) == ARRIVED && WORD.compareAndSet(this, seen, (seen & ~STATE) | WAITING);
@@ -206,7 +208,8 @@ sealed class Cell extends CellState permits AtomicTokenBucket {
   }
 
   /**
-   * Moves full-at while the list is open, and closes it unless it is to stay open or a waiter has arrived; returns false if the word has changed.
+   * Moves full-at while the list is open, and closes it unless it is to stay open or a waiter has
+   * arrived; returns false if the word has changed.
    */
   public final boolean moveWaitingList(long next, boolean stayOpen) {
     long seen = (long) WORD.getVolatile(this);

@@ -96,8 +96,8 @@ public final class ConfinedTokenBucket {
   }
 
   /**
-   * Returns the nanoseconds until {@code tokens} are available, if no tokens are taken; 0 if they are
-   * now, {@link #NEVER} if they never are.
+   * Returns the nanoseconds until {@code tokens} are available, if no tokens are taken; 0 if they
+   * are now, {@link #NEVER} if they never are.
    */
   public long nanosUntil(long tokens, long nowNanos) {
     if (has(tokens, nowNanos)) {

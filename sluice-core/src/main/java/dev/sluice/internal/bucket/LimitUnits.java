@@ -20,7 +20,10 @@ import java.math.BigInteger;
  */
 public record LimitUnits(
     long unitsPerToken, long unitsPerStep, long stepTicks, long capacityUnits) {
-  /** The largest error without exact units: a bucket may refill slower than configured by this part of its rate. */
+  /**
+   * The largest error without exact units: a bucket may refill slower than configured by this part
+   * of its rate.
+   */
   private static final BigInteger MAX_ERROR_DIVISOR = BigInteger.valueOf(1_000_000);
 
   private static final long NANOS_PER_MICRO = 1_000;

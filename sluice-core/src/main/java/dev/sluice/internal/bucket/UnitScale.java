@@ -106,7 +106,9 @@ public record UnitScale(
     return end > boundary && boundary > fullAt ? boundary + cost(tokens) : end;
   }
 
-  /** Returns whether the clock can show {@code units}: its readings wrap 292 years after the epoch. */
+  /**
+   * Returns whether the clock can show {@code units}: its readings wrap 292 years after the epoch.
+   */
   boolean isWithinTime(long units) {
     return !refills() || elapsedAt(units) < Long.MAX_VALUE;
   }

@@ -12,17 +12,17 @@ import org.jspecify.annotations.Nullable;
  */
 final class WaitingList {
   /*
-   * Mechanism. A waiter that joins takes its tokens at once by moving full-at, beyond the capacity if need
-   * be: they are owed, and no later caller can get ahead. It is due when the debt up to and including
-   * its own has shrunk to one capacity.
+   * Mechanism. A waiter that joins takes its tokens at once by moving full-at, beyond the capacity
+   * if need be: they are owed, and no later caller can get ahead. It is due when the debt up to and
+   * including its own has shrunk to one capacity.
    *
    * State. While the word of the cell in service is not FREE, nothing but this class moves full-at.
    * `frontFullAt` is full-at before the first in the list, and full-at itself that behind the last.
    *
    * Service is charged when it happens, not when it was due. A timer may be late by longer than the
-   * bucket takes to fill; a waiter that is served then is placed at the present instant, and those behind
-   * move up accordingly. Otherwise a late timer, or the cancelling of a large request, would let more
-   * than a capacity through at once.
+   * bucket takes to fill; a waiter that is served then is placed at the present instant, and those
+   * behind move up accordingly. Otherwise a late timer, or the cancelling of a large request, would
+   * let more than a capacity through at once.
    */
   private final AtomicTokenBucket bucket;
   private final int maxWaiters;
@@ -67,7 +67,10 @@ final class WaitingList {
     return false;
   }
 
-  /** Opens the list for arrivals, so that no later caller overtakes them; returns false without arrivals. */
+  /**
+   * Opens the list for arrivals, so that no later caller overtakes them; returns false without
+   * arrivals.
+   */
   boolean open() {
     heldOpen = bucket.latest().openWaitingList();
     return heldOpen;
@@ -150,7 +153,9 @@ final class WaitingList {
     return true;
   }
 
-  /** Adds tokens, first to waiters; returns false if the bucket has changed or a waiter has arrived. */
+  /**
+   * Adds tokens, first to waiters; returns false if the bucket has changed or a waiter has arrived.
+   */
   boolean give(long tokens, long nowNanos) {
     if (waiters.isEmpty()) {
       long outcome = bucket.inService(nowNanos).give(tokens, nowNanos);

@@ -121,10 +121,10 @@ public final class DispatchingExecutor implements FairExecutor {
     change(
         () -> {
           if (shutdown) {
-            throw new RejectedExecutionException("executor is shut down: tenant=" + task.fairnessKey());
+            throw new RejectedExecutionException("executor is shut down: tenant=" + task.tenant());
           }
           requirePossible(task);
-          waiting.requireRoom(task.fairnessKey());
+          waiting.requireRoom(task.tenant());
           task.enqueued(queue.enqueue(task, task.placement));
           waiting.add(task);
         });
@@ -144,7 +144,7 @@ public final class DispatchingExecutor implements FairExecutor {
   }
 
   private static RejectedExecutionException impossible(FairTask<?> task, String reason) {
-    return new RejectedExecutionException(reason + ", tenant=" + task.fairnessKey());
+    return new RejectedExecutionException(reason + ", tenant=" + task.tenant());
   }
 
   /** Takes a task out of its queue; false if it is not in it. */
@@ -263,7 +263,7 @@ public final class DispatchingExecutor implements FairExecutor {
       if (handed.claim()) {
         task.fail(
             new RejectedExecutionException(
-                "the delegate refused a task after it took its tokens: tenant=" + task.fairnessKey(),
+                "the delegate refused a task after it took its tokens: tenant=" + task.tenant(),
                 refusal));
         end(task);
       } else {

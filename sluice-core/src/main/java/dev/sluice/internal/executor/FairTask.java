@@ -40,7 +40,7 @@ final class FairTask<T> extends IntrusiveList.Link<FairTask<?>> {
     this.command = command;
   }
 
-  String fairnessKey() {
+  String tenant() {
     return placement.fairnessKey();
   }
 
@@ -103,7 +103,7 @@ final class FairTask<T> extends IntrusiveList.Link<FairTask<?>> {
       thread.getUncaughtExceptionHandler().uncaughtException(thread, failure);
     } catch (Throwable broken) {
       log("the handler of uncaught exceptions failed", broken);
-      log("a task of tenant " + fairnessKey() + " failed", failure);
+      log("a task of tenant " + tenant() + " failed", failure);
     }
   }
 
@@ -113,7 +113,7 @@ final class FairTask<T> extends IntrusiveList.Link<FairTask<?>> {
 
   @Override
   public String toString() {
-    return "FairTask[tenant=" + fairnessKey() + "]";
+    return "FairTask[tenant=" + tenant() + "]";
   }
 
   /** The future that the caller of {@code submit} gets. */

@@ -57,13 +57,13 @@ final class QueuedTasks {
   void add(FairTask<?> task) {
     tasks.addLast(task);
     if (mostPerTenant < most) {
-      byTenant.merge(task.fairnessKey(), 1, Integer::sum);
+      byTenant.merge(task.tenant(), 1, Integer::sum);
     }
   }
 
   void remove(FairTask<?> task) {
     task.unlink();
     byTenant.computeIfPresent(
-        task.fairnessKey(), (tenant, count) -> count == 1 ? null : Integer.valueOf(count - 1));
+        task.tenant(), (tenant, count) -> count == 1 ? null : Integer.valueOf(count - 1));
   }
 }

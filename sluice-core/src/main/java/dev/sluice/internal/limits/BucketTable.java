@@ -20,8 +20,9 @@ import org.jspecify.annotations.Nullable;
  */
 public final class BucketTable {
   /*
-   * Invariant. A key has at most one bucket that is not sealed, the one in the map. A bucket's full-at
-   * is never earlier than that of any bucket the same key had before, unless a rate was removed.
+   * Invariant. A key has at most one bucket that is not sealed, the one in the map. A bucket's
+   * full-at is never earlier than that of any bucket the same key had before, unless a rate was
+   * removed.
    *
    * State. A bucket leaves the map in one of three ways:
    *
@@ -31,11 +32,11 @@ public final class BucketTable {
    *
    * so one that is sealed and yet in the map is being evicted, and anybody can finish that.
    *
-   * Time. A replacement to another limit converts at an instant read under LOCK: no grant of the old
-   * bucket can be later. An evicted bucket leaves its full-at behind in lastFull, one for all keys;
-   * a thread that creates a bucket reads it inside the map's computation for that key, and so after any
-   * removal of that key. Starting full as of lastFull, the new bucket grants nothing the old one
-   * would not have granted: eviction shows in memory only.
+   * Time. A replacement to another limit converts at an instant read under LOCK: no grant of the
+   * old bucket can be later. An evicted bucket leaves its full-at behind in lastFull, one for all
+   * keys; a thread that creates a bucket reads it inside the map's computation for that key, and so
+   * after any removal of that key. Starting full as of lastFull, the new bucket grants nothing the
+   * old one would not have granted: eviction shows in memory only.
    *
    * Restored rules. A template can have keys that start otherwise than full; it then holds how they
    * stand, and that goes over to another limit as a bucket's own level would. So whatever bucket a

@@ -11,8 +11,7 @@ import org.jspecify.annotations.Nullable;
 /**
  * The bucket of one key under one limit: small, because there may be millions.
  *
- * <p>Thread-safe. It serves until it is sealed; then {@link BucketTable} has its
- * replacement.
+ * <p>Thread-safe. It serves until it is sealed; then {@link BucketTable} has its replacement.
  */
 public final class KeyedBucket {
   /*
@@ -29,8 +28,8 @@ public final class KeyedBucket {
    * Invariant. Full-at never decreases, so that an equal word means that nothing happened between.
    *
    * Concurrency. Without LOCK, every change is one compare-and-set of the whole word. Unlike a
-   * cell's, these are volatile: several keys can be taken at once, and a thread that saw the new level of
-   * one must not see the old level of another. docs/concurrency.md describes the protocol.
+   * cell's, these are volatile: several keys can be taken at once, and a thread that saw the new
+   * level of one must not see the old level of another. docs/concurrency.md describes the protocol.
    */
   private static final long LOCK = 1L << 63;
 

@@ -244,7 +244,10 @@ final class MultiKeyAcquire {
     return verdict.decision();
   }
 
-  /** Returns whether all words had the given values at one instant: full-at never returns to a value. */
+  /**
+   * Returns whether all words had the given values at one instant: full-at never returns to a
+   * value.
+   */
   private boolean isStill(long[] seen) {
     for (int i = 0; size > 1 && i < size; i++) {
       if (buckets[i].settledFullAt() != seen[i]) {

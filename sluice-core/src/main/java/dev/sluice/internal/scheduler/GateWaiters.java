@@ -31,7 +31,9 @@ final class GateWaiters {
   private final IntrusiveList<QueueWaiters> turns = new IntrusiveList<>();
   private final List<QueueWaiters> queues = new ArrayList<>(1);
 
-  /** Waiters that this bucket can never serve: if it refills, their heads take more than its burst. */
+  /**
+   * Waiters that this bucket can never serve: if it refills, their heads take more than its burst.
+   */
   private final IntrusiveList<SubQueue> unservable = new IntrusiveList<>();
 
   private @Nullable SubQueue first;
@@ -275,7 +277,10 @@ final class GateWaiters {
     return found.stream().map(each -> waiter(each, most)).toList();
   }
 
-  /** Returns the waiter for the console. Beyond {@code most} items, tokens are estimated from the first ones. */
+  /**
+   * Returns the waiter for the console. Beyond {@code most} items, tokens are estimated from the
+   * first ones.
+   */
   private LimitStats.Waiter waiter(List<SubQueue> subs, int most) {
     long items = 0;
     long seen = 0;

@@ -210,7 +210,10 @@ final class QueueState extends IndexedHeap.Node<QueueState> {
     return null;
   }
 
-  /** Returns the next sub-queue of {@code level}, null if none is left; parks sub-queues that cannot go. */
+  /**
+   * Returns the next sub-queue of {@code level}, null if none is left; parks sub-queues that cannot
+   * go.
+   */
   private @Nullable SubQueue firstThatCanGo(PriorityLevel level, long nowNanos) {
     KeyFlow flow;
     while ((flow = level.turns.first()) != null) {
@@ -377,7 +380,9 @@ final class QueueState extends IndexedHeap.Node<QueueState> {
     }
   }
 
-  /** Sets the limit of a key or, if {@code key} is null, of all keys without a limit of their own. */
+  /**
+   * Sets the limit of a key or, if {@code key} is null, of all keys without a limit of their own.
+   */
   void limitSlots(@Nullable String key, int limit) {
     if (key == null) {
       slotLimit = limit;

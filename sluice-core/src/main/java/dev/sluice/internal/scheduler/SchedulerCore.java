@@ -57,9 +57,7 @@ final class SchedulerCore {
   /** The number of the last charge, or change of a rate. */
   private long lastCharge;
 
-  /**
-   * Counts the calls of {@link #next}: within one, a gate does not revoke what it let through.
-   */
+  /** Counts the calls of {@link #next}: within one, a gate does not revoke what it let through. */
   private long round;
 
   SchedulerCore(long unit, boolean strictOrder) {
@@ -155,7 +153,8 @@ final class SchedulerCore {
   }
 
   /**
-   * Returns the time until the next item can go, or {@link ConfinedTokenBucket#NEVER} if time alone does not help.
+   * Returns the time until the next item can go, or {@link ConfinedTokenBucket#NEVER} if time alone
+   * does not help.
    */
   long nanosUntilWakeUp(long nowNanos) {
     LimitGate gate = earliest();

@@ -11,7 +11,8 @@
  *   <dd>tokens that a gate keeps for an item that it let through and that is not delivered yet.
  * </dl>
  *
- * <p>Has no clock and no thread: time is an argument. Not exported; uses {@code internal.bucket} and {@code internal.util}.
+ * <p>Has no clock and no thread: time is an argument. Not exported; uses {@code internal.bucket}
+ * and {@code internal.util}.
  */
 @NullMarked
 package dev.sluice.internal.scheduler;

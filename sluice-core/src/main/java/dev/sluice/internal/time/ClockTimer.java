@@ -68,7 +68,8 @@ public interface ClockTimer {
     private static final ScheduledThreadPoolExecutor TIMER = timer();
 
     /**
-     * Runs actions. They call user code, which may block without delaying the timer or another bucket; the common pool would not do, it may have a single thread.
+     * Runs actions. They call user code, which may block without delaying the timer or another
+     * bucket; the common pool would not do, it may have a single thread.
      */
     private static final Executor ACTIONS =
         new ThreadPoolExecutor(

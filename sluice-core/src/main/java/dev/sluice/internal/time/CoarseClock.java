@@ -8,9 +8,9 @@ import java.util.concurrent.locks.LockSupport;
 /** A clock set by a daemon thread that lives only while the clock is read. */
 public final class CoarseClock implements NanoClock {
   /*
-   * Detecting that the clock is not read, without making every reader write: now and then the thread asks
-   * (ASKED), and the first reader that notices answers (RUNNING). A question that stays open for
-   * idleNanos ends the thread (STOPPED); the next reader starts another.
+   * Detecting that the clock is not read, without making every reader write: now and then the
+   * thread asks (ASKED), and the first reader that notices answers (RUNNING). A question that stays
+   * open for idleNanos ends the thread (STOPPED); the next reader starts another.
    */
   private static final int RUNNING = 0;
   private static final int ASKED = 1;

@@ -25,8 +25,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Applies requests to one model, one at a time: keeps its waiting list, its tickets and its open
- * grants. The time is that of the last call of {@link
- * #advanceTo}. Not thread-safe.
+ * grants. The time is that of the last call of {@link #advanceTo}. Not thread-safe.
  */
 public final class BudgetEngine {
   private final String model;
@@ -121,9 +120,7 @@ public final class BudgetEngine {
       ended = true;
     }
     long idle = settings.ticketIdleNanos();
-    for (Ticket lost = tickets.idle(idle, now);
-        lost != null;
-        lost = tickets.idle(idle, now)) {
+    for (Ticket lost = tickets.idle(idle, now); lost != null; lost = tickets.idle(idle, now)) {
       if (lost.decided == null) {
         // A late poll learns the reason, for as long again.
         deny(lost, TokenDecision.Reason.ABANDONED);
@@ -273,7 +270,8 @@ public final class BudgetEngine {
     ticket.claimed = !ticket.waiters.isEmpty();
     ticket.onlyWaited = true;
     if (ticket.claimed) {
-      undelivered.add(new BudgetEngine.TicketDecision(ticket, outcome, List.copyOf(ticket.waiters)));
+      undelivered.add(
+          new BudgetEngine.TicketDecision(ticket, outcome, List.copyOf(ticket.waiters)));
       ticket.waiters.clear();
     }
     tickets.restartIdleTimer(ticket, now);

@@ -13,7 +13,9 @@ import java.util.TreeSet;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The waiters of one class: first come, first served for each tenant, and fair between tenants by start tags, in tokens by weight. A tenant whose own budget is short is set aside until it has tokens, and delays no other tenant. Not thread-safe.
+ * The waiters of one class: first come, first served for each tenant, and fair between tenants by
+ * start tags, in tokens by weight. A tenant whose own budget is short is set aside until it has
+ * tokens, and delays no other tenant. Not thread-safe.
  */
 public final class ClassWaitingList {
   /** Tags are in this fraction of a token, so that weights divide it. */
@@ -95,12 +97,12 @@ public final class ClassWaitingList {
       if (next.tenant().back == next.until()) {
         next.tenant().back = Long.MIN_VALUE;
       }
-      comeBack(next.tenant());
+      returnTenant(next.tenant());
     }
     return heads.isEmpty() ? null : heads.first();
   }
 
-  private void comeBack(ClassWaitingList.TenantQueue tenant) {
+  private void returnTenant(ClassWaitingList.TenantQueue tenant) {
     tenant.aside = false;
     TokenWaiter head = tenant.waiting.first();
     if (head != null) {
@@ -112,8 +114,8 @@ public final class ClassWaitingList {
     return Objects.requireNonNull(tenants.get(waiting.demand.tenant()));
   }
 
-  /** The tenant of this head waits for its own budget. */
-  public void stepAside(TokenWaiter head, long until) {
+  /** Sets aside the tenant of this head, which waits for its own budget. */
+  public void setAside(TokenWaiter head, long until) {
     ClassWaitingList.TenantQueue tenant = queueOf(head);
     heads.remove(head);
     tenant.aside = true;
@@ -130,7 +132,7 @@ public final class ClassWaitingList {
   void recall(String name) {
     ClassWaitingList.TenantQueue tenant = tenants.get(name);
     if (tenant != null && tenant.aside) {
-      comeBack(tenant);
+      returnTenant(tenant);
     }
   }
 

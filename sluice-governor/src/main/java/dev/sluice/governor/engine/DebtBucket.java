@@ -176,7 +176,9 @@ public final class DebtBucket {
     owed = Math.max(owed, units(capacity) - units(Math.max(0, tokens)));
   }
 
-  /** Returns the time since the bucket was empty, if no tokens were taken since; 0 if it has debt. */
+  /**
+   * Returns the time since the bucket was empty, if no tokens were taken since; 0 if it has debt.
+   */
   long nanosSinceEmpty() {
     return Math.max(0, units(capacity) - owed) / unitsPerNano;
   }

@@ -95,7 +95,10 @@ public final class Forecaster {
         .orLater(BudgetDimension.PROVIDER, waitingList.pauseNanos(now));
   }
 
-  /** Returns the wait for the model's tokens, and for the share of the class unless its minimum share comes first. */
+  /**
+   * Returns the wait for the model's tokens, and for the share of the class unless its minimum
+   * share comes first.
+   */
   private WaitReason byTokens(TokenDemand demand, Forecaster.QueueAhead before) {
     PriorityClass rank = waitingList.rank(demand.rank());
     long forShare = nanosFor(before.tokens(), demand.tokens(), rank.floor);
@@ -120,7 +123,10 @@ public final class Forecaster {
     return tokens.nanosUntil(before + Math.min(own, tokens.capacity() - floor), floor);
   }
 
-  /** Returns the time until the minimum share of the class has accrued so much; unknown if it never does. */
+  /**
+   * Returns the time until the minimum share of the class has accrued so much; unknown if it never
+   * does.
+   */
   private static long forGuarantee(PriorityClass rank, long wanted) {
     return rank.guarantee == null ? WaitReason.UNKNOWN : nanosUntil(rank.guarantee, wanted);
   }

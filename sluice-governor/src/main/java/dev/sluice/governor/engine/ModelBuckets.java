@@ -188,7 +188,10 @@ public final class ModelBuckets {
     return bucket != null && limits.tenant(name) != null && tenants.get(name) == bucket;
   }
 
-  /** Returns the time at which the model was emptied because its level was unknown; null if it never was. */
+  /**
+   * Returns the time at which the model was emptied because its level was unknown; null if it never
+   * was.
+   */
   public @Nullable Long emptiedAt() {
     return emptied ? emptiedAt : null;
   }

@@ -8,11 +8,14 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The budget of one model and its waiters: every decision is made here, over all dimensions at once. It reads no clock and starts no thread. Not thread-safe.
+ * The budget of one model and its waiters: every decision is made here, over all dimensions at
+ * once. It reads no clock and starts no thread. Not thread-safe.
  *
- * <p>A request that {@link #wouldHold} finds nothing to hold is granted at once; any other enters the waiting list and is granted from there. Neither overtakes a waiter of its own class or above. While the head of a class waits for the model, no lower class is
- * granted; one that waits only for the share of its class or for its tenant delays no other. A
- * class with a guarantee goes before all others as soon as that has accrued.
+ * <p>A request that {@link #wouldHold} finds nothing to hold is granted at once; any other enters
+ * the waiting list and is granted from there. Neither overtakes a waiter of its own class or above.
+ * While the head of a class waits for the model, no lower class is granted; one that waits only for
+ * the share of its class or for its tenant delays no other. A class with a guarantee goes before
+ * all others as soon as that has accrued.
  */
 public final class ModelWaitingList {
   private final ModelLimits limits;
@@ -142,7 +145,10 @@ public final class ModelWaitingList {
     shortage = waiting == 0 || found == null ? null : found.after(shortage);
   }
 
-  /** Returns the time at which {@link #drain} should be called again; {@link Long#MAX_VALUE} for never. */
+  /**
+   * Returns the time at which {@link #drain} should be called again; {@link Long#MAX_VALUE} for
+   * never.
+   */
   public long wakeAt() {
     return wakeAt;
   }
@@ -190,7 +196,7 @@ public final class ModelWaitingList {
   private @Nullable TokenWaiter firstOf(PriorityClass rank, long now) {
     TokenWaiter head = rank.waitingList.first(now);
     while (head != null && nanosForTenant(head.demand, now) > 0) {
-      rank.waitingList.stepAside(head, now + nanosForTenant(head.demand, now));
+      rank.waitingList.setAside(head, now + nanosForTenant(head.demand, now));
       head = rank.waitingList.first(now);
     }
     // A request that returns may go before a head that waits for more.
@@ -344,7 +350,9 @@ public final class ModelWaitingList {
   /** Settles it by what was charged for it before a restart. */
   public long settleAgain(Reservation reservation, long usage) {
     long reserved = reservation.demand.tokens();
-    buckets.overruns().spend(reserved, Math.min(usage, Math.max(reserved, limits.maxChargedTokens())));
+    buckets
+        .overruns()
+        .spend(reserved, Math.min(usage, Math.max(reserved, limits.maxChargedTokens())));
     return finish(reservation, usage);
   }
 
@@ -397,7 +405,10 @@ public final class ModelWaitingList {
     return tokens.available();
   }
 
-  /** Returns the shortage that {@link #drain} found; null if the model's own budget can serve the head. */
+  /**
+   * Returns the shortage that {@link #drain} found; null if the model's own budget can serve the
+   * head.
+   */
   @Nullable Shortage shortage() {
     return shortage;
   }

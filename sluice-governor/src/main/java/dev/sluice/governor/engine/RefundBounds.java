@@ -6,7 +6,10 @@ import java.util.List;
 import java.util.function.LongUnaryOperator;
 
 /**
- * The lowest debt of a bucket since each charge, which bounds its refund. Entries that a later and lower one makes useless are dropped, so debts rise from the oldest to the newest. When there are too many, neighbors become one with the lower debt of the two: a refund may return less than it could, but never more.
+ * The lowest debt of a bucket since each charge, which bounds its refund. Entries that a later and
+ * lower one makes useless are dropped, so debts rise from the oldest to the newest. When there are
+ * too many, neighbors become one with the lower debt of the two: a refund may return less than it
+ * could, but never more.
  */
 public final class RefundBounds {
   static final int MAX_ENTRIES = 4_096;
@@ -36,7 +39,8 @@ public final class RefundBounds {
   }
 
   /**
-   * Lowers all debts since charge {@code event} by a refund of it, so that other refunds do not return the same tokens again.
+   * Lowers all debts since charge {@code event} by a refund of it, so that other refunds do not
+   * return the same tokens again.
    */
   void correct(long event, long less) {
     int first = indexOf(event);

@@ -120,8 +120,8 @@ public final class Tickets {
   }
 
   /**
-   * Runs the idle timer of a ticket from its last poll on, unless it has waiters, or a claimed grant,
-   * which ends with its reservation.
+   * Runs the idle timer of a ticket from its last poll on, unless it has waiters, or a claimed
+   * grant, which ends with its reservation.
    */
   void watch(Ticket ticket) {
     unattended.remove(ticket);

@@ -8,7 +8,8 @@ import java.util.Optional;
  * The reason for which a request cannot be granted now.
  *
  * @param by the dimension that is short
- * @param nanos the time until it suffices, if no tokens are taken; {@link #UNKNOWN} if time alone does not help
+ * @param nanos the time until it suffices, if no tokens are taken; {@link #UNKNOWN} if time alone
+ *     does not help
  */
 public record WaitReason(BudgetDimension by, long nanos) {
   static final long UNKNOWN = Long.MAX_VALUE;

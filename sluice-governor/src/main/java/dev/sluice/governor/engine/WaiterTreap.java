@@ -5,7 +5,8 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Waiters in order, with their position and the tokens before them: a search tree with random balance, whose nodes keep the sums below them. Not thread-safe.
+ * Waiters in order, with their position and the tokens before them: a search tree with random
+ * balance, whose nodes keep the sums below them. Not thread-safe.
  */
 final class WaiterTreap {
   private final SplittableRandom chance;

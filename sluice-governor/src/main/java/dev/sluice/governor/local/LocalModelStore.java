@@ -30,9 +30,9 @@ import org.slf4j.LoggerFactory;
 /** The store of one model: its engine behind a lock, with a timer and a journal. Thread-safe. */
 final class LocalModelStore {
   /*
-   * Concurrency. The engine is guarded by `lock`; futures are completed outside of it. Time advances
-   * with every call, and by the timer, which is set for the next time at which a waiter can be
-   * granted or a ticket or grant expires.
+   * Concurrency. The engine is guarded by `lock`; futures are completed outside of it. Time
+   * advances with every call, and by the timer, which is set for the next time at which a waiter
+   * can be granted or a ticket or grant expires.
    */
   private static final Logger LOG = LoggerFactory.getLogger(LocalModelStore.class);
 
@@ -116,7 +116,8 @@ final class LocalModelStore {
   }
 
   /** Closes the model: a grant that cannot be logged must not be made. */
-  private List<CompletableFuture<Optional<TokenDecision>>> closeAfter(UncheckedIOException failure) {
+  private List<CompletableFuture<Optional<TokenDecision>>> closeAfter(
+      UncheckedIOException failure) {
     closed = "model %s is closed: %s".formatted(model, failure.getMessage());
     LOG.error("model {} is closed, nothing is granted any more", model, failure);
     return engine.waiters();

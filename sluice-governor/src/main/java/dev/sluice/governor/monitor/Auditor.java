@@ -67,7 +67,9 @@ public final class Auditor {
   }
 
   /**
-   * Replaces the budget. Stores may apply it up to a minute later, and windows that began before may have what either budget allows; so the larger one holds until they are over, after two minutes.
+   * Replaces the budget. Stores may apply it up to a minute later, and windows that began before
+   * may have what either budget allows; so the larger one holds until they are over, after two
+   * minutes.
    */
   public void reload(ModelBudget budget, long now) {
     advance(now);
@@ -82,9 +84,10 @@ public final class Auditor {
   }
 
   /**
-   * Records the limits that the store applies. If they differ, another node has changed them: grants above the known limit may have been within the new one.
+   * Records the limits that the store applies. If they differ, another node has changed them:
+   * grants above the known limit may have been within the new one.
    */
-  public void goesBy(long burst, long target, long now) {
+  public void recordLimits(long burst, long target, long now) {
     advance(now);
     check();
     Auditor.WindowLimit told = new Auditor.WindowLimit(burst, target);
@@ -157,7 +160,10 @@ public final class Auditor {
     worst = Math.max(worst, admitted());
   }
 
-  /** Returns the tokens admitted in the last window, without those kept for windows that began earlier. */
+  /**
+   * Returns the tokens admitted in the last window, without those kept for windows that began
+   * earlier.
+   */
   private long admitted() {
     return LongStream.of(slots).sum() - slots[index(current + 1)];
   }

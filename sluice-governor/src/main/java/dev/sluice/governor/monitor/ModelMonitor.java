@@ -12,7 +12,10 @@ final class ModelMonitor {
   /** Guarded by this, all of them. */
   private final Auditor auditor;
 
-  /** The store's audit with the largest excess that it ever reported: a fleet's store may lose its data. */
+  /**
+   * The store's audit with the largest excess that it ever reported: a fleet's store may lose its
+   * data.
+   */
   private GovernorStatus.Audit ofStore = GovernorStatus.Audit.NONE;
 
   private final AlertMonitor health;
@@ -71,7 +74,7 @@ final class ModelMonitor {
   }
 
   private void hear(GovernorStatus.Model status, long now) {
-    auditor.goesBy(status.capacity(), status.targetTpm(), now);
+    auditor.recordLimits(status.capacity(), status.targetTpm(), now);
     ofStore = ofStore.orMore(status.audit());
   }
 }

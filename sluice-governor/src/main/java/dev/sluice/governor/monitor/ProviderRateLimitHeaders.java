@@ -12,7 +12,8 @@ import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The limits in the headers of a provider's response. Values that cannot be parsed or are implausible count as absent.
+ * The limits in the headers of a provider's response. Values that cannot be parsed or are
+ * implausible count as absent.
  *
  * @param tokens of all kinds together
  * @param requests of the model

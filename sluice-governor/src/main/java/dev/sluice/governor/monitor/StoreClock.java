@@ -4,7 +4,8 @@ import dev.sluice.governor.spi.StoreTimer;
 import java.util.concurrent.TimeUnit;
 
 /**
- * Converts a store's time to this process's clock: the same for a store in this process, with an offset for others. Thread-safe.
+ * Converts a store's time to this process's clock: the same for a store in this process, with an
+ * offset for others. Thread-safe.
  */
 public final class StoreClock {
   /** The delay beyond which one of the clocks must have been set. */

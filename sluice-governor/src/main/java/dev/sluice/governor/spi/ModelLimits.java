@@ -38,8 +38,8 @@ public record ModelLimits(
    *
    * @param name its name
    * @param ceiling the tokens of the capacity that may be in use when the class is granted any
-   * @param guarantee the minimum share: a rate that it gets even while more urgent ones wait; null for
-   *     none
+   * @param guarantee the minimum share: a rate that it gets even while more urgent ones wait; null
+   *     for none
    */
   public record ClassLimit(String name, long ceiling, Limit.@Nullable Balanced guarantee) {}
 
@@ -71,8 +71,8 @@ public record ModelLimits(
   }
 
   /**
-   * Returns the same text for the same limits in any process. Leaves out {@code maxChargedTokens}, which
-   * only settlements use. Journals keep it, so its format must not change.
+   * Returns the same text for the same limits in any process. Leaves out {@code maxChargedTokens},
+   * which only settlements use. Journals keep it, so its format must not change.
    */
   public String fingerprint() {
     return Fingerprint.of(
