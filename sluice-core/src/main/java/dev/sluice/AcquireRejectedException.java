@@ -10,7 +10,7 @@ public final class AcquireRejectedException extends RuntimeException {
 
   /** The rule that refused. */
   public enum Reason {
-    /** As many callers wait already as the bucket admits. */
+    /** The bucket has as many waiters as it admits. */
     TOO_MANY_WAITERS,
     /** More would be owed than the bucket can account for. */
     DEBT_OVERFLOW,

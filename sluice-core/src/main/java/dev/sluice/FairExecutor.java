@@ -28,12 +28,12 @@ import org.jspecify.annotations.Nullable;
  * Runs tasks fairly by tenant and within the limits of throttle keys, on threads of its own or on
  * any other {@link Executor}.
  *
- * <p>Who goes next is decided when a worker is free, by the rules of {@link FairScheduler}: by
- * weight between tenants that have something to do, first come first served within one, and a
- * tenant that comes new goes almost at once however much the others have queued. A {@link
- * Placement} says for each task whose it is, how urgent, what it costs and which throttle keys it
- * obeys; in every window of length w, tasks that name a throttle key are handed out for at most
- * {@code burst + rate · w} of its tokens.
+ * <p>The next task is chosen when a worker is free, as by a {@link FairScheduler}: by weight
+ * between fairness keys with queued tasks, first come first served within one. A new fairness key
+ * gets a turn almost at once, however much the others have queued. A {@link Placement} names the
+ * fairness key of a task, its priority, its cost and the throttle keys that it obeys; in every
+ * window of length w, tasks that name a throttle key are handed out for at most {@code burst + rate
+ * · w} of its tokens.
  *
  * <pre>{@code
  * try (FairExecutor executor =
@@ -55,8 +55,8 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>A task counts as running, and holds its worker and its slot, until the callbacks that its
  * future runs on its thread are over. A task that waits for another one, or that calls {@link
- * #close}, waits in vain where no worker is left for it; with an Executor that runs tasks in the
- * calling thread, always.
+ * #close}, deadlocks if no worker is free; with an Executor that runs tasks in the calling thread,
+ * always.
  *
  * <p>Not promised: that a task begins when it was handed out if the delegate has a queue of its
  * own; that a task that runs can be stopped; that a task ever runs whose throttle key has rate 0.
@@ -96,7 +96,7 @@ public sealed interface FairExecutor extends Executor, AutoCloseable permits Dis
    * out of the queue too; one that runs goes on, and its result is dropped. Futures derived from
    * this one have no such effect.
    *
-   * @param placement whose it is, how urgent, what it costs and which limits it obeys
+   * @param placement its fairness key, priority, cost and throttle keys
    * @param task the task; what it throws completes the future
    * @param <T> what it returns
    * @return the future of its result; fails with {@link
@@ -113,33 +113,33 @@ public sealed interface FairExecutor extends Executor, AutoCloseable permits Dis
   /**
    * Queues a task without a result; like {@link #submit(Placement, Callable)} in all else.
    *
-   * @param placement whose it is, how urgent, what it costs and which limits it obeys
+   * @param placement its fairness key, priority, cost and throttle keys
    * @param task the task
    * @return the future of its end
    */
   CompletableFuture<Void> submit(Placement placement, Runnable task);
 
   /**
-   * Queues a task of {@code tenant} that obeys no throttle key.
+   * Queues a task of a fairness key that obeys no throttle key.
    *
-   * @param tenant whose it is
+   * @param fairnessKey the fairness key of the task
    * @param task the task
    * @param <T> what it returns
    * @return the future of its result
    */
-  default <T> CompletableFuture<T> submit(String tenant, Callable<T> task) {
-    return submit(Placement.of(tenant), task);
+  default <T> CompletableFuture<T> submit(String fairnessKey, Callable<T> task) {
+    return submit(Placement.of(fairnessKey), task);
   }
 
   /**
-   * Queues a task of {@code tenant} that obeys no throttle key.
+   * Queues a task of a fairness key that obeys no throttle key.
    *
-   * @param tenant whose it is
+   * @param fairnessKey the fairness key of the task
    * @param task the task
    * @return the future of its end
    */
-  default CompletableFuture<Void> submit(String tenant, Runnable task) {
-    return submit(Placement.of(tenant), task);
+  default CompletableFuture<Void> submit(String fairnessKey, Runnable task) {
+    return submit(Placement.of(fairnessKey), task);
   }
 
   /**
@@ -153,13 +153,13 @@ public sealed interface FairExecutor extends Executor, AutoCloseable permits Dis
   }
 
   /**
-   * Queues a task whose end nobody waits for.
+   * Queues a task without returning a future.
    *
    * <p>What it throws goes to the handler of uncaught exceptions of the thread it ran on, which
    * lives on; so does the refusal of a delegate, on the thread that tried to hand it over, and the
    * failure of a task that a call of {@link #setLimit} made impossible, on the thread of that call.
    *
-   * @param placement whose it is, how urgent, what it costs and which limits it obeys
+   * @param placement its fairness key, priority, cost and throttle keys
    * @param task the task
    * @throws java.util.concurrent.RejectedExecutionException as for {@link #submit(Placement,
    *     Callable)}
@@ -168,9 +168,9 @@ public sealed interface FairExecutor extends Executor, AutoCloseable permits Dis
   void execute(Placement placement, Runnable task);
 
   /**
-   * A view for code that knows nothing of tenants.
+   * Returns a view for code that knows nothing of fairness keys.
    *
-   * @param placement what every task given to the view gets
+   * @param placement the placement of every task that the view queues
    * @return a view of this executor
    */
   default Executor executorFor(Placement placement) {
@@ -205,61 +205,61 @@ public sealed interface FairExecutor extends Executor, AutoCloseable permits Dis
   boolean removeLimit(String name);
 
   /**
-   * Gives a tenant a weight, at once and until it is given another.
+   * Sets the weight of a fairness key, in force at once and until it is set again.
    *
-   * @param tenant the tenant
-   * @param weight from 1, which it has at first, to {@link Placement#MAX_WEIGHT}
+   * @param fairnessKey the fairness key
+   * @param weight from 1, the default, to {@link Placement#MAX_WEIGHT}
    */
-  void setWeight(String tenant, int weight);
+  void setWeight(String fairnessKey, int weight);
 
   /**
-   * Limits how many tasks of every tenant may run at a time, except of tenants with a limit of
+   * Limits how many tasks of each fairness key may run at a time, except of keys with a limit of
    * their own. Tasks that began while there was none do not count.
    *
-   * @param limit at least 1; {@link Integer#MAX_VALUE} for no limit
+   * @param max at least 1; {@link Integer#MAX_VALUE} for no limit
    */
-  void setMaxInFlightPerKey(int limit);
+  void setMaxInFlightPerKey(int max);
 
   /**
-   * Limits how many tasks of one tenant may run at a time. Tasks that began while there was no
-   * limit do not count.
+   * Limits how many tasks of one fairness key may run at a time. Tasks that began while there was
+   * no limit do not count.
    *
-   * @param tenant the tenant
-   * @param limit at least 1; {@link Integer#MAX_VALUE} for no limit
+   * @param fairnessKey the fairness key
+   * @param max at least 1; {@link Integer#MAX_VALUE} for no limit
    */
-  void setMaxInFlight(String tenant, int limit);
+  void setMaxInFlight(String fairnessKey, int max);
 
   /**
-   * How many tasks wait, of all tenants.
+   * Returns the number of waiting tasks, of all fairness keys.
    *
-   * @return tasks submitted and neither handed out nor cancelled
+   * @return tasks submitted and neither handed out nor canceled
    */
   int queued();
 
   /**
-   * How many tasks were handed to workers and have not ended.
+   * Returns the number of tasks that were handed to workers and have not ended.
    *
    * @return at most the number of workers
    */
   int running();
 
   /**
-   * How one tenant stands.
+   * Returns the state of one fairness key.
    *
-   * @param tenant the tenant
-   * @return empty if nothing of it waits
+   * @param fairnessKey the fairness key
+   * @return a snapshot; empty if no task of it waits
    */
-  Optional<FairnessKeyStats> stats(String tenant);
+  Optional<FairnessKeyStats> stats(String fairnessKey);
 
   /**
-   * How every throttle key with a rate stands, by name.
+   * Returns the state of every limit, by name.
    *
    * @return a snapshot
    */
   List<LimitStats> limitStats();
 
   /**
-   * Returns how many tasks named a throttle key without a rate, often a misspelt one. Such a key
+   * Returns how many tasks named a throttle key without a limit, often a misspelled one. Such a key
    * lets tasks pass, unless the executor has {@link Builder#strictThrottleKeys}.
    *
    * @return tasks submitted so far, including refused ones
@@ -267,31 +267,31 @@ public sealed interface FairExecutor extends Executor, AutoCloseable permits Dis
   long unknownThrottleKeys();
 
   /**
-   * Takes no more tasks. Queued ones still run, when their turn and their tokens come.
+   * Rejects tasks from now on. Queued ones still run, when their turn and their tokens come.
    *
    * <p>Does not wait, and does nothing the second time.
    */
   void shutdown();
 
   /**
-   * Takes no more tasks and drops those that wait; the futures of submitted ones are cancelled.
+   * Rejects tasks from now on and drops waiting ones; their futures are canceled.
    *
    * <p>Threads of its own are interrupted; tasks on an Executor of the caller are left alone. Does
    * not wait.
    *
-   * @return what was given to {@code execute} and dropped, since nobody else would learn of it
+   * @return the dropped tasks that were given to {@code execute}, which have no future
    */
   List<Runnable> shutdownNow();
 
   /**
-   * Whether it takes no more tasks.
+   * Returns whether this executor rejects new tasks.
    *
    * @return true after {@link #shutdown}, {@link #shutdownNow} or {@link #close}
    */
   boolean isShutdown();
 
   /**
-   * Whether it is shut down and everything has ended.
+   * Returns whether this executor is shut down and all tasks have ended.
    *
    * @return true if nothing waits and nothing runs any more
    */
@@ -300,11 +300,11 @@ public sealed interface FairExecutor extends Executor, AutoCloseable permits Dis
   /**
    * Waits until everything has ended after a shutdown, threads of its own included.
    *
-   * @param atMost how long, in real time whatever the clock of this executor says
+   * @param timeout the longest time to wait, in real time on any clock of this executor
    * @return false if it took longer
    * @throws InterruptedException if the caller is interrupted while it waits
    */
-  boolean awaitTermination(Duration atMost) throws InterruptedException;
+  boolean awaitTermination(Duration timeout) throws InterruptedException;
 
   /**
    * Shuts down and waits until everything has ended, however long that takes: for a task of a key
@@ -327,7 +327,7 @@ public sealed interface FairExecutor extends Executor, AutoCloseable permits Dis
     private NanoClock clock = NanoClock.system();
     private boolean strictThrottleKeys;
 
-    /** Null for threads of its own. */
+    /** The delegate; null if the executor has threads of its own. */
     private @Nullable Executor delegate;
 
     private final Map<String, Limit> limits = new LinkedHashMap<>();
@@ -352,7 +352,7 @@ public sealed interface FairExecutor extends Executor, AutoCloseable permits Dis
     }
 
     /**
-     * Where threads of its own come from.
+     * Sets the factory of the executor's own threads.
      *
      * @param threadFactory makes a new thread for each call
      * @return this builder
@@ -365,10 +365,9 @@ public sealed interface FairExecutor extends Executor, AutoCloseable permits Dis
     /**
      * Runs tasks on another Executor, with one call of its {@code execute} for each.
      *
-     * <p>It may run them in the calling thread, which then is whoever submits, ends a task or keeps
-     * the time, and is kept as long as there is something to run. It must run what it accepts: a
-     * task that it drops without an exception holds its worker for ever. It is not shut down with
-     * this one.
+     * <p>It may run them in the calling thread, which then submits or ends a task or runs the
+     * timer, and is occupied as long as tasks can run. It must run what it accepts: a task that it
+     * drops without an exception holds its worker for ever. It is not shut down with this one.
      *
      * @param executor the Executor
      * @param most how many tasks it gets at a time, at least 1
@@ -382,7 +381,7 @@ public sealed interface FairExecutor extends Executor, AutoCloseable permits Dis
     }
 
     /**
-     * How many tasks may wait, of all tenants together.
+     * Limits how many tasks may wait, of all fairness keys together.
      *
      * @param most at least 1; 10,000 by default
      * @return this builder
@@ -394,7 +393,7 @@ public sealed interface FairExecutor extends Executor, AutoCloseable permits Dis
     }
 
     /**
-     * How many tasks of one tenant may wait, so that none fills the queue alone.
+     * Limits how many tasks of one fairness key may wait, so that none fills the queue alone.
      *
      * @param most at least 1; unlimited by default
      * @return this builder
@@ -442,7 +441,7 @@ public sealed interface FairExecutor extends Executor, AutoCloseable permits Dis
     }
 
     /**
-     * Where the time of the rates comes from.
+     * Sets the clock of the limits.
      *
      * @param source a clock that neither blocks nor calls back; the system's by default
      * @return this builder

@@ -5,7 +5,8 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * One queue of a {@link FairScheduler}: it shares throttle keys with the others, nothing else.
+ * A queue of a {@link FairScheduler}. It shares throttle keys with the other queues, and nothing
+ * else.
  *
  * <p>Not thread-safe: like the scheduler, it belongs to one thread at a time.
  *

@@ -5,7 +5,7 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * How one fairness key of a {@link FairQueue} stands.
+ * The state of one fairness key of a {@link FairQueue}.
  *
  * @param fairnessKey the fairness key
  * @param pending items that wait

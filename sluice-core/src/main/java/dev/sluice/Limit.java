@@ -113,7 +113,7 @@ public sealed interface Limit {
   }
 
   /**
-   * So many tokens a second, in a burst at most as many.
+   * Returns a limit of {@code tokens} a second, with a burst of the same size.
    *
    * @param tokens tokens per second; 0 denies everything
    * @return the limit
@@ -124,7 +124,7 @@ public sealed interface Limit {
   }
 
   /**
-   * So many tokens a minute, in a burst at most as many.
+   * Returns a limit of {@code tokens} a minute, with a burst of the same size.
    *
    * @param tokens tokens per minute; 0 denies everything
    * @return the limit
@@ -135,7 +135,7 @@ public sealed interface Limit {
   }
 
   /**
-   * So many tokens per period, in a burst at most as many.
+   * Returns a limit of {@code tokens} per period, with a burst of the same size.
    *
    * @param tokens tokens per period; 0 denies everything
    * @param period the period, positive

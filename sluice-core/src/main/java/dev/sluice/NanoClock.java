@@ -5,7 +5,7 @@ import dev.sluice.internal.time.SystemClock;
 import java.time.Duration;
 
 /**
- * Where a bucket's time comes from.
+ * The source of a bucket's time.
  *
  * <p>Readings are nanoseconds from an arbitrary origin, like those of {@link System#nanoTime}: only
  * differences mean anything, and they may wrap. A clock that stands still or steps back mints no
@@ -36,12 +36,12 @@ public interface NanoClock {
   }
 
   /**
-   * A clock that a background thread sets every millisecond: much cheaper to read, up to a tick
-   * late.
+   * Returns a clock that a background thread sets every millisecond: much cheaper to read, up to a
+   * tick late.
    *
    * <p>The lag loosens the window bound: a bucket on this clock may grant {@code rate × lag} more
    * in a window than one on the system clock. The daemon thread starts with the first reading and
-   * ends when nobody has read the clock for some seconds.
+   * ends when the clock has not been read for some seconds.
    *
    * @return the clock; always the same
    */

@@ -65,47 +65,47 @@ public final class Placement {
    * Returns this placement with a weight that the fairness key has from this item on, as long as
    * items of it wait.
    *
-   * @param newWeight from 1 to {@link #MAX_WEIGHT}
+   * @param weight from 1 to {@link #MAX_WEIGHT}
    * @return the placement
    */
-  public Placement withWeight(int newWeight) {
-    requireBetween("weight", newWeight, 1, MAX_WEIGHT);
-    return new Placement(fairnessKey, newWeight, priority, cost, throttleKeys);
+  public Placement withWeight(int weight) {
+    requireBetween("weight", weight, 1, MAX_WEIGHT);
+    return new Placement(fairnessKey, weight, priority, cost, throttleKeys);
   }
 
   /**
    * Returns this placement with another priority.
    *
-   * @param newPriority from 0 to {@link #MAX_PRIORITY}, which goes first
+   * @param priority from 0 to {@link #MAX_PRIORITY}, which goes first
    * @return the placement
    */
-  public Placement withPriority(int newPriority) {
-    requireBetween("priority", newPriority, 0, MAX_PRIORITY);
-    return new Placement(fairnessKey, weight, newPriority, cost, throttleKeys);
+  public Placement withPriority(int priority) {
+    requireBetween("priority", priority, 0, MAX_PRIORITY);
+    return new Placement(fairnessKey, weight, priority, cost, throttleKeys);
   }
 
   /**
    * Returns this placement with another cost.
    *
-   * @param newCost what the item costs its fairness key, at least 1 and at most what the scheduler
+   * @param cost what the item costs its fairness key, at least 1 and at most what the scheduler
    *     allows
    * @return the placement
    */
-  public Placement withCost(long newCost) {
-    requirePositive("cost", newCost);
-    return new Placement(fairnessKey, weight, priority, newCost, throttleKeys);
+  public Placement withCost(long cost) {
+    requirePositive("cost", cost);
+    return new Placement(fairnessKey, weight, priority, cost, throttleKeys);
   }
 
   /**
    * Returns this placement with more throttle keys, and one token of each.
    *
-   * @param names throttle keys; duplicates count once
+   * @param throttleKeys throttle keys; duplicates count once
    * @return the placement
    */
-  public Placement withThrottleKeys(String... names) {
-    TreeMap<String, Long> more = new TreeMap<>(throttleKeys);
-    for (String name : names) {
-      more.put(requireNonEmpty("throttleKey", name), 1L);
+  public Placement withThrottleKeys(String... throttleKeys) {
+    TreeMap<String, Long> more = new TreeMap<>(this.throttleKeys);
+    for (String key : throttleKeys) {
+      more.put(requireNonEmpty("throttleKey", key), 1L);
     }
     return withAll(more);
   }
@@ -113,12 +113,12 @@ public final class Placement {
   /**
    * Returns this placement with more throttle keys, and the given tokens of each.
    *
-   * @param costs tokens that the item takes, at least 1, by throttle key
+   * @param throttleKeys tokens that the item takes, at least 1, by throttle key
    * @return the placement
    */
-  public Placement withThrottleKeys(Map<String, Long> costs) {
-    TreeMap<String, Long> more = new TreeMap<>(throttleKeys);
-    costs.forEach(
+  public Placement withThrottleKeys(Map<String, Long> throttleKeys) {
+    TreeMap<String, Long> more = new TreeMap<>(this.throttleKeys);
+    throttleKeys.forEach(
         (name, tokens) -> {
           requireNonEmpty("throttleKey", name);
           more.put(name, requirePositive("tokens of " + name, tokens));

@@ -114,7 +114,7 @@ final class AcquireTest {
   }
 
   @Test
-  void cancel_returnsExactlyWhatWasPromised_andWakesTheNext() {
+  void cancel_returnsExactlyThePromisedTokens_andWakesTheNext() {
     TokenBucket bucket = bucket(Limit.perSecond(10), 0, clock);
     CompletableFuture<Void> head = bucket.acquireAsync(10);
     CompletableFuture<Void> next = bucket.acquireAsync(4);

@@ -15,7 +15,7 @@ import org.awaitility.Awaitility;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** The state of a bucket's word while arrivals are admitted, and once nobody waits any more. */
+/** The state of a bucket's word while arrivals are admitted, and without waiters. */
 @Timeout(60)
 final class AdmissionTest {
   /** Beyond the horizon of a bucket that began at 0: its cell is replaced on the way. */
@@ -111,7 +111,7 @@ final class AdmissionTest {
     assertThat(bucket.available()).isEqualTo(5);
   }
 
-  /** The first of two arrivals is served before the second is admitted: nobody comes between. */
+  /** The first of two arrivals is served before the second is admitted: no caller comes between. */
   @Test
   void callerBetweenTwoAdmissions_doesNotGetAheadOfTheSecond() {
     HoldingClock clock = new HoldingClock();

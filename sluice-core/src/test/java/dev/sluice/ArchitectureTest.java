@@ -1,5 +1,8 @@
 package dev.sluice;
 
+import static com.tngtech.archunit.base.DescribedPredicate.not;
+import static com.tngtech.archunit.core.domain.JavaClass.Predicates.assignableTo;
+import static com.tngtech.archunit.core.domain.JavaClass.Predicates.resideInAPackage;
 import static com.tngtech.archunit.core.domain.JavaClass.Predicates.resideInAnyPackage;
 import static com.tngtech.archunit.lang.syntax.ArchRuleDefinition.classes;
 import static com.tngtech.archunit.lang.syntax.ArchRuleDefinition.noClasses;
@@ -70,6 +73,37 @@ final class ArchitectureTest {
                 "dev.sluice.internal.limits",
                 "dev.sluice.internal.scheduler",
                 "dev.sluice.internal.executor"))
+        .check(CORE);
+  }
+
+  /** So the broker's engine can be simulated: a scheduler decides by the time that it is told. */
+  @Test
+  void scheduler_hasNoClockAndNoThread() {
+    noClasses()
+        .that()
+        .resideInAPackage("dev.sluice.internal.scheduler")
+        .should()
+        .dependOnClassesThat(
+            assignableTo(NanoClock.class)
+                .or(assignableTo(Thread.class))
+                .or(
+                    resideInAnyPackage(
+                        "java.util.concurrent..",
+                        "dev.sluice.internal.time",
+                        "dev.sluice.internal.limits",
+                        "dev.sluice.internal.executor")))
+        .check(CORE);
+  }
+
+  @Test
+  void utilities_knowNothingOfLimits() {
+    noClasses()
+        .that()
+        .resideInAPackage("dev.sluice.internal.util")
+        .should()
+        .dependOnClassesThat(
+            resideInAnyPackage(API, INTERNAL)
+                .and(not(resideInAPackage("dev.sluice.internal.util"))))
         .check(CORE);
   }
 

@@ -115,7 +115,7 @@ final class ArrivalsTest {
 
   /** More are due than one caller serves on its way into the list. */
   @Test
-  void joinWhenManyAreDue_leavesNobodyBehind() {
+  void joinWhenManyAreDue_leavesNoWaiterBehind() {
     AtomicLong nanos = new AtomicLong();
     TokenBucket bucket =
         bucket(new Limit.Balanced(1_000, 1_000, Duration.ofSeconds(1)), 0, nanos::get);

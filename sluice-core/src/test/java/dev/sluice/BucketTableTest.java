@@ -14,7 +14,7 @@ final class BucketTableTest {
   private final BucketTable buckets = new BucketTable(() -> 0);
 
   @Test
-  void aStalledEviction_isFinishedByWhoeverMeetsIt() {
+  void aStalledEviction_isFinishedByTheNextCaller() {
     buckets.setTemplate("t:", new Limit.Rate(1, 2));
     KeyedBucket bucket = inService("t:1", 0);
     assertThat(bucket.take(2, 0)).isNotNegative();
@@ -39,7 +39,7 @@ final class BucketTableTest {
   }
 
   @Test
-  void whoMeetsAReplacedBucket_doesNotTakeItForAnEvictedOne() {
+  void aReplacedBucket_isNotTakenForAnEvictedOne() {
     buckets.setTemplate("t:", new Limit.Rate(1, 2));
     buckets.set("slow", new Limit.Rate(0.001, 2), 0);
     KeyedBucket old = inService("slow", 0);

@@ -42,7 +42,7 @@ final class CanceledWaiterTest {
   }
 
   @Test
-  void callerWhoseTimeIsOver_isToldBeforeCallbacksOfOthersRun() throws Exception {
+  void expiredWaiter_completesBeforeCallbacksOfOthersRun() throws Exception {
     TokenBucket bucket = bucket(new Limit.Manual(10), 1, CLOCK);
     CompletableFuture<Boolean> large = bucket.acquireAsync(5, Duration.ofMillis(50));
     CompletableFuture<Boolean> behind = bucket.acquireAsync(1).thenApply(served -> isOver(large));
@@ -94,7 +94,7 @@ final class CanceledWaiterTest {
 
   @ParameterizedTest
   @MethodSource("waysToLeave")
-  void futureThatIsCompletedOtherwise_returnsWhatWasPromised(
+  void futureThatIsCompletedOtherwise_returnsThePromisedTokens(
       Consumer<CompletableFuture<Void>> way) {
     TokenBucket bucket = bucket(new Limit.Manual(10), 1, ManualClock.create());
     CompletableFuture<Void> leaving = bucket.acquireAsync(5);

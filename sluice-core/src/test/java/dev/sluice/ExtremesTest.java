@@ -282,7 +282,7 @@ final class ExtremesTest {
   }
 
   @Test
-  void idleDrainDrain_secondDrainGetsOnlyWhatAccrued() {
+  void idleDrainDrain_secondDrainGetsOnlyTheAccruedTokens() {
     ManualClock clock = ManualClock.create();
     TokenBucket bucket = bucket(Limit.perSecond(10), 10, clock);
     clock.advance(Duration.ofHours(1));

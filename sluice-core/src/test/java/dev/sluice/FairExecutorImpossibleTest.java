@@ -116,7 +116,7 @@ final class FairExecutorImpossibleTest {
   }
 
   @Test
-  void rateZero_pausesWhateverTheBurst() {
+  void rateZero_pausesTasksWithAnyBurst() {
     FairExecutor executor = inline().limit("provider", Limit.ofRate(0, 0)).build();
     CompletableFuture<Integer> five = executor.submit(FIVE, ran::incrementAndGet);
     executor.setLimit("provider", Limit.ofRate(0, 2));

@@ -78,7 +78,7 @@ final class FairExecutorShutdownTest {
   }
 
   @Test
-  void shutdownNow_dropsWhatWaits() throws InterruptedException {
+  void shutdownNow_dropsWaitingTasks() throws InterruptedException {
     HeldTasks held = new HeldTasks();
     FairExecutor executor =
         FairExecutor.builder()
@@ -103,7 +103,7 @@ final class FairExecutorShutdownTest {
   }
 
   @Test
-  void shutdownNow_ownThreads_interruptsWhatRuns() throws InterruptedException {
+  void shutdownNow_ownThreads_interruptsRunningTasks() throws InterruptedException {
     FairExecutor executor = FairExecutor.ofThreads(1);
     CountDownLatch begun = new CountDownLatch(1);
     CompletableFuture<Void> running =
@@ -189,7 +189,7 @@ final class FairExecutorShutdownTest {
   }
 
   @Test
-  void ownThreads_areNamedNoDaemonsAndHaveAClassLoader_whoeverStartsThem() {
+  void ownThreads_areNamedNoDaemonsAndHaveAClassLoader_onAnyCallingThread() {
     try (FairExecutor executor =
         FairExecutor.builder().threads(1).limit("provider", Limit.ofRate(100, 1)).build()) {
       executor.setLimit("provider", Limit.ofRate(0, 0));
@@ -221,7 +221,7 @@ final class FairExecutorShutdownTest {
   }
 
   @Test
-  void close_interrupted_dropsWhatWaitsAndStaysInterrupted() throws InterruptedException {
+  void close_interrupted_dropsWaitingTasksAndStaysInterrupted() throws InterruptedException {
     FairExecutor executor =
         FairExecutor.builder()
             .threads(1)

@@ -117,7 +117,7 @@ final class FairExecutorStressTest {
   }
 
   @Test
-  void maxQueuedOfOne_idleWorkers_refuseNobody() {
+  void maxQueuedOfOne_idleWorkers_rejectNoTask() {
     try (FairExecutor executor = FairExecutor.builder().threads(4).maxQueued(1).build()) {
       for (int round = 0; round < 500; round++) {
         sumOver(

@@ -343,7 +343,7 @@ final class FairExecutorTest {
   }
 
   @Test
-  void builder_refusesWhatMakesNoSense() {
+  void builder_rejectsInvalidSettings() {
     FairExecutor.Builder builder = FairExecutor.builder();
     assertThatIllegalArgumentException()
         .isThrownBy(() -> builder.threads(0))

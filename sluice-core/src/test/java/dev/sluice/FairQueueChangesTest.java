@@ -62,7 +62,7 @@ class FairQueueChangesTest {
   }
 
   @Test
-  void strictOrder_isForOneQueue_andForWhatComesAfter() {
+  void strictOrder_isForOneQueue_andForLaterItems() {
     scheduler.advanceTo(0);
     scheduler.setLimit("x", Limit.ofRate(1, 1));
     FairQueue<String> strict = scheduler.queue("strict");
@@ -95,7 +95,7 @@ class FairQueueChangesTest {
   }
 
   @Test
-  void setLevel_isRoundedDown_clamped_andWakesWhoeverWaits() {
+  void setLevel_isRoundedDown_clamped_andWakesWaiters() {
     scheduler.advanceTo(0);
     scheduler.setLimit("x", Limit.ofRate(3, 10));
     enqueue(queue, 20, a.withThrottleKeys("x"));

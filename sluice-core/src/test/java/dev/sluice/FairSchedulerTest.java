@@ -39,7 +39,7 @@ class FairSchedulerTest {
   }
 
   @Test
-  void aQuietTenant_goesWithinTwoItems_whereEverybodyWaits() {
+  void aQuietTenant_goesWithinTwoItems_whileAllKeysWait() {
     scheduler.setLimit("x", Limit.ofRate(1, 1));
     for (int i = 0; i < 100; i++) {
       enqueue(queue, 100, Placement.of("busy" + i).withWeight(5).withThrottleKeys("x"));
@@ -124,7 +124,7 @@ class FairSchedulerTest {
   }
 
   @Test
-  void inStrictOrder_aThrottledItemHoldsUpWhatIsBehindIt() {
+  void inStrictOrder_aThrottledItemDelaysLaterItemsOfItsKey() {
     FairScheduler<String> strict = scheduler(true);
     strict.advanceTo(0);
     strict.setLimit("slow", Limit.ofRate(1, 1));
@@ -225,7 +225,7 @@ class FairSchedulerTest {
   }
 
   @Test
-  void aQueueWithoutCredit_holdsUpNobodyAtASharedBucket() {
+  void aQueueWithoutCredit_delaysNoQueueAtASharedBucket() {
     scheduler.advanceTo(0);
     scheduler.setLimit("shared", Limit.ofRate(1, 1));
     FairQueue<String> other = scheduler.queue("other");
@@ -332,7 +332,7 @@ class FairSchedulerTest {
   }
 
   @Test
-  void aKeyWithoutASlot_holdsUpNobodyAtABucket() {
+  void aKeyWithoutASlot_delaysNoKeyAtABucket() {
     scheduler.advanceTo(0);
     scheduler.setLimit("x", Limit.ofRate(1, 1));
     queue.setMaxInFlight("a", 1);
@@ -345,7 +345,7 @@ class FairSchedulerTest {
   }
 
   @Test
-  void giveBack_leavesEverythingAsItWas() {
+  void decline_leavesEverythingAsItWas() {
     scheduler.advanceTo(0);
     scheduler.setLimit("x", Limit.ofRate(1, 1));
     queue.setMaxInFlightPerKey(1);
@@ -419,7 +419,7 @@ class FairSchedulerTest {
   }
 
   @Test
-  void costs_areWhatWeightsShareOut() {
+  void costs_areSharedByWeight() {
     FairScheduler<String> costly = FairScheduler.<String>builder().maxCost(10).build();
     enqueue(costly.queue("q"), 1_000, Placement.of("large").withCost(10));
     enqueue(costly.queue("q"), 1_000, Placement.of("small").withCost(2));
@@ -448,7 +448,7 @@ class FairSchedulerTest {
   }
 
   @Test
-  void nothingIsKept_ofWhatIsGone() {
+  void removedItems_leaveNoState() {
     for (int i = 0; i < 1_000; i++) {
       queue.enqueue("x", Placement.of("key" + i).withThrottleKeys("t" + i, "u" + i % 10));
     }

@@ -178,7 +178,7 @@ class FairnessPropertyTest {
 
   /** A waiter that needs two scarce tokens at once, each wanted by others whenever it arrives. */
   @Test
-  void whoNeedsTwoScarceTokens_isNotStarved() {
+  void anItemThatNeedsTwoScarceTokens_isNotStarved() {
     FairScheduler<String> scheduler = FairScheduler.create();
     FairQueue<String> queue = scheduler.queue("q");
     scheduler.advanceTo(0);
@@ -205,7 +205,7 @@ class FairnessPropertyTest {
 
   /** A more urgent item may take the tokens held for it; then it must begin again. */
   @Test
-  void whoCollects_survivesUrgentWork() {
+  void aMultiLimitReservation_survivesUrgentWork() {
     FairScheduler<String> scheduler = FairScheduler.create();
     FairQueue<String> queue = scheduler.queue("q");
     scheduler.advanceTo(0);

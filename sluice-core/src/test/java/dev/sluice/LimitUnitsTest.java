@@ -82,7 +82,7 @@ final class LimitUnitsTest {
   }
 
   @Test
-  void inMicros_ofWhatTimeDoesNotRefill_mintsNothing() {
+  void inMicros_ofALimitWithoutRefill_accruesNothing() {
     assertThat(LimitUnits.inMicros(new Limit.Manual(7))).isEqualTo(new LimitUnits(1, 0, 1, 7));
     assertThat(LimitUnits.inMicros(new Limit.Rate(0, 2.5))).isEqualTo(new LimitUnits(1, 0, 1, 2));
     assertThat(LimitUnits.inMicros(new Limit.DenyAll())).isEqualTo(new LimitUnits(1, 0, 1, 0));
@@ -90,7 +90,7 @@ final class LimitUnitsTest {
   }
 
   @Test
-  void inMicros_ofWhatDoesNotFit_namesRuleAndLimit() {
+  void inMicros_ofALimitThatDoesNotFit_namesRuleAndLimit() {
     assertRefused(new Limit.Strict(1, Duration.ofNanos(1_500)), "whole microseconds");
     assertRefused(new Limit.Strict(1L << 53, Duration.ofSeconds(1)), "below 2^53");
     assertRefused(new Limit.Manual(1L << 53), "below 2^53");

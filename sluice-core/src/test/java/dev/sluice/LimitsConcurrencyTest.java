@@ -22,7 +22,7 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Many threads, many keys: never a token too many, none lost, nobody stuck. */
+/** Many threads, many keys: never a token too many, none lost, no thread stuck. */
 @Timeout(value = 60, threadMode = Timeout.ThreadMode.SEPARATE_THREAD) // who spins is not asked
 final class LimitsConcurrencyTest {
   private static final int KEYS = 8;
@@ -265,7 +265,8 @@ final class LimitsConcurrencyTest {
 
   @Test
   void templatesChangingUnderLoad_giveNoKeyATokenMore() {
-    // Without refill a key must not gain by moving between rules, whoever finishes the move.
+    // Without refill a key must not gain by moving between limits, on whichever thread the move
+    // ends.
     Limits limits = Limits.create();
     limits.set("t:*", Limit.ofRate(0, 10_000));
     assertThat(limits.tryAcquire("t:x:1")).isTrue();

@@ -33,7 +33,7 @@ final class RateTest {
 
   @ParameterizedTest
   @MethodSource("awkwardRates")
-  void granted_isExactlyWhatAccrued(Limit.Balanced limit, long pollNanos, int polls) {
+  void granted_isExactlyTheAccruedTokens(Limit.Balanced limit, long pollNanos, int polls) {
     TokenBucket bucket =
         TokenBucket.builder().limit(limit).initialTokens(0).clock(ManualClock.create()).build();
     long granted = 0;

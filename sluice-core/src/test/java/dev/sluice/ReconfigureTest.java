@@ -204,7 +204,7 @@ final class ReconfigureTest {
     assertThat(bucket.available(5)).isZero();
   }
 
-  /** The wish itself may be late: somebody was granted tokens since the writer read the clock. */
+  /** The change may be late: tokens were granted since the writer read the clock. */
   @Test
   void aWriterWithAnOldReading_doesNotBackdateTheRate() {
     for (Limit slow :
@@ -321,7 +321,7 @@ final class ReconfigureTest {
   }
 
   @Test
-  void denyAll_grantsNothing_evenToWhoWaitsAndIsFed() {
+  void denyAll_grantsNothing_evenToAWaiterOfAReplenishedBucket() {
     TokenBucket bucket = bucket(Limit.perSecond(10), 0, ManualClock.create());
     CompletableFuture<Void> waiter = bucket.acquireAsync(5);
     bucket.reconfigure(new Limit.DenyAll());
@@ -329,7 +329,7 @@ final class ReconfigureTest {
     assertThat(waiter).isNotDone();
   }
 
-  /** A writer that stalls between its wish and the seal holds up nobody; the next one helps. */
+  /** A writer that stalls before the seal delays no other; the next one completes the change. */
   @Test
   void aStalledWriter_isHelped() {
     AtomicTokenBucket bucket =

@@ -17,7 +17,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Rules of which nobody remembers what was consumed: as if empty when they were restored. */
+/** Restored limits whose consumption is unknown: buckets are empty when they are restored. */
 @Timeout(value = 60, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 final class RestoredLimitsTest {
   private final ManualClock clock = ManualClock.create();
@@ -46,7 +46,7 @@ final class RestoredLimitsTest {
 
   @ParameterizedTest
   @CsvSource({"0, 0", "5, 5", "10, 10", "1000, 10"})
-  void aKeyOfARestoredTemplate_hasWhatAccruedSince(long after, double expected) {
+  void aKeyOfARestoredTemplate_hasTheTokensAccruedSince(long after, double expected) {
     limits.restore("tenant:*", Limit.ofRate(1, 10));
     seconds(after);
     assertThat(level("tenant:a")).isEqualTo(expected);
@@ -210,7 +210,7 @@ final class RestoredLimitsTest {
   }
 
   @Test
-  void threadsThatRaceForAKey_getExactlyWhatAccrued() {
+  void threadsThatRaceForAKey_getExactlyTheAccruedTokens() {
     limits.restore("tenant:*", Limit.ofRate(1, 10));
     seconds(5);
     for (int round = 0; round < 2_000; round++) {

@@ -135,7 +135,7 @@ final class SchedulerModel {
     inFlight.merge(queue + "/" + key, -1, Integer::sum);
   }
 
-  /** Whether the item has credit and a slot, and nobody of its own before it. */
+  /** Returns whether the item has credit and a slot, and is the first of its key. */
   boolean isEligible(Item item) {
     String slot = item.queue + "/" + item.key;
     return credits.getOrDefault(item.queue, Long.MAX_VALUE) > 0
@@ -143,7 +143,7 @@ final class SchedulerModel {
         && waiting.stream().noneMatch(other -> item.isBehind(other, strict));
   }
 
-  /** Nanoseconds until the buckets have what the item needs, if nobody takes anything. */
+  /** Returns the nanoseconds until the buckets hold the item's tokens, if none are taken. */
   long nanosUntil(Item item) {
     long longest = 0;
     for (Map.Entry<String, Long> need : item.tokens.entrySet()) {

@@ -55,7 +55,7 @@ class SchedulerModelPropertyTest {
   }
 
   @Test
-  void next_ofMixedCosts_holdsUpNobodyWithoutReason() {
+  void next_ofMixedCosts_delaysNoItemWithoutReason() {
     Property.check(300, generator -> new Run(false, 4, THROTTLES.size()).go(steps(generator)));
   }
 

@@ -45,7 +45,7 @@ class SchedulerStatsTest {
   }
 
   @Test
-  void waiters_sayWhatTheyAskForTogetherAndNext() {
+  void waiters_showTheTokensOfAllAndOfTheNext() {
     scheduler.advanceTo(0);
     scheduler.setLimit("x", Limit.ofRate(4, 5));
     queue.enqueue("first", Placement.of("a").withThrottleKey("x", 5));

@@ -14,7 +14,7 @@ final class StrictWaitersTest {
   private final ManualClock clock = ManualClock.create();
 
   @Test
-  void moreThanTheCapacity_takesWhatEachPeriodGives() {
+  void moreThanTheCapacity_takesTheTokensOfEachPeriod() {
     TokenBucket bucket = bucket(new Limit.Strict(10, SECOND), 10, clock);
     CompletableFuture<Void> big = bucket.acquireAsync(25);
     CompletableFuture<Void> next = bucket.acquireAsync(5);

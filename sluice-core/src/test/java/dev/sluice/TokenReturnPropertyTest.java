@@ -46,7 +46,7 @@ class TokenReturnPropertyTest {
   }
 
   @Test
-  void returns_leaveExactlyWhatTheBucketWouldHoldWithoutTheCharge() {
+  void returns_leaveTheLevelThatTheBucketWouldHaveWithoutTheCharge() {
     Property.check(
         2_000,
         generator -> {
@@ -172,7 +172,7 @@ class TokenReturnPropertyTest {
     private void giveBack(int index) {
       if (!charges.isEmpty()) {
         Event charge = charges.remove(index % charges.size());
-        bucket.giveBack(charge.tokens, charge.number, nowNanos);
+        bucket.returnTokens(charge.tokens, charge.number, nowNanos);
         events.remove(charge);
       }
     }
@@ -230,7 +230,7 @@ class TokenReturnPropertyTest {
       bucket.take(1, i, 0);
     }
     for (int i = 1; i <= burst; i++) {
-      bucket.giveBack(1, i, 0);
+      bucket.returnTokens(1, i, 0);
     }
     assertThat(bucket.level(0)).isBetween(burst * 0.99, burst - 1.0);
   }
@@ -245,7 +245,7 @@ class TokenReturnPropertyTest {
         bucket.take(1, i, 0);
       }
       for (int i = 0; i < burst; i++) {
-        bucket.giveBack(1, 1 + (long) i * step % burst, 0);
+        bucket.returnTokens(1, 1 + (long) i * step % burst, 0);
       }
       assertThat(bucket.level(0)).isEqualTo(burst);
     }
@@ -262,7 +262,7 @@ class TokenReturnPropertyTest {
     for (int i = 1; i <= many; i++) {
       bucket.take(1, 1 + i, nowNanos);
     }
-    bucket.giveBack(4, 1, nowNanos);
+    bucket.returnTokens(4, 1, nowNanos);
     assertThat(bucket.level(nowNanos)).isBetween(many - 1.0, (double) many);
   }
 }

@@ -284,7 +284,7 @@ final class WaitingListStressTest {
   }
 
   @Test
-  void aBucketNobodyHolds_isCollected() throws Exception {
+  void anUnreachableBucket_isCollected() throws Exception {
     TokenBucket idle = bucket(Limit.perSecond(100), 0, NanoClock.system());
     idle.acquireAsync(1).get(30, TimeUnit.SECONDS);
     idle.acquireAsync(1_000_000).cancel(true);

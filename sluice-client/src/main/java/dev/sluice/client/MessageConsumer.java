@@ -81,10 +81,10 @@ public final class MessageConsumer implements AutoCloseable {
      * Processes a message and settles it, now or later. If this throws, the consumer nacks the
      * message with the exception's text.
      *
-     * @param message the message
+     * @param delivery the message
      * @throws Exception the message failed
      */
-    void handle(dev.sluice.client.Delivery message) throws Exception;
+    void handle(dev.sluice.client.Delivery delivery) throws Exception;
   }
 
   MessageConsumer(GrpcConnection connection, String queue, int prefetch) {

@@ -32,14 +32,16 @@ public final class QueueConfig {
     this.given = given;
   }
 
-  /** When the server confirms a stored message. */
+  /** The moment at which the server confirms a stored message. */
   public enum Durability {
-    /** After the message is synced to disk. */
+    /** Confirms after the message is synced to disk. */
     ALWAYS,
-    /** After the message is written; it is synced within the server's interval. */
+    /** Confirms after the message is written; it is synced within the server's interval. */
     INTERVAL,
-    /** After the message is written; the operating system decides when to sync. */
-    OS
+    /** Confirms after the message is written; the operating system decides when to sync. */
+    OS,
+    /** A durability that this version of the client does not know. */
+    OTHER
   }
 
   /**
@@ -87,7 +89,8 @@ public final class QueueConfig {
     return switch (wire.getDurability()) {
       case INTERVAL -> Durability.INTERVAL;
       case OS -> Durability.OS;
-      case ALWAYS, DURABILITY_UNSPECIFIED, UNRECOGNIZED -> Durability.ALWAYS;
+      case ALWAYS, DURABILITY_UNSPECIFIED -> Durability.ALWAYS;
+      case UNRECOGNIZED -> Durability.OTHER;
     };
   }
 
@@ -247,6 +250,16 @@ public final class QueueConfig {
       this.given = new TreeSet<>(given);
     }
 
+    private static dev.sluice.proto.v1.Durability proto(Durability durability) {
+      return switch (durability) {
+        case ALWAYS -> dev.sluice.proto.v1.Durability.ALWAYS;
+        case INTERVAL -> dev.sluice.proto.v1.Durability.INTERVAL;
+        case OS -> dev.sluice.proto.v1.Durability.OS;
+        case OTHER ->
+            throw new IllegalArgumentException("durability must not be OTHER, which is read only");
+      };
+    }
+
     private Builder give(int field) {
       given.add(dev.sluice.proto.v1.QueueConfig.getDescriptor().findFieldByNumber(field).getName());
       return this;
@@ -268,9 +281,10 @@ public final class QueueConfig {
      *
      * @param durability the durability
      * @return this builder
+     * @throws IllegalArgumentException for {@link Durability#OTHER}
      */
     public Builder durability(Durability durability) {
-      wire.setDurability(dev.sluice.proto.v1.Durability.valueOf(durability.name()));
+      wire.setDurability(proto(durability));
       return give(dev.sluice.proto.v1.QueueConfig.DURABILITY_FIELD_NUMBER);
     }
 

@@ -46,7 +46,9 @@ public record TokenExplanation(
     /** The request would be denied. */
     DENIED,
     /** The model can never grant so many tokens. */
-    IMPOSSIBLE
+    IMPOSSIBLE,
+    /** An outcome that this version of the client does not know. */
+    OTHER
   }
 
   /**

@@ -76,7 +76,7 @@ final class AdministrationTest {
   }
 
   @Test
-  void keys_allowWhatTheySayUntilRevoked() {
+  void keys_allowTheirPermissionsUntilRevoked() {
     client.createQueue("mail", QueueConfig.defaults());
     Instant end = Instant.ofEpochMilli(System.currentTimeMillis()).plus(Duration.ofHours(1));
     Permission produce = new Permission("produce", "mail");

@@ -170,7 +170,7 @@ final class GovernorTest {
   }
 
   @Test
-  void explain_saysWhatWouldHappenAndTakesNothing() {
+  void explain_predictsTheDecisionAndTakesNothing() {
     TokenExplanation now = governor.explain(TokenRequest.of("slow", 600));
     assertThat(now.outcome()).isEqualTo(TokenExplanation.Outcome.GRANTED);
     assertThat(now.queuePosition()).isZero();

@@ -210,7 +210,7 @@ final class ProducerTest {
   }
 
   @Test
-  void close_serverAway_failsWhatIsNotAnswered() throws Exception {
+  void close_serverUnreachable_failsUnansweredCalls() throws Exception {
     try (Wire wire = new Wire(at.server.grpcPort());
         SluiceClient client = brief(wire.port())) {
       wire.takeDown();

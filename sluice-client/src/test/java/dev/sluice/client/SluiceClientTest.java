@@ -152,7 +152,7 @@ final class SluiceClientTest {
   }
 
   @Test
-  void totals_areWhatTheServerSays() {
+  void totals_areThoseOfTheServer() {
     assertThat(
             QueueTotals.of(
                 dev.sluice.proto.v1.QueueTotals.newBuilder()
@@ -191,7 +191,7 @@ final class SluiceClientTest {
   }
 
   @Test
-  void call_nobodyListens_isUnavailable() throws Exception {
+  void call_withoutAServer_isUnavailable() throws Exception {
     int port;
     try (ServerSocket gone = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
       port = gone.getLocalPort();

@@ -150,7 +150,7 @@ final class TokenWaitTest {
   }
 
   @Test
-  void acquire_whoseProgressThrows_leavesTheLine() {
+  void acquire_whoseProgressListenerThrows_leavesTheWaitingList() {
     governor.acquire(ONE);
     CompletableFuture<TokenDecision> broken =
         governor.acquireAsync(
@@ -254,7 +254,7 @@ final class TokenWaitTest {
   }
 
   @Test
-  void call_settlesWithWhatWasUsed() throws Exception {
+  void call_settlesWithTheUsedTokens() throws Exception {
     TokenRequest request = TokenRequest.of("slow", 400);
     String answer =
         governor.call(

@@ -43,7 +43,7 @@ class ClerkDifferentialTest {
   }
 
   private Random random;
-  private BudgetEngine clerk;
+  private BudgetEngine engine;
   private ModelBudget budget;
   private WaitingListConfig rules;
   private long micros;
@@ -73,7 +73,7 @@ class ClerkDifferentialTest {
             .refillInterval(Duration.ofSeconds(60))
             .build();
     redis.command("FLUSHALL");
-    clerk = new BudgetEngine(MODEL, budget, rules, listener(), micros * 1_000);
+    engine = new BudgetEngine(MODEL, budget, rules, listener(), micros * 1_000);
     run("configure", configuration());
     for (int step = 0; step < STEPS; step++) {
       micros += random.nextInt(10) == 0 ? random.nextInt(1_500_000) : random.nextInt(60_000);
@@ -109,15 +109,15 @@ class ClerkDifferentialTest {
   }
 
   private void begin() {
-    clerk.begin(micros * 1_000);
+    engine.advanceTo(micros * 1_000);
     drainIfDue();
-    clerk.takeNews();
+    engine.takeUndelivered();
   }
 
   /** A script does that by itself. */
   private void drainIfDue() {
-    if (clerk.nextLook() <= micros * 1_000) {
-      clerk.drain();
+    if (engine.nextEventNanos() <= micros * 1_000) {
+      engine.drain();
     }
   }
 
@@ -225,7 +225,8 @@ class ClerkDifferentialTest {
                 key == null && numbers % 4 != 0 ? "quick" : ""));
     Optional<TokenDecision> local;
     try {
-      local = what.equals("now") ? clerk.tryAcquire(request) : Optional.of(clerk.request(request));
+      local =
+          what.equals("now") ? engine.tryAcquire(request) : Optional.of(engine.request(request));
     } catch (IllegalArgumentException other) {
       assertThat(text(result, 0)).isEqualTo("x");
       return;
@@ -237,7 +238,7 @@ class ClerkDifferentialTest {
     if (!tickets.isEmpty()) {
       String ticket = tickets.get(random.nextInt(tickets.size()));
       note("poll %s", name(ticket));
-      compare(run("ticket", List.of("poll", name(ticket))), clerk.poll(ticket));
+      compare(run("ticket", List.of("poll", name(ticket))), engine.poll(ticket));
     }
   }
 
@@ -246,7 +247,7 @@ class ClerkDifferentialTest {
       String ticket = tickets.remove(random.nextInt(tickets.size()));
       note("cancel %s", name(ticket));
       List<?> result = run("ticket", List.of("cancel", name(ticket)));
-      assertThat(number(result, 0) == 1).isEqualTo(clerk.cancel(ticket));
+      assertThat(number(result, 0) == 1).isEqualTo(engine.cancel(ticket));
     }
   }
 
@@ -256,7 +257,7 @@ class ClerkDifferentialTest {
       long actual = reported();
       note("settle %s by %d", name(reservation), actual);
       List<?> result = run("settle", List.of("settle", name(reservation), Long.toString(actual)));
-      Optional<TokenSettlement> local = clerk.settle(reservation, actual);
+      Optional<TokenSettlement> local = engine.settle(reservation, actual);
       assertThat(result.isEmpty()).isEqualTo(local.isEmpty());
       local.ifPresent(
           each -> {
@@ -283,7 +284,7 @@ class ClerkDifferentialTest {
       String reservation = reservations.get(random.nextInt(reservations.size()));
       note("extend %s", name(reservation));
       List<?> result = run("settle", List.of("extend", name(reservation)));
-      assertThat(!result.isEmpty()).isEqualTo(clerk.extend(reservation));
+      assertThat(!result.isEmpty()).isEqualTo(engine.extend(reservation));
     }
   }
 
@@ -298,7 +299,7 @@ class ClerkDifferentialTest {
                 request.tenant(),
                 request.priorityClass(),
                 Long.toString(request.tokens())));
-    TokenExplanation local = clerk.explain(request);
+    TokenExplanation local = engine.explain(request);
     String verdict = text(result, 0);
     assertThat(verdict)
         .isEqualTo(
@@ -328,7 +329,7 @@ class ClerkDifferentialTest {
   private void line() {
     note("line");
     List<?> result = run("poll", List.of("line", "0", "100"));
-    WaitingListStatus local = clerk.waitingList(0, 100);
+    WaitingListStatus local = engine.waitingList(0, 100);
     assertThat(number(result, 0)).isEqualTo(local.total());
     List<?> classes = (List<?>) result.get(1);
     Map<String, Duration> etas = new LinkedHashMap<>();
@@ -373,7 +374,7 @@ class ClerkDifferentialTest {
             most == null ? "" : Long.toString(most),
             Long.toString(pause.toNanos() / 1_000),
             Integer.toString(numbers)));
-    clerk.adjust(new ProviderAdjustment(factor, most, pause));
+    engine.adjust(new ProviderAdjustment(factor, most, pause));
   }
 
   /**
@@ -387,7 +388,7 @@ class ClerkDifferentialTest {
         other.toBuilder().minimumShares(before.minimumShares()).tenants(before.tenants()).build();
     note("reload %s", budget);
     run("configure", configuration());
-    clerk.reload(budget, rules);
+    engine.reload(budget, rules);
   }
 
   // ---- what is said
@@ -441,7 +442,7 @@ class ClerkDifferentialTest {
   private void compareStatus() {
     drainIfDue();
     List<?> result = run("poll", List.of("status"));
-    GovernorStatus.Model local = clerk.status();
+    GovernorStatus.Model local = engine.status();
     assertThat(number(result, 0)).isEqualTo(local.available());
     assertThat(number(result, 1)).isEqualTo(local.running());
     assertThat(number(result, 2)).isEqualTo(local.counts().totalRequests());

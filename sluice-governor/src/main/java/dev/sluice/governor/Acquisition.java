@@ -11,7 +11,7 @@ import org.jspecify.annotations.Nullable;
  * grant without a ticket is settled with 0 tokens.
  */
 
-/** One call of {@link Governor#acquire}: requests tokens and waits for the ticket. */
+/** A call of {@link Governor#acquire}: requests tokens and waits for the ticket. */
 final class Acquisition {
   private final BudgetStore store;
   private final TokenRequest request;

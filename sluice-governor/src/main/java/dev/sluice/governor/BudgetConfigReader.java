@@ -204,7 +204,7 @@ final class BudgetConfigReader {
     return shares;
   }
 
-  /** Of one call; 0 if the file does not say. */
+  /** Returns the limit on the tokens of one call; 0 if the file has none. */
   private static long limit(String path, JsonNode model, String key) {
     if (!model.has(key)) {
       return 0;
@@ -214,7 +214,10 @@ final class BudgetConfigReader {
     return value;
   }
 
-  /** In the first minute burst and target go through: that must be what the provider takes. */
+  /**
+   * Checks that the provider's limit covers burst and target, which both go through in the first
+   * minute.
+   */
   private static void requireProvider(String path, JsonNode model, long target, long burst) {
     if (model.has("provider_tpm")) {
       long provider = whole(path, model, "provider_tpm", null);
@@ -369,7 +372,9 @@ final class BudgetConfigReader {
     return value.longValue();
   }
 
-  /** As {@link #whole}; what is too large for an int is left to the rule of the value. */
+  /**
+   * Reads an int like {@link #whole}; a number that is too large is left to the check of the value.
+   */
   private static int small(String path, JsonNode object, String key, int usual) {
     long value = whole(path, object, key, (long) usual);
     return (int) Math.max(Integer.MIN_VALUE, Math.min(Integer.MAX_VALUE, value));

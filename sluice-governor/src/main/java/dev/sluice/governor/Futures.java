@@ -44,7 +44,7 @@ final class Futures {
     }
   }
 
-  /** As {@link #join}, but ends when the thread is interrupted. */
+  /** Waits like {@link #join}, but can be interrupted. */
   static <T> T get(CompletableFuture<T> future) throws InterruptedException {
     try {
       return future.get();

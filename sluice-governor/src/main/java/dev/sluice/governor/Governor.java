@@ -54,7 +54,7 @@ public final class Governor implements AutoCloseable {
 
   /** Reopens closed models about once a second; files are not read on the timer's thread. */
   private void reopenLater() {
-    timer.after(
+    timer.schedule(
         REOPEN_NANOS,
         () -> {
           if (!closed) {

@@ -3,7 +3,6 @@ package dev.sluice.governor;
 import static dev.sluice.internal.util.Preconditions.requireBetween;
 
 import dev.sluice.Limit;
-import dev.sluice.governor.monitor.OutputEstimator;
 import dev.sluice.governor.spi.BudgetLimits;
 import java.util.ArrayList;
 import java.util.Collections;

@@ -1,11 +1,11 @@
 package dev.sluice.governor;
 
-import dev.sluice.governor.engine.Ticket;
 import dev.sluice.governor.spi.StoreClosedException;
 import java.time.Duration;
 import java.util.Comparator;
 import java.util.Iterator;
 import java.util.List;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.Function;
@@ -34,11 +34,11 @@ final class ModelRouter {
 
   /** Requests one of {@code equivalents}, which differ in their model only. */
   CompletableFuture<TokenDecision> request(List<TokenRequest> equivalents) {
-    Ticket.Key key = Ticket.keyOf(equivalents.get(0));
-    return key == null
+    TokenRequest any = equivalents.get(0);
+    return any.idempotencyKey() == null
         ? place(equivalents)
         : stripes
-            .get(Math.floorMod(key.hashCode(), STRIPES))
+            .get(Math.floorMod(Objects.hash(any.tenant(), any.idempotencyKey()), STRIPES))
             .run(() -> orElse(findEarlier(equivalents.iterator()), () -> place(equivalents)));
   }
 

@@ -7,7 +7,7 @@ import java.util.Optional;
 import java.util.TreeMap;
 
 /**
- * How the provider of a model answered a call.
+ * A provider's response to a call of a model.
  *
  * @param status of HTTP
  * @param headers by their names, in any case

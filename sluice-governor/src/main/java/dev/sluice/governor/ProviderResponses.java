@@ -49,8 +49,7 @@ final class ProviderResponses {
     byModel.forEach(
         (model, provider) ->
             models.computeIfPresent(
-                model,
-                (name, each) -> each.with(each.audit(), provider.standing(), each.alerts())));
+                model, (name, each) -> each.with(each.audit(), provider.status(), each.alerts())));
     return new GovernorStatus(models, status.closed(), status.timestamp());
   }
 }

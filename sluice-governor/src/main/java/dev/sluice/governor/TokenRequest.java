@@ -103,66 +103,68 @@ public final class TokenRequest {
   /**
    * Returns the same request for another model.
    *
-   * @param name a model, or a route of several models
+   * @param model a model, or a route of several models
    * @return a copy
    */
-  public TokenRequest withModel(String name) {
+  public TokenRequest withModel(String model) {
     return new TokenRequest(
-        name, tokens, priorityClass, tenant, maxWait, idempotencyKey, expectedTokens);
+        model, tokens, priorityClass, tenant, maxWait, idempotencyKey, expectedTokens);
   }
 
   /**
    * Returns the same request with a priority class.
    *
-   * @param name a class of the model; empty for its least urgent one
+   * @param priorityClass a class of the model; empty for its least urgent one
    * @return a copy
    */
-  public TokenRequest withPriorityClass(String name) {
-    return new TokenRequest(model, tokens, name, tenant, maxWait, idempotencyKey, expectedTokens);
+  public TokenRequest withPriorityClass(String priorityClass) {
+    return new TokenRequest(
+        model, tokens, priorityClass, tenant, maxWait, idempotencyKey, expectedTokens);
   }
 
   /**
    * Returns the same request with a tenant, whose turn and budget it takes.
    *
-   * @param name the tenant; empty for none
+   * @param tenant the tenant; empty for none
    * @return a copy
    */
-  public TokenRequest withTenant(String name) {
+  public TokenRequest withTenant(String tenant) {
     return new TokenRequest(
-        model, tokens, priorityClass, name, maxWait, idempotencyKey, expectedTokens);
+        model, tokens, priorityClass, tenant, maxWait, idempotencyKey, expectedTokens);
   }
 
   /**
    * Returns the same request with a longest time in the waiting list.
    *
-   * @param longest above 0 and at most a day
+   * @param maxWait above 0 and at most a day
    * @return a copy
    */
-  public TokenRequest withMaxWait(Duration longest) {
+  public TokenRequest withMaxWait(Duration maxWait) {
     return new TokenRequest(
-        model, tokens, priorityClass, tenant, longest, idempotencyKey, expectedTokens);
+        model, tokens, priorityClass, tenant, maxWait, idempotencyKey, expectedTokens);
   }
 
   /**
    * Returns the same request with a key by which a repeated request finds its ticket or its grant.
    *
-   * @param key identifies the request among all of its model and tenant
+   * @param idempotencyKey identifies the request among all of its model and tenant
    * @return a copy
    */
-  public TokenRequest withIdempotencyKey(String key) {
-    return new TokenRequest(model, tokens, priorityClass, tenant, maxWait, key, expectedTokens);
+  public TokenRequest withIdempotencyKey(String idempotencyKey) {
+    return new TokenRequest(
+        model, tokens, priorityClass, tenant, maxWait, idempotencyKey, expectedTokens);
   }
 
   /**
    * Returns the same request with its probable usage, which is reserved instead of all tokens: at
    * least half of them, and no less than its tenant has been using of its requests.
    *
-   * @param expected from 1 to {@code tokens}
+   * @param expectedTokens from 1 to {@code tokens}
    * @return a copy
    */
-  public TokenRequest withExpectedTokens(long expected) {
+  public TokenRequest withExpectedTokens(long expectedTokens) {
     return new TokenRequest(
-        model, tokens, priorityClass, tenant, maxWait, idempotencyKey, expected);
+        model, tokens, priorityClass, tenant, maxWait, idempotencyKey, expectedTokens);
   }
 
   /**

@@ -1,6 +1,5 @@
 package dev.sluice.governor;
 
-import dev.sluice.governor.monitor.OutputEstimator;
 import dev.sluice.governor.spi.BudgetStoreSupport;
 import java.util.LinkedHashSet;
 import java.util.List;

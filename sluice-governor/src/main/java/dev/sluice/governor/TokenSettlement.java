@@ -4,17 +4,16 @@ package dev.sluice.governor;
  * The result of settling a reservation.
  *
  * <p>A settlement charges at most the larger of the reservation and what one call of the model can
- * use ({@link ModelBudget#maxChargedTokens}); the rest of what was reported is {@code
- * excessTokens}.
+ * use ({@link ModelBudget#maxChargedTokens}); the rest of the report is {@code excessTokens}.
  *
- * @param model whose tokens
- * @param tenant whose turn it was
- * @param requestedTokens what was asked for
- * @param reservedTokens what was granted
+ * @param model the model
+ * @param tenant the tenant
+ * @param requestedTokens the requested tokens
+ * @param reservedTokens the granted tokens
  * @param actualTokens what was reported as used
  * @param refundedTokens what came back to the model: no more than what was still owed for it
  * @param overusedTokens what was used beyond the reservation, and charged on top
- * @param excessTokens what was reported beyond that, and charged to nobody
+ * @param excessTokens the reported tokens beyond that, which are not charged
  * @since 0.1
  */
 public record TokenSettlement(

@@ -134,7 +134,7 @@ class AuditorTest {
   }
 
   @Test
-  void refund_lowersWhatWasCountedAtTheGrant_whileThatIsInTheWindow() {
+  void refund_lowersTheCountOfItsGrant_whileThatIsInTheWindow() {
     grant(300_000, 0);
     auditor.refunded(100_000, START, START);
     grant(100_000, 50 * MS);
@@ -275,17 +275,17 @@ class AuditorTest {
 
   @Test
   void limitChangedByAnotherNode_appliesWithoutAnAlarm() {
-    auditor.goesBy(300_000, 240_000, START);
+    auditor.recordLimits(300_000, 240_000, START);
     grant(700_000, SECOND);
-    auditor.goesBy(1_000_000, 240_000, START + 2 * SECOND);
+    auditor.recordLimits(1_000_000, 240_000, START + 2 * SECOND);
     assertThat(report(2 * SECOND))
         .isEqualTo(new GovernorStatus.Audit(700_000, 1_240_000, 0, 700_000, 0));
-    auditor.goesBy(1_000_000, 240_000, START + 3 * SECOND);
+    auditor.recordLimits(1_000_000, 240_000, START + 3 * SECOND);
     grant(1_000_001, 3 * MINUTE);
-    auditor.goesBy(1_000_000, 240_000, START + 4 * MINUTE);
+    auditor.recordLimits(1_000_000, 240_000, START + 4 * MINUTE);
     assertThat(report(4 * MINUTE).errorTokens()).isEqualTo(1);
     // It stays, whatever is said later.
-    auditor.goesBy(2_000_000, 240_000, START + 5 * MINUTE);
+    auditor.recordLimits(2_000_000, 240_000, START + 5 * MINUTE);
     assertThat(report(5 * MINUTE).errorTokens()).isEqualTo(1);
   }
 }

@@ -47,7 +47,7 @@ class BudgetFileTest {
     assertThat(of("\"target_tpm\":7,\"max_ctx\":10,\"max_out\":3").maxChargedTokens())
         .isEqualTo(13);
     assertThat(of("\"target_tpm\":7,\"max_ctx\":10").maxChargedTokens()).isEqualTo(10);
-    // Without the context nobody knows.
+    // Without the context it is unknown.
     assertThat(of("\"target_tpm\":7,\"max_out\":3").maxChargedTokens()).isEqualTo(7);
     assertThat(of("\"target_tpm\":7,\"burst_tpm\":9").maxChargedTokens()).isEqualTo(9);
   }
@@ -132,7 +132,8 @@ class BudgetFileTest {
         "{}|models must be an object: it is missing",
         "{\"models\":{}}|at least one",
         "{\"models\":{\"a\":{\"target_tpm\":1},\"a\":{\"target_tpm\":1}}}|Duplicate field 'a'",
-        "{\"models\":{\"..\":{\"target_tpm\":1}}}|model must not be . or .., which vanish from paths of URLs: \"..\"",
+        "{\"models\":{\"..\":{\"target_tpm\":1}}}|model must not be . or .., which vanish from"
+            + " paths of URLs: \"..\"",
         "{\"models\":{\"m\":1}}|models.m must be an object: 1",
         "{\"model\":{}}|model is unknown",
       })
@@ -159,12 +160,16 @@ class BudgetFileTest {
         "\"target_tpm\":1,\"priority_classes\":{}|priority_classes must have at least one class",
         "\"target_tpm\":1,\"priority_classes\":{\"a\":0}|share of class a must be above 0",
         "\"target_tpm\":1,\"priority_classes\":{\"a\":1.01}|at most 1: 1.01",
-        "\"target_tpm\":1,\"priority_classes\":{\"a\":\"1\"}|models.m.priority_classes.a must be a number",
+        "\"target_tpm\":1,\"priority_classes\":{\"a\":\"1\"}|models.m.priority_classes.a must be a"
+            + " number",
         "\"target_tpm\":1,\"minimum_shares\":{\"z\":0.1}|must name one of the classes",
-        "\"target_tpm\":1,\"priority_classes\":{\"a\":1,\"b\":1},\"minimum_shares\":{\"a\":0.6,\"b\":0.6}|at most 1 together: 1.2",
+        "\"target_tpm\":1,\"priority_classes\":{\"a\":1,\"b\":1},\"minimum_shares\":{\"a\":0.6,\"b\":0.6}|at"
+            + " most 1 together: 1.2",
         "\"target_tpm\":1,\"estimate_output\":1|models.m.estimate_output must be true or false: 1",
-        "\"target_tpm\":1,\"tenants\":{\"t\":{}}|models.m.tenants.t.target_tpm must be a whole number",
-        "\"target_tpm\":1,\"tenants\":{\"t\":{\"target_tpm\":1,\"weight\":0}}|weight of a tenant must be from 1",
+        "\"target_tpm\":1,\"tenants\":{\"t\":{}}|models.m.tenants.t.target_tpm must be a whole"
+            + " number",
+        "\"target_tpm\":1,\"tenants\":{\"t\":{\"target_tpm\":1,\"weight\":0}}|weight of a tenant"
+            + " must be from 1",
         "\"target_tpm\":1,\"concurrency\":-1|concurrency must be from 0",
       })
   void invalidModel_isRefusedWithTheKey(String body, String words) {

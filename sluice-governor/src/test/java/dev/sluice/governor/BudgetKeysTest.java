@@ -101,7 +101,7 @@ class BudgetKeysTest {
 
   @ParameterizedTest
   @MethodSource("rowsWithDefault")
-  void theDocumentedDefault_isWhatHoldsWithout(Row row) {
+  void theDocumentedDefault_holdsWithoutTheKey(Row row) {
     String usual = row.usual().substring(1, row.usual().length() - 1);
     BudgetConfig without = parse("models.X.target_tpm", "1");
     if (row.key().equals("models.X.tenants")) {

@@ -103,7 +103,7 @@ class GovernorAcquireTest {
   @Test
   void canceledBeforeTheAnswer_theGrantIsReturned() {
     CompletableFuture<TokenDecision> answer = new CompletableFuture<>();
-    StoreOfOneAnswer store = new StoreOfOneAnswer(answer);
+    SingleAnswerStore store = new SingleAnswerStore(answer);
     CompletableFuture<TokenDecision> acquired =
         new Acquisition(store.store(), request(10), rig.timer).start(answer);
     assertThat(acquired.cancel(false)).isTrue();
@@ -114,7 +114,7 @@ class GovernorAcquireTest {
   @Test
   void canceledBeforeTheAnswer_theTicketIsCanceled() {
     CompletableFuture<TokenDecision> answer = new CompletableFuture<>();
-    StoreOfOneAnswer store = new StoreOfOneAnswer(answer);
+    SingleAnswerStore store = new SingleAnswerStore(answer);
     CompletableFuture<TokenDecision> acquired =
         new Acquisition(store.store(), request(10), rig.timer).start(answer);
     acquired.cancel(false);
@@ -126,7 +126,7 @@ class GovernorAcquireTest {
   @Test
   void ticketThatTheStoreHasLost_isDenied() {
     CompletableFuture<TokenDecision> answer = CompletableFuture.completedFuture(queued());
-    StoreOfOneAnswer store = new StoreOfOneAnswer(answer);
+    SingleAnswerStore store = new SingleAnswerStore(answer);
     CompletableFuture<TokenDecision> acquired =
         new Acquisition(store.store(), request(10), rig.timer).start(answer);
     store.awaited.complete(Optional.empty());

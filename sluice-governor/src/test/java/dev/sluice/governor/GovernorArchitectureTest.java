@@ -12,9 +12,11 @@ import org.junit.jupiter.api.Test;
 /** The dependencies of the governor. */
 @Tag("any-jdk")
 final class GovernorArchitectureTest {
+  private static final String API = "dev.sluice.governor";
   private static final String ENGINE = "dev.sluice.governor.engine";
   private static final String LOCAL = "dev.sluice.governor.local";
   private static final String MONITOR = "dev.sluice.governor.monitor";
+  private static final String SPI = "dev.sluice.governor.spi";
 
   private static final JavaClasses GOVERNOR =
       new ClassFileImporter()
@@ -26,49 +28,48 @@ final class GovernorArchitectureTest {
         .should()
         .onlyDependOnClassesThat(
             resideInAnyPackage(
-                "dev.sluice..",
+                "dev.sluice",
+                "dev.sluice.internal.bucket",
+                "dev.sluice.internal.time",
+                "dev.sluice.internal.util",
+                "dev.sluice.governor..",
                 "java..",
                 "org.jspecify.annotations",
                 "com.fasterxml.jackson..",
                 "org.slf4j.."))
         .check(GOVERNOR);
-    noClasses()
-        .should()
-        .dependOnClassesThat()
-        .resideInAnyPackage("dev.sluice.broker..", "dev.sluice.redis..", "dev.sluice.server..")
-        .check(GOVERNOR);
+  }
+
+  /** The API is below all, and creates the store and the monitor at the top. */
+  @Test
+  void packages_dependInOneDirection() {
+    requireNoUse(SPI, ENGINE, LOCAL, MONITOR);
+    requireNoUse(ENGINE, LOCAL, MONITOR);
+    requireNoUse(LOCAL, MONITOR);
+    requireNoUse(MONITOR, ENGINE, LOCAL);
+    requireNoUse(API, ENGINE);
   }
 
   @Test
-  void engine_knowsNeitherStoreNorMonitor() {
+  void onlyEntryPoints_createStoreAndMonitor() {
     noClasses()
         .that()
-        .resideInAPackage(ENGINE)
+        .resideInAPackage(API)
+        .and()
+        .doNotBelongToAnyOf(Governor.class, BudgetStore.class, ProviderResponses.class)
         .should()
         .dependOnClassesThat()
         .resideInAnyPackage(LOCAL, MONITOR)
         .check(GOVERNOR);
   }
 
-  @Test
-  void monitor_usesTheApiAndSpiAlone() {
+  private static void requireNoUse(String name, String... others) {
     noClasses()
         .that()
-        .resideInAPackage(MONITOR)
+        .resideInAPackage(name)
         .should()
         .dependOnClassesThat()
-        .resideInAnyPackage(ENGINE, LOCAL)
-        .check(GOVERNOR);
-  }
-
-  @Test
-  void localStore_doesNotKnowTheMonitor() {
-    noClasses()
-        .that()
-        .resideInAPackage(LOCAL)
-        .should()
-        .dependOnClassesThat()
-        .resideInAPackage(MONITOR)
+        .resideInAnyPackage(others)
         .check(GOVERNOR);
   }
 }

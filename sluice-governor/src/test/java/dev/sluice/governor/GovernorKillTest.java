@@ -40,7 +40,7 @@ class GovernorKillTest {
   private final List<String> open = new ArrayList<>();
   private final List<String> lost = new ArrayList<>();
 
-  /** Settled, or not, as the process was killed: nobody knows how much of these went back. */
+  /** Settled, or not, as the process was killed: the refund of these is unknown. */
   private final List<String> unknown = new ArrayList<>();
 
   private Process start(Path ledger) throws IOException {

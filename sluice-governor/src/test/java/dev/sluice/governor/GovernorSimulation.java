@@ -147,9 +147,9 @@ final class GovernorSimulation {
       }
 
       @Override
-      public void after(long nanos, Runnable action) {
+      public void schedule(long nanos, Runnable action) {
         timersSet++;
-        timer.after(nanos, action);
+        timer.schedule(nanos, action);
       }
 
       @Override
@@ -164,7 +164,7 @@ final class GovernorSimulation {
     };
   }
 
-  /** All of it, and then as long again in which nobody comes, so that whatever is open ends. */
+  /** All of it, and then as long again without requests, so that everything open ends. */
   void run() {
     for (String model : MODELS) {
       arriveAfter(model);
@@ -210,7 +210,7 @@ final class GovernorSimulation {
   private void arriveAfter(String model) {
     double load = LOADS[(int) (timer.nanoTime() / PHASE) % LOADS.length];
     double mean = WaitingListFixture.MINUTE * MEAN_TOKENS / (TARGET * load);
-    timer.after(
+    timer.schedule(
         (long) (-Math.log(1 - random.nextDouble()) * mean),
         () -> {
           if (!isOver()) {
@@ -255,7 +255,7 @@ final class GovernorSimulation {
     }
   }
 
-  /** Where waits are measured to the nanosecond, nobody polls. */
+  /** Without polls, so that waits can be measured to the nanosecond. */
   private Manner manner(String model) {
     int draw = random.nextInt(20);
     if (!model.equals(STRICT) || draw < 12) {
@@ -269,10 +269,11 @@ final class GovernorSimulation {
       case AWAITS -> await(call);
       case CANCELS -> {
         await(call);
-        timer.after(random.nextInt(60) * WaitingListFixture.SECOND, () -> cancel(call));
+        timer.schedule(random.nextInt(60) * WaitingListFixture.SECOND, () -> cancel(call));
       }
       case POLLS, RETRIES ->
-          timer.after((5 + random.nextInt(20)) * WaitingListFixture.SECOND, () -> lookAgain(call));
+          timer.schedule(
+              (5 + random.nextInt(20)) * WaitingListFixture.SECOND, () -> lookAgain(call));
       case LEAVES -> left(call);
     }
   }
@@ -297,7 +298,7 @@ final class GovernorSimulation {
             : governor.blocking().poll(call.ticket).orElse(null);
     if (outcome instanceof TokenDecision.Queued queued) {
       assertThat(queued.ticket()).isEqualTo(call.ticket);
-      timer.after((5 + random.nextInt(20)) * WaitingListFixture.SECOND, () -> lookAgain(call));
+      timer.schedule((5 + random.nextInt(20)) * WaitingListFixture.SECOND, () -> lookAgain(call));
     } else if (outcome != null) {
       decided(call, outcome);
     } else {
@@ -321,7 +322,7 @@ final class GovernorSimulation {
       call.crashed = random.nextInt(40) == 0;
       if (!call.crashed) {
         long nanos = (long) (-Math.log(1 - random.nextDouble()) * 20 * WaitingListFixture.SECOND);
-        timer.after(Math.min(nanos, 9 * WaitingListFixture.MINUTE), () -> settle(call, granted));
+        timer.schedule(Math.min(nanos, 9 * WaitingListFixture.MINUTE), () -> settle(call, granted));
       }
     }
   }

@@ -116,7 +116,7 @@ class GovernorSimulationTest {
               .filter(each -> each.request.model().equals(model))
               .mapToLong(each -> each.charged)
               .sum();
-      // A grant that nobody claimed is not known here, and most of it was given back.
+      // An unclaimed grant is not known here, and most of it was returned.
       long unclaimed =
           day.calls.stream()
               .filter(each -> each.request.model().equals(model))
@@ -136,7 +136,7 @@ class GovernorSimulationTest {
         .isEmpty();
   }
 
-  // ---- nobody overtakes anybody of their class and tenant
+  // ---- no request overtakes another of its class and tenant
 
   private static void requireOrder(GovernorSimulation day) {
     Map<String, Integer> last = new HashMap<>();
@@ -150,7 +150,7 @@ class GovernorSimulationTest {
     }
   }
 
-  // ---- nobody waits too long
+  // ---- no request waits too long
 
   private static void requireBoundedWaits(GovernorSimulation day) {
     long rate = GovernorSimulation.TARGET;
@@ -161,7 +161,7 @@ class GovernorSimulationTest {
             .toList();
     assertThat(urgent).hasSizeGreaterThan((int) HOURS * 80);
     for (GovernorSimulation.Call each : urgent) {
-      // Alone in its class it waits for its own tokens, whoever else is there.
+      // Alone in its class it waits for its own tokens, whatever waits in other classes.
       assertThat(each.grantedAt - each.askedAt)
           .isLessThanOrEqualTo(nanos(each.ahead + each.request.tokens(), rate));
     }
@@ -177,7 +177,7 @@ class GovernorSimulationTest {
       assertThat(each.grantedAt - each.askedAt)
           .isLessThanOrEqualTo(nanos(each.ahead + tokens, share) + nanos(tokens, rate));
     }
-    // That would say nothing if nobody ever had to wait.
+    // That would prove nothing if no request ever had to wait.
     assertThat(
             batch.stream()
                 .map(each -> each.grantedAt - each.askedAt)

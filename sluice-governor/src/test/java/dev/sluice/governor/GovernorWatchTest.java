@@ -225,7 +225,7 @@ class GovernorWatchTest {
   void reload_appliesTheNewConfiguration() {
     grant("m", 1_000, 0);
     grant("n", 1_000, 0);
-    AlertConfig rules =
+    AlertConfig config =
         AlertConfig.builder()
             .interval(Duration.ofSeconds(1))
             .window(Duration.ofSeconds(9))
@@ -235,7 +235,7 @@ class GovernorWatchTest {
             .build();
     ModelBudget larger = SeedBudget.budget(600, 2_000).build();
     watch.reload(
-        BudgetConfig.builder().models(Map.of("m", larger, "o", BUDGET)).alerts(rules).build());
+        BudgetConfig.builder().models(Map.of("m", larger, "o", BUDGET)).alerts(config).build());
     grant("m", 1_000, 0);
     grant("o", 1_000, 0);
     burst = 2_000;
@@ -274,7 +274,7 @@ class GovernorWatchTest {
         rig.granted(1_000, Rig.P1);
       }
       rig.timer.advance(10 * SECOND);
-      // Half of all that ever asked was rejected, and of late nobody.
+      // Half of all requests were rejected, but none of the recent ones.
       assertThat(rig.status().counts().rejectedRequests()).isEqualTo(30);
       assertThat(rig.governor.blocking().status().alerts()).isEmpty();
     }

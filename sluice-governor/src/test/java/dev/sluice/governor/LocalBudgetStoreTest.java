@@ -98,7 +98,7 @@ class LocalBudgetStoreTest {
       String ticket = ((TokenDecision.Queued) slow.request(of(4_000, P1)).join()).ticket();
       CompletableFuture<Optional<TokenDecision>> waiter = slow.await(ticket);
       late.advance(SECOND);
-      // It is granted, and nobody was told yet.
+      // It is granted, and no waiter was notified yet.
       waiter.cancel(false);
       TokenDecision.Granted claimed =
           (TokenDecision.Granted) slow.poll(ticket).join().orElseThrow();

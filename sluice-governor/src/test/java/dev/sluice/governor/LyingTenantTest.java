@@ -15,8 +15,8 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /**
- * Tenants that expect next to nothing and use all that they asked for, or report what nobody can
- * have used: the bounds of docs/governor.md hold whatever they do, and others go on.
+ * Tenants that expect next to nothing and use all that they asked for, or report more than a call
+ * can have used: the bounds of docs/governor.md hold whatever they do, and others go on.
  */
 @Tag("any-jdk")
 class LyingTenantTest {
@@ -75,7 +75,7 @@ class LyingTenantTest {
   }
 
   @Test
-  void expectation_lowersToWhatTheTenantHasBeenUsing() {
+  void expectation_lowersToThePastUsageOfTheTenant() {
     for (int i = 0; i < 20; i++) {
       call(of("honest", 1_000), 700);
     }
@@ -134,7 +134,7 @@ class LyingTenantTest {
     }
   }
 
-  /** Now and then it reports what nobody can have used. */
+  /** Now and then it reports more than a call can have used. */
   private void settle(Call call, Random random) {
     boolean lies = call.request.tenant().equals("liar") && random.nextInt(5) == 0;
     rig.governor

@@ -133,7 +133,7 @@ class ModelWaitingListPropertyTest {
     }
 
     private void cancel() {
-      List<TokenWaiter> waiting = asked.stream().filter(each -> each.inLine).toList();
+      List<TokenWaiter> waiting = asked.stream().filter(each -> each.isWaiting).toList();
       if (!waiting.isEmpty()) {
         TokenWaiter who = waiting.get(random.nextInt(waiting.size()));
         assertThat(fixture.waitingList.leave(who)).isTrue();
@@ -180,7 +180,7 @@ class ModelWaitingListPropertyTest {
       }
     }
 
-    /** When all is over, everybody was granted or left, and everything has come back. */
+    /** At the end, every request was granted or left, and all tokens have come back. */
     void requireAllServed() {
       fixture.waitingList.slow(1, fixture.now);
       fixture.drain();

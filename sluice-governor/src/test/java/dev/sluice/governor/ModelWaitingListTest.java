@@ -196,7 +196,7 @@ class ModelWaitingListTest {
     List<TokenWaiter> emergencies = new ArrayList<>();
     for (long time = 0; time < 20 * MINUTE; time += 50 * MS) {
       fixture.advanceTo(time);
-      if (emergencies.removeIf(each -> !each.inLine)) {
+      if (emergencies.removeIf(each -> !each.isWaiting)) {
         lastEmergency = time;
       }
       longestGap = Math.max(longestGap, time - lastEmergency);
@@ -205,7 +205,7 @@ class ModelWaitingListTest {
         emergencies.add(fixture.ask(0, 4_000));
       }
       longestBatch = Math.max(longestBatch, time - batch.since);
-      if (!batch.inLine) {
+      if (!batch.isWaiting) {
         batch = fixture.ask(2, 20_000);
       }
     }
@@ -238,7 +238,7 @@ class ModelWaitingListTest {
     waitingList.add(new TokenDemand("other", 1, 0, 1), 0);
     for (int i = 0; i < 100_000; i++) {
       TokenWaiter waiting = waitingList.add(new TokenDemand("t", 1, 0, 1), 0);
-      waitingList.stepAside(waiting, 1_000_000 + i / 2);
+      waitingList.setAside(waiting, 1_000_000 + i / 2);
       assertThat(waitingList.leave(waiting)).isTrue();
     }
     assertThat(waitingList.remembered()).isLessThan(1_000);

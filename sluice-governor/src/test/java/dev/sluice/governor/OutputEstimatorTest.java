@@ -2,7 +2,6 @@ package dev.sluice.governor;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.sluice.governor.monitor.OutputEstimator;
 import java.util.Random;
 import org.junit.jupiter.api.Test;
 

@@ -72,7 +72,7 @@ class PatternsTest {
   }
 
   @Test
-  void stream_isSettledByWhatWasSent() throws Exception {
+  void stream_isSettledWithTheTokensSent() throws Exception {
     try (Rig rig = new Rig(Allocation.OFF)) {
       HttpResponse<String> answer = ask(serve(rig, prompt -> words(3)), "why", 1_000);
       assertThat(answer.statusCode()).isEqualTo(200);

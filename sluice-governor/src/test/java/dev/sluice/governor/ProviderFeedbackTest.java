@@ -40,20 +40,20 @@ class ProviderFeedbackTest {
   }
 
   private double factor() {
-    return feedback.standing().factor();
+    return feedback.status().factor();
   }
 
   @Test
   void cleanAnswers_changeNothing() {
     assertThat(answer(200)).isEqualTo(new ProviderAdjustment(1, null, Duration.ZERO));
     clean(100, SECOND);
-    assertThat(feedback.standing()).isEqualTo(GovernorStatus.Provider.UNKNOWN);
+    assertThat(feedback.status()).isEqualTo(GovernorStatus.Provider.UNKNOWN);
   }
 
   @Test
   void refusal_withoutHeaders_lowersPausesAndEmpties() {
     assertThat(answer(429)).isEqualTo(new ProviderAdjustment(0.9, 0L, Duration.ofSeconds(2)));
-    assertThat(feedback.standing()).isEqualTo(new GovernorStatus.Provider(0.9, 0, 1));
+    assertThat(feedback.status()).isEqualTo(new GovernorStatus.Provider(0.9, 0, 1));
   }
 
   @Test
@@ -66,7 +66,7 @@ class ProviderFeedbackTest {
     now += 10;
     answer(429);
     assertThat(factor()).isCloseTo(0.81, within(1e-9));
-    assertThat(feedback.standing().throttled()).isEqualTo(11);
+    assertThat(feedback.status().throttled()).isEqualTo(11);
   }
 
   @Test
@@ -145,19 +145,19 @@ class ProviderFeedbackTest {
     assertThat(answer(status)).isEqualTo(new ProviderAdjustment(1, null, Duration.ZERO));
     assertThat(answer(status, "retry-after", "7"))
         .isEqualTo(new ProviderAdjustment(1, null, Duration.ofSeconds(7)));
-    assertThat(feedback.standing()).isEqualTo(GovernorStatus.Provider.UNKNOWN);
+    assertThat(feedback.status()).isEqualTo(GovernorStatus.Provider.UNKNOWN);
   }
 
   @Test
   void remaining_lowersTheBucket_andReportsTheDrift() {
     assertThat(answer(200, "x-ratelimit-remaining-tokens", "60000").maxTokens()).isEqualTo(60_000);
-    assertThat(feedback.standing().driftTokens()).isEqualTo(40_000);
+    assertThat(feedback.status().driftTokens()).isEqualTo(40_000);
     available = -500;
     assertThat(answer(200, "anthropic-ratelimit-tokens-remaining", "2000").maxTokens())
         .isEqualTo(2_000);
-    assertThat(feedback.standing().driftTokens()).isEqualTo(-2_500);
+    assertThat(feedback.status().driftTokens()).isEqualTo(-2_500);
     answer(200);
-    assertThat(feedback.standing().driftTokens()).isEqualTo(-2_500);
+    assertThat(feedback.status().driftTokens()).isEqualTo(-2_500);
   }
 
   @Test

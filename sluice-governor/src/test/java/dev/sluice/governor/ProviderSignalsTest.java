@@ -81,7 +81,7 @@ class ProviderSignalsTest {
   }
 
   @Test
-  void openAi_saysLimitsAndWhatIsLeft() {
+  void openAi_reportsLimitsAndRemainingTokens() {
     ProviderRateLimitHeaders signals =
         signals(
             "X-RateLimit-Limit-Requests", "60",
@@ -99,7 +99,7 @@ class ProviderSignalsTest {
   }
 
   @Test
-  void anthropic_saysLimitsAndWhatIsLeft_ofAllTokensFirst() {
+  void anthropic_reportsLimitsAndRemainingTokens_ofAllTokensFirst() {
     ProviderRateLimitHeaders signals =
         signals(
             "anthropic-ratelimit-requests-limit", "4000",

@@ -129,7 +129,7 @@ final class ProviderSimulation {
   }
 
   private void go(TokenDecision.Granted granted) {
-    timer.after(millis(20, 80), () -> arrive(granted));
+    timer.schedule(millis(20, 80), () -> arrive(granted));
   }
 
   private void arrive(TokenDecision.Granted granted) {
@@ -142,7 +142,7 @@ final class ProviderSimulation {
       used += actual;
     }
     long callNanos = taken ? millis(1_000, 15_000) : millis(20, 80);
-    timer.after(callNanos, () -> end(granted, answer, actual));
+    timer.schedule(callNanos, () -> end(granted, answer, actual));
   }
 
   private void end(TokenDecision.Granted granted, ProviderResponse answer, long actual) {

@@ -11,7 +11,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.EnumSource;
 
-/** A provider takes 80 % of what is configured; nobody says so in the configuration. */
+/** A provider takes 80 % of the configured budget, unknown to the configuration. */
 @Tag("any-jdk")
 class ProviderSimulationTest {
   private static final int SEEDS = Math.max(1, Integer.getInteger("sluice.seeds", 500) / 500);

@@ -41,7 +41,7 @@ class RefillLogTest {
   }
 
   @Test
-  void reload_keepsWhatWasCounted() {
+  void reload_keepsTheCounts() {
     log.servedFromLine("P2_batch");
     log.reload(List.of("first", "P1_user"));
     log.servedFromLine("first");

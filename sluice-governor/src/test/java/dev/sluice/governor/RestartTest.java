@@ -205,7 +205,7 @@ class RestartTest {
       try (BudgetStore again = open(crash(directory), new VirtualTimer(timer.nanoTime()), lower)) {
         assertThat(status(again).available()).isEqualTo(before);
       }
-      // Another file at the start: nobody knows the level, and it begins empty.
+      // Another file at the start: the level is unknown, and it begins empty.
       try (BudgetStore again = open(image, new VirtualTimer(timer.nanoTime()), lower)) {
         assertThat(status(again).available()).isZero();
       }

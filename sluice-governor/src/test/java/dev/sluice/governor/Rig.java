@@ -12,7 +12,7 @@ final class Rig implements AutoCloseable {
   static final String P2 = "P2_batch";
   static final String MODEL = "AX9F7E2B-sonnet-4-5";
 
-  /** Tickets stay in line for an hour though nobody polls them. */
+  /** Tickets stay in the waiting list for an hour without a poll. */
   static final WaitingListConfig PATIENT = rules(10_000, Duration.ofHours(1));
 
   final VirtualTimer timer = new VirtualTimer();

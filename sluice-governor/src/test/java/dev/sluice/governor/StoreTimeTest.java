@@ -21,7 +21,7 @@ class StoreTimeTest {
             }
 
             @Override
-            public void after(long nanos, Runnable action) {
+            public void schedule(long nanos, Runnable action) {
               throw new UnsupportedOperationException();
             }
 

@@ -40,7 +40,7 @@ final class VirtualTimer implements StoreTimer {
   }
 
   @Override
-  public void after(long nanos, Runnable action) {
+  public void schedule(long nanos, Runnable action) {
     due.add(new Due(now + nanos, numbers++, action));
   }
 

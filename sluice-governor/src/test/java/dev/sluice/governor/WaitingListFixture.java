@@ -88,7 +88,7 @@ final class WaitingListFixture {
         });
   }
 
-  /** Time goes on, and whoever can go meanwhile goes at the first moment. */
+  /** Advances time, and grants requests at the first moment that they can go. */
   void advanceTo(long until) {
     while (waitingList.wakeAt() <= until && waitingList.waiting() > 0) {
       now = Math.max(now, waitingList.wakeAt());

@@ -137,7 +137,7 @@ class WatchedStoreTest {
   }
 
   @Test
-  void auditOfAStore_isWhatItGranted() {
+  void auditOfAStore_countsItsGrants() {
     try (Day day = new Day(0)) {
       day.watch.reload(
           BudgetConfig.builder().models(Map.of(MODEL, budget(60_000, 10_000))).build());

@@ -20,7 +20,7 @@ import java.util.Optional;
  */
 public record BucketModel(Refill refill, long originNanos, BigInteger level, long atNanos) {
   /**
-   * How a bucket refills. One unit is the largest part of a token in which both a token and the
+   * The refill of a bucket. One unit is the largest part of a token in which both a token and the
    * refill of a step are whole numbers. A step is a nanosecond, or a period of a strict bucket;
    * periods are counted from the origin.
    *

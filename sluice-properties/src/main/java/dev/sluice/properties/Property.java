@@ -35,7 +35,7 @@ public final class Property {
 
   private Property() {}
 
-  /** One case: draws its values from a generator and throws if they violate the property. */
+  /** A case: draws its values from a generator and throws if they violate the property. */
   @FunctionalInterface
   public interface Case {
     /**
@@ -47,7 +47,7 @@ public final class Property {
     void run(Generator generator) throws Exception;
   }
 
-  /** One run that failed, and the generator from which it drew its values. */
+  /** A failed run, and the generator from which it drew its values. */
   private record Failure(Generator generator, Throwable cause) {}
 
   /**

@@ -1,5 +1,5 @@
 /**
- * For tests: checks a property over random cases, each of which is replayed by its seed; and the
+ * Checks, for tests, a property over random cases, each of which is replayed by its seed; and the
  * reference model of a token bucket.
  */
 @NullMarked

@@ -40,7 +40,7 @@ final class BucketModelTest {
   }
 
   @Test
-  void withoutRefill_hasWhatItIsGiven_atMostItsCapacity() {
+  void withoutRefill_holdsReplenishedTokens_atMostItsCapacity() {
     BucketModel empty = BucketModel.of(Refill.none(4), 0, 0);
     assertThat(empty.waitNanos(1, 1_000)).isEqualTo(BigInteger.ONE.negate());
     assertThat(empty.give(3, 0).available(0)).isEqualTo(3);

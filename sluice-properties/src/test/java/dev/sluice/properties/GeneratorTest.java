@@ -100,7 +100,7 @@ class GeneratorTest {
   }
 
   @Test
-  void cuttingLists_keepsTheirBeginnings_andWhatFollows() {
+  void cuttingLists_keepsTheirBeginnings_andLaterDraws() {
     for (int seed = 0; seed < 100; seed++) {
       List<Object> whole = drawTwoLists(new Generator(seed, Integer.MAX_VALUE));
       List<Object> cut = drawTwoLists(new Generator(seed, 3));

@@ -17,7 +17,7 @@ import org.openjdk.jcstress.infra.results.ZI_Result;
 /** Callers who come to the line together: none is forgotten, and none gets what is another's. */
 public class ArrivalStress {
 
-  /** One token is there: one caller waits for two, another for one and then does not wait. */
+  /** A token is available: a caller waits for two, another for one and then does not wait. */
   @JCStressTest
   @Outcome(id = "3, 0", expect = ACCEPTABLE, desc = "All three tokens went to somebody.")
   @Outcome(id = "2, 1", expect = ACCEPTABLE, desc = "The large request is behind the small ones.")
@@ -50,7 +50,7 @@ public class ArrivalStress {
     }
   }
 
-  /** One caller is refused, which empties the line, while another comes to wait. */
+  /** A caller is denied, which empties the waiting list, while another arrives to wait. */
   @JCStressTest
   @Outcome(id = "true, 0", expect = ACCEPTABLE, desc = "The one that waits is served.")
   @Outcome(expect = FORBIDDEN, desc = "The caller was forgotten, or a token lost or doubled.")

@@ -36,9 +36,8 @@ final class Buckets {
   }
 
   /**
-   * Whether {@code request} was granted; cancels it if it waits. Its tokens change hands before its
-   * future completes, maybe on another thread: to cancel it tells at once, and then it must
-   * complete.
+   * Returns whether {@code request} was granted; cancels it if it waits. Tokens are granted before
+   * the future completes, possibly on another thread; after a failed cancel it must complete.
    */
   static boolean isGranted(CompletableFuture<Void> request) {
     if (request.cancel(false)) {

@@ -60,7 +60,10 @@ public class EpochStress {
     }
   }
 
-  /** One consumes before the end of the epoch, one after; the debt must survive the move. */
+  /**
+   * A caller acquires before the end of the epoch, another after it; the debt must survive the
+   * move.
+   */
   @JCStressTest
   @Outcome(id = "2, 0, 1", expect = ACCEPTABLE, desc = "In the old epoch, and it was carried over.")
   @Outcome(id = "0, 2, 1", expect = ACCEPTABLE, desc = "In the new epoch, the other came late.")

@@ -12,10 +12,10 @@ import org.openjdk.jcstress.annotations.State;
 import org.openjdk.jcstress.infra.results.III_Result;
 import org.openjdk.jcstress.infra.results.II_Result;
 
-/** Consumers against those who add tokens. */
+/** Callers that acquire tokens against callers that add tokens. */
 public class RefillStress {
 
-  /** One token of two is there; one wants one and then two, and the bucket is reset. */
+  /** A bucket of two has a token; a caller tries one and then two, while the bucket is reset. */
   @JCStressTest
   @Outcome(id = "1, 0, 1", expect = ACCEPTABLE, desc = "Reset first.")
   @Outcome(id = "1, 2, 0", expect = ACCEPTABLE, desc = "Reset between the two.")
@@ -43,7 +43,7 @@ public class RefillStress {
     }
   }
 
-  /** One token is there and two arrive; one wants two, and two again. */
+  /** A token is available and two arrive; a caller tries two, and two again. */
   @JCStressTest
   @Outcome(id = "2, 0, 1", expect = ACCEPTABLE, desc = "They arrived first.")
   @Outcome(id = "0, 2, 1", expect = ACCEPTABLE, desc = "They arrived between the two.")

@@ -101,7 +101,9 @@ public class WaiterStress {
     }
   }
 
-  /** One of two tokens is there: one waits for both, one would have the one. Then one arrives. */
+  /**
+   * A bucket of two has a token: a caller waits for two, another tries one. Then a token arrives.
+   */
   @JCStressTest
   @Outcome(
       id = "true, false, 1",

@@ -132,7 +132,9 @@ class BrokenBucketsLincheckTest {
   void cancelsTheGranted_isFound() {
     assertFound(
         CancelsTheGranted.class,
-        options().sequentialSpecification(ManualModel.class).executionGenerator(LineFirst.class));
+        options()
+            .sequentialSpecification(ManualModel.class)
+            .executionGenerator(WaitersFirst.class));
   }
 
   private static ModelCheckingOptions options() {

@@ -21,24 +21,24 @@ public abstract class ClockVerifier extends CachedVerifier {
   /*
    * What can be asked of a bucket whose clock moves while it is used?
    *
-   * An operation reads the clock, and later it commits. It may be overtaken in between; then it acts
-   * on a late reading, and it may be denied what would have been granted both at the time of its
-   * reading and at that of its commit. So "linearizable, the clock included" is false, of this
+   * An operation reads the clock, and later it commits. It may be overtaken in between; then it
+   * acts on a late reading, and it may be denied what would have been granted both at the time of
+   * its reading and at that of its commit. So "linearizable, the clock included" is false, of this
    * bucket and of every other that reads the time before it decides. This holds instead:
    *
    * Exact. Commits are linearizable, each at the reading its operation made: time is an input. All
    * answers are explained, denials too. A change of the limit takes effect at a reading made while
-   * it was under way, not always at its own: whoever meets a change half done completes it, at its
-   * own reading if that is later.
+   * it was under way, not always at its own: a thread that meets a change half done completes it,
+   * at its own reading if that is later.
    *
-   * ExactUnlessLate. Exact in runs where nobody is late; in others there may be less than there
+   * ExactUnlessLate. Exact in runs where no thread is late; in others there may be less than there
    * should be, never more. All that holds where a reading can lag so far that it lies before the
    * present epoch: a bucket remembers nothing from before, and charges such a caller from there.
    *
-   * NeverMore. There is an order of the operations and the advances of the clock, all of them atomic,
-   * that explains every grant. This is the guarantee in its plainest form, and it says nothing of
-   * denials. It holds for consumers only: one who was full at its reading is charged from then, so a
-   * bystander that looks between reading and commit can tell that they were two.
+   * NeverMore. There is an order of the operations and the advances of the clock, all of them
+   * atomic, that explains every grant. This is the guarantee in its plainest form, and it says
+   * nothing of denials. It holds for consumers only: one who was full at its reading is charged
+   * from then, so a bystander that looks between reading and commit can tell that they were two.
    */
 
   private final BucketModel initial;
@@ -162,7 +162,7 @@ public abstract class ClockVerifier extends CachedVerifier {
     }
   }
 
-  /** Exact if nobody is late; otherwise grants are. */
+  /** Exact if no thread is late; otherwise grants are. */
   public static final class ExactUnlessLate extends Exact {
     public ExactUnlessLate(Class<?> scenario) {
       super(scenario);

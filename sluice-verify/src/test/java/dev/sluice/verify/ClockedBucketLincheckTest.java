@@ -53,7 +53,7 @@ class ClockedBucketLincheckTest {
     }
   }
 
-  /** An epoch ends during the run, and nobody lags by more than a quarter of one. */
+  /** An epoch ends during the run, and no thread lags by more than a quarter of one. */
   public static class EpochEnd extends RefilledBucket {
     public EpochEnd() {
       super(COPRIME, BATCH_TOKENS, MINUTE_NANOS / 4);

@@ -103,7 +103,7 @@ class WaitersLincheckTest {
   private static void check(Options<?, ?> options) {
     options
         .sequentialSpecification(ManualModel.class)
-        .executionGenerator(LineFirst.class)
+        .executionGenerator(WaitersFirst.class)
         .check(Waiters.class);
   }
 }

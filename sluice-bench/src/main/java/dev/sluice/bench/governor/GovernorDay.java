@@ -80,7 +80,7 @@ final class GovernorDay {
     arriveLater("P0_clinical", 0.5);
     arriveLater("P1_user", OVERLOAD - 0.5);
     for (int i = 0; i < BATCH_CLIENTS; i++) {
-      time.after(SECOND, this::batch);
+      time.schedule(SECOND, this::batch);
     }
     // Not closed: those who still wait then were not refused.
     time.advance(Duration.ofNanos(until));
@@ -89,7 +89,7 @@ final class GovernorDay {
 
   private void arriveLater(String priority, double load) {
     double mean = (double) MINUTE * (LARGEST + 1) / 2 / (TARGET * load);
-    time.after(
+    time.schedule(
         (long) (-Math.log(1 - random.nextDouble()) * mean),
         () -> {
           arrive(TokenRequest.of(MODEL, 1 + random.nextInt(LARGEST)).withPriorityClass(priority));
@@ -122,14 +122,14 @@ final class GovernorDay {
       call.grantedAt = time.nanoTime();
       call.net = granted.tokens();
       grants.add(call);
-      time.after(
+      time.schedule(
           (long) (-Math.log(1 - random.nextDouble()) * MEAN_SECONDS * SECOND),
           () -> settle(call, granted));
     } else {
       refused++;
     }
     if (call.request.priorityClass().equals(LAST)) {
-      time.after(SECOND, this::batch);
+      time.schedule(SECOND, this::batch);
     }
   }
 

@@ -9,9 +9,9 @@ import dev.sluice.client.QueueConfig.Durability;
 import java.io.InputStream;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
-import java.util.Arrays;
 import java.util.Locale;
 import java.util.function.Consumer;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Option;
 
@@ -137,7 +137,7 @@ final class QueueConfigOptions {
   }
 
   private static Durability durability(String word) {
-    return Arrays.stream(Durability.values())
+    return Stream.of(Durability.ALWAYS, Durability.INTERVAL, Durability.OS)
         .filter(each -> each.name().toLowerCase(Locale.ROOT).equals(word))
         .findAny()
         .orElseThrow(

@@ -121,8 +121,7 @@ public final class GovernorProtoMapper {
       case QUEUED -> TokenExplanation.Outcome.QUEUED;
       case DENIED -> TokenExplanation.Outcome.DENIED;
       case IMPOSSIBLE -> TokenExplanation.Outcome.IMPOSSIBLE;
-      case OUTCOME_UNSPECIFIED, UNRECOGNIZED ->
-          throw new SluiceClientException(Code.INTERNAL, "the server returned an unknown outcome");
+      case OUTCOME_UNSPECIFIED, UNRECOGNIZED -> TokenExplanation.Outcome.OTHER;
     };
   }
 

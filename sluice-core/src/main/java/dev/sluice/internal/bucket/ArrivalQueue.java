@@ -15,7 +15,7 @@ final class ArrivalQueue {
     this.most = most;
   }
 
-  /** False if too many have come already. */
+  /** Adds a waiter; returns false if too many are arriving already. */
   boolean add(Waiter waiter) {
     if (size.incrementAndGet() > most) {
       size.decrementAndGet();

@@ -221,7 +221,10 @@ public final class AtomicTokenBucket extends Cell implements TokenBucket {
     return cell;
   }
 
-  /** The cell that serves, with everybody in its list who came before this call. */
+  /**
+   * Returns the current cell, after its list has admitted all waiters that arrived before this
+   * call.
+   */
   private Cell upToDate(long nowNanos) {
     Cell cell = inService(nowNanos);
     if (cell.hasArrivals()) {
@@ -253,7 +256,7 @@ public final class AtomicTokenBucket extends Cell implements TokenBucket {
     return cell;
   }
 
-  /** Where to ask next when {@code cell} answered {@link #MOVED} or {@link #EXPIRED}. */
+  /** Returns the cell to ask next when {@code cell} answered {@link #MOVED} or {@link #EXPIRED}. */
   Cell after(Cell cell, long outcome, long nowNanos) {
     if (outcome == EXPIRED) {
       cell.ask(new Change(cell.scale, nowNanos));
@@ -271,8 +274,8 @@ public final class AtomicTokenBucket extends Cell implements TokenBucket {
   }
 
   /**
-   * Goes on from {@code cell} with another scale, under the list's lock, unless somebody else was
-   * faster.
+   * Replaces {@code cell} by one with another scale, under the list's lock; returns false if
+   * another thread has replaced it.
    */
   public boolean change(Cell cell, UnitScale scale, long nowNanos) {
     boolean won = cell.ask(new Change(scale, nowNanos));

@@ -1,19 +1,25 @@
 package dev.sluice.internal.bucket;
 
 /**
- * How a bucket stands that nobody has touched, or that is about to go over to another limit.
+ * The level of a bucket that is unused, or that is being moved to another limit.
  *
- * @param epochScale on which it reckons
+ * @param epochScale in which {@code fullAt} is expressed
  * @param fullAt the instant at which it is full, in units of the epoch scale
  */
 public record BucketLevel(EpochScale epochScale, long fullAt) {
-  /** Without a token at {@code atNanos}, which the epoch scale covers with room to spare. */
+  /**
+   * Returns the level of a bucket that is empty at {@code atNanos}, which the epoch scale covers
+   * with room to spare.
+   */
   public static BucketLevel emptyAt(EpochScale epochScale, long atNanos) {
     return new BucketLevel(
         epochScale, epochScale.unitsAt(atNanos) + epochScale.scale().capacityUnits());
   }
 
-  /** The same tokens from {@code atNanos} on, clamped to what the limit of {@code next} allows. */
+  /**
+   * Returns the level with the same tokens at {@code atNanos} on another epoch scale, clamped to
+   * its capacity.
+   */
   public BucketLevel carriedTo(EpochScale next, long atNanos) {
     return new BucketLevel(next, epochScale.carry(fullAt, next.usedFrom(atNanos)));
   }
@@ -23,7 +29,7 @@ public record BucketLevel(EpochScale epochScale, long fullAt) {
     return epochScale.usedUntilNanos(fullAt);
   }
 
-  /** Whether nothing is missing at {@code nowNanos}. */
+  /** Returns whether the bucket is full at {@code nowNanos}. */
   public boolean isFull(long nowNanos) {
     return fullAt <= epochScale.unitsAt(nowNanos);
   }

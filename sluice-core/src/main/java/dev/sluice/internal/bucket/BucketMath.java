@@ -22,7 +22,7 @@ public final class BucketMath {
    * [1] ITU-T I.371, annex A: the Generic Cell Rate Algorithm.
    */
 
-  /** Where an epoch ends; for a rate that divides 1e9 a second, 36 years after it began. */
+  /** The end of an epoch; for a rate that divides 1e9 a second, 36 years after its start. */
   static final long HORIZON_UNITS = 1L << 60;
 
   /** The most that can be owed: one token per 100 years must fit, which 2^61 would not hold. */

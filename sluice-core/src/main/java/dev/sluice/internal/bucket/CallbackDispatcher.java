@@ -24,10 +24,13 @@ final class CallbackDispatcher {
    * Its lock is taken under that of the list, and held for a few instructions.
    */
 
-  /** How often a callback may run others inside itself. */
+  /** The deepest nesting of callbacks that run other callbacks. */
   private static final int MAX_DEPTH = 8;
 
-  /** How long one caller's callback may hold up those behind it; long against any mere delay. */
+  /**
+   * The time for which one caller's callback may delay others; long compared with any scheduling
+   * delay.
+   */
   private static final long RESCUE_NANOS = 100_000_000;
 
   /** Threads that a rescue may start; callbacks that block tend to come in crowds. */
@@ -59,7 +62,10 @@ final class CallbackDispatcher {
     }
   }
 
-  /** Completes who was added, unless another thread is at it. The caller holds no lock. */
+  /**
+   * Completes the waiters that were added, unless another thread is doing so. The caller holds no
+   * lock.
+   */
   void run() {
     if (begin()) {
       for (Waiter next = next(); next != null; next = next()) {
@@ -79,7 +85,7 @@ final class CallbackDispatcher {
     }
   }
 
-  /** Sees to it that who was added is completed soon, on another thread. */
+  /** Has another thread complete the waiters that were added, soon. */
   void runElsewhere() {
     lock.lock();
     try {

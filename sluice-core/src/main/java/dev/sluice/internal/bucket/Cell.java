@@ -7,7 +7,7 @@ import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
 
 /**
- * One configuration of a bucket together with its state, a single word.
+ * A configuration of a bucket together with its state, a single word.
  *
  * <p>Thread-safe and lock-free. A cell serves until it is sealed; then its successor does.
  */
@@ -190,24 +190,26 @@ sealed class Cell extends CellState permits AtomicTokenBucket {
     return ((long) WORD.getVolatile(this) & STATE) == ARRIVED;
   }
 
-  /** Turns ARRIVED into WAITING, so that whoever comes later shows; false if nobody came. */
+  /**
+   * Turns ARRIVED into WAITING, so that later arrivals show; returns false if there was no arrival.
+   */
   public final boolean openWaitingList() {
     long seen = (long) WORD.getVolatile(this);
     return (seen & STATE) == ARRIVED && WORD.compareAndSet(this, seen, (seen & ~STATE) | WAITING);
   }
 
-  /** Frees the cell, unless somebody came. */
+  /** Frees the cell, unless a waiter has arrived. */
   final void closeWaitingList() {
     long seen = (long) WORD.getVolatile(this);
     if ((seen & STATE) == WAITING) {
-      // Fails only if somebody comes.
+      // Fails only if a waiter arrives.
       WORD.compareAndSet(this, seen, seen & ~STATE);
     }
   }
 
   /**
-   * Moves full-at while the list is open, and closes it unless it is to stay open or somebody came;
-   * false if the word changed meanwhile.
+   * Moves full-at while the list is open, and closes it unless it is to stay open or a waiter has
+   * arrived; returns false if the word has changed.
    */
   public final boolean moveWaitingList(long next, boolean stayOpen) {
     long seen = (long) WORD.getVolatile(this);
@@ -219,7 +221,7 @@ sealed class Cell extends CellState permits AtomicTokenBucket {
     return WORD.compareAndSet(this, seen, next | nextState);
   }
 
-  /** Whether grants at {@code nowNanos} can be noted on this cell's epoch scale. */
+  /** Returns whether this cell's epoch scale can record grants at {@code nowNanos}. */
   final boolean covers(long nowNanos) {
     return epochScale.covers(nowNanos);
   }
@@ -269,7 +271,7 @@ sealed class Cell extends CellState permits AtomicTokenBucket {
   }
 
   /**
-   * Completes the handover of this sealed cell; whoever comes first does the work.
+   * Completes the handover of this sealed cell; the first thread that arrives does the work.
    *
    * @param originNanos when the bucket was made, where the grid of a strict limit starts
    * @param clock read once this cell is sealed: no grant it made can be later than that

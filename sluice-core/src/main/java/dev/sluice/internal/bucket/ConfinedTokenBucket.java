@@ -72,7 +72,7 @@ public final class ConfinedTokenBucket {
     fullAt = next;
   }
 
-  /** Whether {@code charge} was taken of this bucket, at the level it has gone by since. */
+  /** Returns whether {@code charge} was taken from this bucket since its level was last set. */
   public boolean isCharged(long charge) {
     return charge > settledUntil;
   }
@@ -84,7 +84,7 @@ public final class ConfinedTokenBucket {
    *
    * @param tokens what it took
    */
-  public void giveBack(long tokens, long charge, long nowNanos) {
+  public void returnTokens(long tokens, long charge, long nowNanos) {
     long lowest = Math.min(debt(nowNanos), history.lowestSince(charge));
     long units = Math.min(epochScale.scale().cost(tokens), lowest);
     fullAt -= units;
@@ -95,7 +95,10 @@ public final class ConfinedTokenBucket {
     return Math.max(0, fullAt - epochScale.unitsAt(nowNanos));
   }
 
-  /** Nanoseconds until {@code tokens} are there, if nobody takes any: zero or {@link #NEVER}. */
+  /**
+   * Returns the nanoseconds until {@code tokens} are available, if no tokens are taken; 0 if they
+   * are now, {@link #NEVER} if they never are.
+   */
   public long nanosUntil(long tokens, long nowNanos) {
     if (has(tokens, nowNanos)) {
       return 0;
@@ -110,12 +113,12 @@ public final class ConfinedTokenBucket {
     return epochScale.scale().refills();
   }
 
-  /** Whether it refills, yet not to {@code tokens}. */
+  /** Returns whether the bucket refills, but never holds {@code tokens}. */
   public boolean neverHolds(long tokens) {
     return refills() && tokens > epochScale.scale().capacity();
   }
 
-  /** How long it takes to make up for {@code tokens}; zero if it never does. */
+  /** Returns the time in which {@code tokens} accrue; zero if they never do. */
   public long nanosToMint(long tokens) {
     UnitScale scale = epochScale.scale();
     return scale.refills() ? scale.elapsedAt(scale.cost(tokens)) : 0;

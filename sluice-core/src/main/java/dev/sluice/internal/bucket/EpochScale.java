@@ -48,14 +48,13 @@ public record EpochScale(UnitScale scale, long epochNanos, long bornNanos, boole
   }
 
   /**
-   * How far the epoch of a later epoch scale lies in the past, so that readings that lag stay
-   * exact.
+   * Returns how far in the past a later epoch scale starts, so that late clock readings stay exact.
    */
   static long slackNanos(UnitScale scale) {
     return scale.horizonNanos() / 4 / scale.stepNanos() * scale.stepNanos();
   }
 
-  /** Whether grants at {@code nowNanos} can be noted on this epoch scale. */
+  /** Returns whether this epoch scale can record grants at {@code nowNanos}. */
   public boolean covers(long nowNanos) {
     return nowNanos - epochNanos < scale.horizonNanos();
   }
@@ -122,7 +121,7 @@ public record EpochScale(UnitScale scale, long epochNanos, long bornNanos, boole
     return Math.max(0, carried);
   }
 
-  /** A full-at that is no level of the bucket but what lies before those who wait: not clamped. */
+  /** Converts the full-at of a bucket with waiters, which may exceed the capacity: not clamped. */
   long carryFront(long fullAt, EpochScale next) {
     return scale.equals(next.scale)
         ? shift(fullAt, next)

@@ -20,7 +20,10 @@ import java.math.BigInteger;
  */
 public record LimitUnits(
     long unitsPerToken, long unitsPerStep, long stepTicks, long capacityUnits) {
-  /** Without exact units a bucket may run slower than configured by this part of its rate. */
+  /**
+   * The largest error without exact units: a bucket may refill slower than configured by this part
+   * of its rate.
+   */
   private static final BigInteger MAX_ERROR_DIVISOR = BigInteger.valueOf(1_000_000);
 
   private static final long NANOS_PER_MICRO = 1_000;
@@ -29,7 +32,7 @@ public record LimitUnits(
   private static final long MAX_DOUBLE_UNITS = (1L << 53) - 1;
 
   /**
-   * How finely a limit may be divided.
+   * The finest division of a limit.
    *
    * @param tickNanos length of a tick
    * @param maxUnits the most a bucket may hold
@@ -148,7 +151,7 @@ public record LimitUnits(
   }
 
   /**
-   * Whether tokens come back by themselves.
+   * Returns whether tokens accrue over time.
    *
    * @return whether a step mints anything
    */

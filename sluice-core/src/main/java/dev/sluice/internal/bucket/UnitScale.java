@@ -85,7 +85,7 @@ public record UnitScale(
     return BucketMath.multiplySaturated(steps, stepNanos, Long.MAX_VALUE);
   }
 
-  /** Whether time moves by nanoseconds, and not by periods. */
+  /** Returns whether time advances by nanoseconds, and not by periods. */
   boolean isContinuous() {
     return stepNanos == 1 || !refills();
   }
@@ -106,12 +106,14 @@ public record UnitScale(
     return end > boundary && boundary > fullAt ? boundary + cost(tokens) : end;
   }
 
-  /** Whether the clock can show {@code units}: its readings wrap 292 years after the epoch. */
+  /**
+   * Returns whether the clock can show {@code units}: its readings wrap 292 years after the epoch.
+   */
   boolean isWithinTime(long units) {
     return !refills() || elapsedAt(units) < Long.MAX_VALUE;
   }
 
-  /** Whether tokens come back by themselves. */
+  /** Returns whether tokens accrue over time. */
   public boolean refills() {
     return unitsPerStep > 0;
   }

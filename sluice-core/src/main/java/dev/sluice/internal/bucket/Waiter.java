@@ -25,12 +25,12 @@ final class Waiter extends CompletableFuture<Boolean> {
   /** The clock's reading when the caller came. */
   final long nowNanos;
 
-  /** How long it may wait, or {@link WaitingListMonitor#FOR_EVER}. */
+  /** The longest wait, or {@link WaitingListMonitor#FOR_EVER}. */
   final long maxWaitNanos;
 
   private final WaitingListMonitor waitingList;
 
-  /** Whether a thread waits for it, and nobody else has seen it: it has no callbacks. */
+  /** True if a thread blocks on it and no other code has its future: it has no callbacks. */
   final boolean isBlocking;
 
   /** Written under the list's lock before it is completed: why it is refused, null if granted. */

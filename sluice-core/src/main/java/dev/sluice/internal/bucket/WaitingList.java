@@ -12,17 +12,17 @@ import org.jspecify.annotations.Nullable;
  */
 final class WaitingList {
   /*
-   * Mechanism. A waiter that joins takes its tokens at once by moving full-at, beyond the capacity if need
-   * be: they are owed, and no later caller can get ahead. It is due when the debt up to and including
-   * its own has shrunk to one capacity.
+   * Mechanism. A waiter that joins takes its tokens at once by moving full-at, beyond the capacity
+   * if need be: they are owed, and no later caller can get ahead. It is due when the debt up to and
+   * including its own has shrunk to one capacity.
    *
    * State. While the word of the cell in service is not FREE, nothing but this class moves full-at.
    * `frontFullAt` is full-at before the first in the list, and full-at itself that behind the last.
    *
    * Service is charged when it happens, not when it was due. A timer may be late by longer than the
-   * bucket takes to fill; whoever is served then is placed at the present instant, and those behind
-   * move up accordingly. Otherwise a late timer, or the cancelling of a large request, would let more
-   * than a capacity through at once.
+   * bucket takes to fill; a waiter that is served then is placed at the present instant, and those
+   * behind move up accordingly. Otherwise a late timer, or the cancelling of a large request, would
+   * let more than a capacity through at once.
    */
   private final AtomicTokenBucket bucket;
   private final int maxWaiters;
@@ -36,7 +36,7 @@ final class WaitingList {
 
   private long frontFullAt;
 
-  /** Whether the list stays open though nobody waits. */
+  /** True if the list stays open without waiters. */
   private boolean heldOpen;
 
   /** Admissions and grants that the holder of the lock may still make. */
@@ -67,13 +67,16 @@ final class WaitingList {
     return false;
   }
 
-  /** Opens the list for those who have come, so that nobody gets ahead; false if nobody came. */
+  /**
+   * Opens the list for arrivals, so that no later caller overtakes them; returns false without
+   * arrivals.
+   */
   boolean open() {
     heldOpen = bucket.latest().openWaitingList();
     return heldOpen;
   }
 
-  /** Ends what {@link #open} began: the list is open while somebody waits. */
+  /** Closes the list after {@link #open}, unless it has waiters. */
   void closeIfEmpty() {
     heldOpen = false;
     if (waiters.isEmpty()) {
@@ -112,7 +115,7 @@ final class WaitingList {
     return leastWaitNanos(dueAt, waiter.nowNanos) > waiter.maxWaitNanos && !waiter.refuseLate();
   }
 
-  /** How long until {@code dueAt}; a nanosecond where only a replenishment helps. */
+  /** Returns the time until {@code dueAt}; a nanosecond if only a replenishment helps. */
   private long leastWaitNanos(long dueAt, long nowNanos) {
     if (cell.scale.refills()) {
       return cell.epochScale.nanosUntil(dueAt, nowNanos);
@@ -150,7 +153,9 @@ final class WaitingList {
     return true;
   }
 
-  /** Adds tokens, to those who wait first; false if the bucket changed, or somebody came. */
+  /**
+   * Adds tokens, first to waiters; returns false if the bucket has changed or a waiter has arrived.
+   */
   boolean give(long tokens, long nowNanos) {
     if (waiters.isEmpty()) {
       long outcome = bucket.inService(nowNanos).give(tokens, nowNanos);
@@ -172,14 +177,14 @@ final class WaitingList {
     return true;
   }
 
-  /** Decides for a caller who does not wait; null if somebody came who does. */
+  /** Decides for a caller that does not wait; returns null if a waiter has arrived. */
   @Nullable Decision decide(long tokens, long nowNanos) {
     return waiters.isEmpty()
         ? bucket.decideUnlessQueued(tokens, nowNanos)
         : cell.epochScale.decision("", ~cell.fullAt(), tokens, nowNanos);
   }
 
-  /** Goes over to another scale, and takes those who wait along; false if it is the present one. */
+  /** Changes to another scale and keeps the waiters; returns false if it is the present scale. */
   boolean change(UnitScale scale, long nowNanos) {
     Cell serving;
     do {
@@ -222,7 +227,7 @@ final class WaitingList {
     }
     cover(nowNanos);
     if (cell.unitsAt(nowNanos) < 0) {
-      // Nothing is known of the time before the epoch, so nobody is served in it.
+      // Nothing is known of the time before the epoch, so no waiter is served in it.
       return;
     }
     long now = unitsAt(nowNanos);
@@ -317,12 +322,12 @@ final class WaitingList {
     waiter.cancelDeadline();
   }
 
-  /** Whether time will serve the first in the list. */
+  /** Returns whether time alone will serve the first waiter. */
   boolean isServedByTime() {
     return !waiters.isEmpty() && cell.scale.refills();
   }
 
-  /** When time will serve the first in the list, as it looks at {@code nowNanos}. */
+  /** Returns the time at which the first waiter is served, as known at {@code nowNanos}. */
   long headDueNanos(long nowNanos) {
     long dueAt = headFullAt(unitsAt(nowNanos)) - cell.capacityUnits;
     return cell.epochNanos + cell.scale.elapsedAt(dueAt);

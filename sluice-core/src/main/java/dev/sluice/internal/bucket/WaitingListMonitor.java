@@ -16,11 +16,11 @@ final class WaitingListMonitor {
   /*
    * Arrival. A caller does not wait for the lock in order to join: it adds itself to the arrivals and
    * marks the bucket's word ARRIVED. From then on it is in the list before anybody who comes later, for
-   * the holder of the lock admits the arrivals before it does anything else. If nobody holds the
+   * the holder of the lock admits the arrivals before it does anything else. If no thread holds the
    * lock, the caller takes it; it then admits and serves a bounded number of others and leaves the
    * rest to a thread of the library.
    *
-   * Invariant, while the lock is free: if somebody waits the word is WAITING or ARRIVED, and if it is
+   * Invariant, while the lock is free: with waiters the word is WAITING or ARRIVED, and if it is
    * ARRIVED some thread is about to take the lock.
    *
    * Lock order: this lock, then the dispatcher's, then the alarms'. Futures complete outside, but for
@@ -31,7 +31,7 @@ final class WaitingListMonitor {
   /** The most work that a joining caller does for others, so that its call is short. */
   private static final int JOIN_STEPS = 64;
 
-  /** How many may be arriving at a time, however short the list may be. */
+  /** The number of waiters that may be arriving at a time, however short the list may be. */
   private static final int MIN_ARRIVALS = 1_000;
 
   private final AtomicTokenBucket bucket;
@@ -43,7 +43,7 @@ final class WaitingListMonitor {
   private final CallbackDispatcher dispatcher;
   private final ArrivalQueue arrivals;
 
-  /** Whether a thread of the library sees to the arrivals, or is about to. */
+  /** True while a thread of the library admits the arrivals, or is about to. */
   private final AtomicBoolean helping = new AtomicBoolean();
 
   // Guarded by lock.
@@ -65,7 +65,7 @@ final class WaitingListMonitor {
     this.list = new WaitingList(bucket, maxWaiters, this::complete);
   }
 
-  /** How many wait, with all who came before this call. */
+  /** Returns the number of waiters, including all that arrived before this call. */
   int size() {
     lock.lock();
     return thenUnlock(Integer.MAX_VALUE, list::size, dispatcher::runElsewhere);
@@ -125,7 +125,7 @@ final class WaitingListMonitor {
   boolean leave(Waiter waiter, BooleanSupplier completion) {
     long nowNanos = clock.nanoTime();
     try {
-      // A timer sees to those who are served thereby, should its callbacks block.
+      // A timer completes the waiters that this serves, should its callbacks block.
       return lockedWithoutCallbacks(nowNanos, () -> list.withdraw(waiter, nowNanos))
           && completion.getAsBoolean();
     } finally {
@@ -135,7 +135,7 @@ final class WaitingListMonitor {
     }
   }
 
-  /** Adds tokens, to those who wait first. */
+  /** Adds tokens, first to waiters. */
   void replenish(long tokens, long nowNanos) {
     locked(nowNanos, () -> give(tokens, nowNanos));
   }
@@ -152,12 +152,12 @@ final class WaitingListMonitor {
     return true;
   }
 
-  /** Goes over to another scale, and takes those who wait along. */
+  /** Changes to another scale and keeps the waiters. */
   void reconfigure(UnitScale scale, long nowNanos) {
     locked(nowNanos, () -> list.change(scale, nowNanos));
   }
 
-  /** Decides for a caller who does not wait, after everybody whose turn has come. */
+  /** Decides for a caller that does not wait, after all waiters that are due. */
   Decision decide(long tokens, long nowNanos) {
     Decision decision;
     do {
@@ -226,7 +226,7 @@ final class WaitingListMonitor {
     }
   }
 
-  /** Has a thread of the library admit those who came, if there are any. */
+  /** Has a thread of the library admit the arrivals, if there are any. */
   private void getHelp() {
     if (bucket.latest().hasArrivals() && helping.compareAndSet(false, true)) {
       alarms.start(this::help);
@@ -243,7 +243,7 @@ final class WaitingListMonitor {
     } while (bucket.latest().hasArrivals() && helping.compareAndSet(false, true));
   }
 
-  /** Admits those who came before this call, as far as there are steps left. */
+  /** Admits the waiters that arrived before this call, as far as steps are left. */
   private void admitArrivals() {
     if (!list.open()) {
       return;

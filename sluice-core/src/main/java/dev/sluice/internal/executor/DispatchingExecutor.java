@@ -57,7 +57,7 @@ public final class DispatchingExecutor implements FairExecutor {
   private final int parallelism;
   private final boolean strictThrottleKeys;
 
-  /** Set on a thread that hands over, as long as it does. */
+  /** True on a thread while it hands over tasks. */
   private final ThreadLocal<Boolean> handingOver = new ThreadLocal<>();
 
   private final ReentrantLock lock = new ReentrantLock();
@@ -149,11 +149,11 @@ public final class DispatchingExecutor implements FairExecutor {
 
   /** Takes a task out of its queue; false if it is not in it. */
   boolean withdraw(FairTask<?> task) {
-    return input(() -> leaveLine(task));
+    return input(() -> removeFromQueue(task));
   }
 
-  private boolean leaveLine(FairTask<?> task) {
-    boolean left = task.leaveLine();
+  private boolean removeFromQueue(FairTask<?> task) {
+    boolean left = task.removeFromQueue();
     if (left) {
       waiting.remove(task);
     }
@@ -199,7 +199,7 @@ public final class DispatchingExecutor implements FairExecutor {
         }
         // Its future was completed in a way that does not come by us, such as completeAsync.
         offer.decline();
-        leaveLine(task);
+        removeFromQueue(task);
       } else if (next instanceof Next.Wait<FairTask<?>> wait) {
         wakeUp.at(wait.untilNanos());
         // A manual clock that passed the instant meanwhile does not look back.
@@ -278,7 +278,7 @@ public final class DispatchingExecutor implements FairExecutor {
 
   private void free(FairTask<?> task) {
     running--;
-    task.leaveSlot();
+    task.releaseSlot();
   }
 
   /** Registers the current thread, which is our own, as one that runs a task. */
@@ -321,7 +321,7 @@ public final class DispatchingExecutor implements FairExecutor {
                   scheduler
                       .whyImpossible(task.placement)
                       .ifPresent(reason -> impossible.put(task, reason)));
-          impossible.keySet().forEach(this::leaveLine);
+          impossible.keySet().forEach(this::removeFromQueue);
         });
     impossible.forEach((task, reason) -> task.fail(impossible(task, reason)));
   }
@@ -409,7 +409,7 @@ public final class DispatchingExecutor implements FairExecutor {
           interrupting = true;
           interrupted.addAll(busy);
           for (FairTask<?> task = waiting.first(); task != null; task = waiting.first()) {
-            leaveLine(task);
+            removeFromQueue(task);
             dropped.add(task);
           }
         });

@@ -23,7 +23,7 @@ final class FairTask<T> extends IntrusiveList.Link<FairTask<?>> {
   /** The command given to {@code execute}; null if the caller of {@code submit} has a future. */
   final @Nullable Runnable command;
 
-  /** Let go of as soon as it is over, since the caller may keep the future for long. */
+  /** Set to null when the task ends, since the caller may keep the future for long. */
   private @Nullable Callable<T> work;
 
   /** Guarded by the executor's lock; set once it is queued. */
@@ -48,8 +48,8 @@ final class FairTask<T> extends IntrusiveList.Link<FairTask<?>> {
     this.item = scheduled;
   }
 
-  /** Leaves the queue; false if it is not in it. Under the executor's lock. */
-  boolean leaveLine() {
+  /** Removes the task from its queue; false if it is not in it. Under the executor's lock. */
+  boolean removeFromQueue() {
     boolean left = item != null && item.remove();
     if (left) {
       work = null;
@@ -57,14 +57,14 @@ final class FairTask<T> extends IntrusiveList.Link<FairTask<?>> {
     return left;
   }
 
-  /** Gives its slot back. Under the executor's lock. */
-  void leaveSlot() {
+  /** Releases the slot of its fairness key. Under the executor's lock. */
+  void releaseSlot() {
     if (item != null) {
       item.complete();
     }
   }
 
-  /** Runs it on this thread; whatever it throws ends here. */
+  /** Runs the task on this thread; throws nothing. */
   void run() {
     Callable<T> callable = work;
     Runnable runnable = command;
@@ -83,7 +83,7 @@ final class FairTask<T> extends IntrusiveList.Link<FairTask<?>> {
     outcome.succeed(result);
   }
 
-  /** Ends it without a result: the caller learns it by the future or, without one, as uncaught. */
+  /** Ends the task with a failure: by its future or, without one, as an uncaught exception. */
   void fail(Throwable failure) {
     work = null;
     outcome.fail(failure);
@@ -92,7 +92,7 @@ final class FairTask<T> extends IntrusiveList.Link<FairTask<?>> {
     }
   }
 
-  /** Ends it without having run, after it has left the queue. */
+  /** Cancels the task after it has left the queue. */
   void drop() {
     outcome.drop();
   }

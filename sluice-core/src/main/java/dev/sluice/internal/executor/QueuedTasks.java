@@ -15,7 +15,7 @@ final class QueuedTasks {
   private final int mostPerTenant;
   private final IntrusiveList<FairTask<?>> tasks = new IntrusiveList<>();
 
-  /** Empty unless the bound per tenant is the narrower one. */
+  /** Queued tasks by fairness key; empty unless the bound per key is the narrower one. */
   private final Map<String, Integer> byTenant = new HashMap<>();
 
   QueuedTasks(int most, int mostPerTenant) {

@@ -33,7 +33,7 @@ public final class AtomicLimits implements Limits {
 
   private final BucketTable buckets;
 
-  /** Whether a name without a limit is refused. */
+  /** True if a name without a limit is an error. */
   private final boolean strictNames;
 
   private final LongAdder unknownNames = new LongAdder();
@@ -319,7 +319,7 @@ public final class AtomicLimits implements Limits {
     return buckets.size();
   }
 
-  /** For tests: epoch scales held for sharing. */
+  /** Returns the number of shared epoch scales; for tests. */
   public int epochScales() {
     return buckets.epochScales();
   }

@@ -20,8 +20,9 @@ import org.jspecify.annotations.Nullable;
  */
 public final class BucketTable {
   /*
-   * Invariant. A key has at most one bucket that is not sealed, the one in the map. A bucket's full-at
-   * is never earlier than that of any bucket the same key had before, unless a rate was removed.
+   * Invariant. A key has at most one bucket that is not sealed, the one in the map. A bucket's
+   * full-at is never earlier than that of any bucket the same key had before, unless a rate was
+   * removed.
    *
    * State. A bucket leaves the map in one of three ways:
    *
@@ -31,11 +32,11 @@ public final class BucketTable {
    *
    * so one that is sealed and yet in the map is being evicted, and anybody can finish that.
    *
-   * Time. A replacement to another limit converts at an instant read under LOCK: no grant of the old
-   * bucket can be later. An evicted bucket leaves its full-at behind in lastFull, one for all keys;
-   * whoever makes a bucket reads it inside the map's computation for that key, and so after any
-   * removal of that key. Starting full as of lastFull, the new bucket grants nothing the old one
-   * would not have granted: eviction shows in memory only.
+   * Time. A replacement to another limit converts at an instant read under LOCK: no grant of the
+   * old bucket can be later. An evicted bucket leaves its full-at behind in lastFull, one for all
+   * keys; a thread that creates a bucket reads it inside the map's computation for that key, and so
+   * after any removal of that key. Starting full as of lastFull, the new bucket grants nothing the
+   * old one would not have granted: eviction shows in memory only.
    *
    * Restored rules. A template can have keys that start otherwise than full; it then holds how they
    * stand, and that goes over to another limit as a bucket's own level would. So whatever bucket a
@@ -74,7 +75,7 @@ public final class BucketTable {
     return bucket != null && bucket.isCurrent() ? bucket : null;
   }
 
-  /** Whether {@code key} has a rate. */
+  /** Returns whether {@code key} has a limit. */
   boolean isKnown(String key) {
     return present(key) != null || templates.match(key) != null;
   }
@@ -142,7 +143,7 @@ public final class BucketTable {
     return new KeyedBucket(key, epochScale, template, ids.getAndIncrement(), fullAt);
   }
 
-  /** How keys stand under another limit that this template would make; null if full. */
+  /** Returns the level of unused keys under another limit of this template; null if full. */
   private @Nullable BucketLevel unused(@Nullable LimitTemplate template, UnitScale scale) {
     BucketLevel before = template == null ? null : template.unused;
     long nowNanos = clock.nanoTime();
@@ -162,7 +163,7 @@ public final class BucketTable {
     return BucketLevel.emptyAt(epochScales.covering(scale, nowNanos), nowNanos);
   }
 
-  /** Makes way for whoever found that {@code bucket} is sealed or cannot note its grant. */
+  /** Replaces a bucket that is sealed or cannot record a grant at the present time. */
   public void renew(KeyedBucket bucket, long nowNanos) {
     if (!bucket.isSealed()) {
       if (!bucket.epochScale.covers(nowNanos)) {

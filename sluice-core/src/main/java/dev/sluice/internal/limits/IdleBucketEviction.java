@@ -17,7 +17,7 @@ final class IdleBucketEviction {
   /** A walk through a map that once was so much larger is paid by as many new buckets. */
   private static final int WALKS_PER_PEAK = 8;
 
-  /** So few idle buckets are not worth a walk. */
+  /** The number of buckets below which a walk is not worthwhile. */
   private static final int FEW = 64;
 
   /** Full for so long: a bucket in use every second is not evicted only to be made again. */

@@ -11,7 +11,7 @@ import org.jspecify.annotations.Nullable;
 /**
  * The bucket of one key under one limit: small, because there may be millions.
  *
- * <p>Thread-safe. It serves until it is sealed; then the throttle's map knows what does.
+ * <p>Thread-safe. It serves until it is sealed; then {@link BucketTable} has its replacement.
  */
 public final class KeyedBucket {
   /*
@@ -19,17 +19,17 @@ public final class KeyedBucket {
    *
    *    63     62    61                                                            0
    *  +------+------+--------------------------------------------------------------+
-   *  | LOCK | SEAL |  full-at, in units of the axis (never negative)              |
+   *  | LOCK | SEAL |  full-at, in units of the epoch scale (never negative)       |
    *  +------+------+--------------------------------------------------------------+
    *
-   * LOCK: one thread alone may write the word, which keeps the full-at from before. SEAL: nobody
+   * LOCK: one thread alone may write the word, which keeps the full-at from before. SEAL: no thread
    * ever writes it again.
    *
    * Invariant. Full-at never decreases, so that an equal word means that nothing happened between.
    *
    * Concurrency. Without LOCK, every change is one compare-and-set of the whole word. Unlike a
-   * cell's, these are volatile: several keys can be taken at once, and who saw the new level of one
-   * must not see the old level of another. docs/concurrency.md tells the protocol.
+   * cell's, these are volatile: several keys can be taken at once, and a thread that saw the new
+   * level of one must not see the old level of another. docs/concurrency.md describes the protocol.
    */
   private static final long LOCK = 1L << 63;
 
@@ -60,7 +60,7 @@ public final class KeyedBucket {
   /** The template that made it; null if its limit was set for this name alone. */
   final @Nullable LimitTemplate template;
 
-  /** Where it stands in the order of locking; no two in one map have the same. */
+  /** Its rank in the order of locking; unique in one map. */
   final long id;
 
   /** Atomic. */
@@ -76,7 +76,7 @@ public final class KeyedBucket {
     this.word = fullAt;
   }
 
-  /** Whether the rule that made it still is the one for its key. */
+  /** Returns whether the limit that created this bucket is still the one of its key. */
   boolean isCurrent() {
     return template == null || !template.isRetired();
   }
@@ -133,7 +133,7 @@ public final class KeyedBucket {
     }
   }
 
-  /** Takes the lock if full-at is what the caller saw and nobody holds it. */
+  /** Takes the lock if full-at is what the caller saw and the lock is free. */
   boolean lockIf(long seenFullAt) {
     return WORD.weakCompareAndSet(this, seenFullAt, seenFullAt | LOCK);
   }
@@ -153,7 +153,7 @@ public final class KeyedBucket {
     WORD.setRelease(this, fullAt() | SEAL);
   }
 
-  /** Ends the service of this bucket if it is full at {@code nowNanos} and nobody is at it. */
+  /** Seals this bucket if it is full at {@code nowNanos} and not locked. */
   public boolean sealIfFull(long nowNanos) {
     long seen = (long) WORD.getVolatile(this);
     return (seen & FLAGS) == 0
@@ -165,7 +165,7 @@ public final class KeyedBucket {
     return ((long) WORD.getVolatile(this) & SEAL) != 0;
   }
 
-  /** The word once nobody holds the lock: full-at, or something negative if sealed. */
+  /** Waits until the lock is free and returns the word: full-at, or a negative number if sealed. */
   long settledFullAt() {
     long seen = settled();
     return (seen & SEAL) != 0 ? MOVED : seen;

@@ -9,10 +9,10 @@ final class LimitTemplate {
   final String prefix;
   final UnitScale scale;
 
-  /** How its keys stand before they are used; null if full. */
+  /** The level of a key before it is used; null if full. */
   final @Nullable BucketLevel unused;
 
-  /** Set once, after the templates that replace it have been published. */
+  /** True once the templates that replace it have been published. */
   private volatile boolean retired;
 
   LimitTemplate(String prefix, UnitScale scale, @Nullable BucketLevel unused) {
@@ -21,12 +21,12 @@ final class LimitTemplate {
     this.unused = unused;
   }
 
-  /** The same rule, which is not retired. */
+  /** Returns the same template, not retired. */
   LimitTemplate renewed() {
     return new LimitTemplate(prefix, scale, unused);
   }
 
-  /** Whether some of its keys may now have another rule. */
+  /** Returns whether some of its keys may now have another limit. */
   boolean isRetired() {
     return retired;
   }

@@ -34,7 +34,7 @@ record LimitTemplates(List<LimitTemplate> longestFirst) {
     return null;
   }
 
-  /** With this template too; those that may lose keys to it are renewed. */
+  /** Returns these templates and {@code added}; templates that may lose keys to it are renewed. */
   LimitTemplates with(LimitTemplate added) {
     List<LimitTemplate> next = new ArrayList<>();
     for (LimitTemplate template : longestFirst) {

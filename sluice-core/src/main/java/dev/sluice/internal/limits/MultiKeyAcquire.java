@@ -17,8 +17,8 @@ final class MultiKeyAcquire {
   /*
    * Concurrency. Locks are taken in the order of the buckets' ids, so no circle of threads waits for
    * each other; nothing but arithmetic happens under them. A refusal is decided on the word of one
-   * bucket that nobody holds, and so at an instant; a grant at the instants between the last lock
-   * taken and the first given back, in which nobody can see any of the buckets.
+   * bucket that is not locked, and so at an instant; a grant at the instants between the last lock
+   * taken and the first released, in which no other thread can see any of the buckets.
    */
 
   /** Ciura's gaps: insertion sort for a few keys, and no quadratic surprise for many. */
@@ -155,7 +155,7 @@ final class MultiKeyAcquire {
         : takeLocked(seenAndNext, nowNanos);
   }
 
-  /** The usual case: nobody else has been at these buckets, and what was reckoned still holds. */
+  /** Takes the tokens in the usual case: the buckets have not changed since the computation. */
   private boolean takeAsSeen(long[] words) {
     int locked = 0;
     int unlocked = 0;
@@ -244,7 +244,10 @@ final class MultiKeyAcquire {
     return verdict.decision();
   }
 
-  /** Whether all words stood as seen at one instant: full-at never comes back to a value. */
+  /**
+   * Returns whether all words had the given values at one instant: full-at never returns to a
+   * value.
+   */
   private boolean isStill(long[] seen) {
     for (int i = 0; size > 1 && i < size; i++) {
       if (buckets[i].settledFullAt() != seen[i]) {

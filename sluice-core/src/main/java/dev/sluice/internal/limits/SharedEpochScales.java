@@ -20,7 +20,7 @@ final class SharedEpochScales {
   private final ConcurrentHashMap<Limit, WeakReference<EpochScale>> epochScales =
       new ConcurrentHashMap<>();
 
-  /** How many entries to bear before dead ones are looked for; a hint. */
+  /** The number of entries above which dead ones are purged; a hint. */
   private volatile int purgeAbove = FEW;
 
   /**

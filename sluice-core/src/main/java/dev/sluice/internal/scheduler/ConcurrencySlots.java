@@ -1,16 +1,35 @@
 package dev.sluice.internal.scheduler;
 
-/** How many items of one fairness key may be in flight, and how many are. */
+/** The limit on the items of one fairness key in flight, and their number. */
 final class ConcurrencySlots {
   final QueueState queue;
   final String key;
-  int limit;
-  int used;
+  private int limit;
+  private int used;
 
   ConcurrencySlots(QueueState queue, String key, int limit) {
     this.queue = queue;
     this.key = key;
     this.limit = limit;
+  }
+
+  /** Sets the limit; items in flight beyond it keep their slots. */
+  void setLimit(int max) {
+    limit = max;
+  }
+
+  /** Counts an item in flight. */
+  void occupy() {
+    used++;
+  }
+
+  /** Counts the end of an item that {@link #occupy} counted. */
+  void release() {
+    used--;
+  }
+
+  int used() {
+    return used;
   }
 
   boolean isFull() {

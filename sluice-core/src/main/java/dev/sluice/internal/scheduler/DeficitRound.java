@@ -23,7 +23,7 @@ final class DeficitRound<E extends DeficitRound.Member<E>> {
     /** The cost it may still spend. */
     private long deficit;
 
-    /** Whether it has begun the round, or one that it left before it was over for it. */
+    /** True if it has begun this round, or one that it left before its turn was over. */
     private boolean inTurn;
 
     /** The round that it has begun. */
@@ -31,12 +31,12 @@ final class DeficitRound<E extends DeficitRound.Member<E>> {
 
     private boolean away;
 
-    /** Whether it has ever begun a round. */
+    /** Returns whether it has ever begun a round. */
     final boolean isNew() {
       return begun < 0;
     }
 
-    /** Whether it has begun this round. */
+    /** Returns whether it has begun this round. */
     final boolean hasBegun(long round) {
       return begun == round;
     }
@@ -54,7 +54,7 @@ final class DeficitRound<E extends DeficitRound.Member<E>> {
       deficit += cost;
     }
 
-    /** Its quantum has changed: it may not spend more than the new one. */
+    /** Clamps the deficit to the new quantum after a change. */
     final void capDeficit() {
       deficit = Math.min(deficit, quantum());
     }

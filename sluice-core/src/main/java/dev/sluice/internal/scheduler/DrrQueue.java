@@ -72,7 +72,7 @@ public final class DrrQueue<T> implements FairQueue<T> {
   @Override
   public void setStrictOrder(boolean strict) {
     core.requireNoOffer();
-    state.strictOrder = strict;
+    state.setStrictOrder(strict);
   }
 
   @Override
@@ -132,7 +132,7 @@ public final class DrrQueue<T> implements FairQueue<T> {
   @Override
   public Optional<FairnessKeyStats> stats(String fairnessKey) {
     List<KeyFlow> flows = state.flowsOf(fairnessKey);
-    int pending = flows.stream().mapToInt(flow -> flow.pending).sum();
+    int pending = flows.stream().mapToInt(KeyFlow::pending).sum();
     if (pending == 0) {
       return Optional.empty();
     }
@@ -152,7 +152,7 @@ public final class DrrQueue<T> implements FairQueue<T> {
             fairnessKey,
             pending,
             state.inFlight(fairnessKey),
-            flows.get(0).weight,
+            flows.get(0).weight(),
             deficit,
             List.copyOf(throttled)));
   }
@@ -174,7 +174,7 @@ public final class DrrQueue<T> implements FairQueue<T> {
       if (flow.oldestReady() != null) {
         return false;
       }
-      waits |= flow.pending > 0;
+      waits |= !flow.isIdle();
     }
     return waits;
   }
@@ -187,7 +187,7 @@ public final class DrrQueue<T> implements FairQueue<T> {
 
   /** Leaves the scheduler. */
   void retire() {
-    if (!state.flows().stream().allMatch(flow -> flow.pending == 0)) {
+    if (!state.flows().stream().allMatch(KeyFlow::isIdle)) {
       throw new IllegalStateException("queue must be empty: queue=" + name());
     }
     state.credit(0);

@@ -126,12 +126,12 @@ public final class DrrScheduler<T> implements FairScheduler<T> {
     return Optional.empty();
   }
 
-  /** For tests: returns whether nothing is kept of any item or throttle key. */
+  /** Returns whether no state of any item or throttle key is left; for tests. */
   public boolean isAtRest() {
     return core.isAtRest();
   }
 
-  /** For tests: returns whether tokens are held for an item that needs others too. */
+  /** Returns whether tokens are held for an item that needs others too; for tests. */
   public boolean isReserving() {
     return core.reservation.isReserving();
   }

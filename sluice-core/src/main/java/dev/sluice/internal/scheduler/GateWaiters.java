@@ -31,7 +31,9 @@ final class GateWaiters {
   private final IntrusiveList<QueueWaiters> turns = new IntrusiveList<>();
   private final List<QueueWaiters> queues = new ArrayList<>(1);
 
-  /** If the bucket refills, their heads take more than its burst; returned tokens do not help. */
+  /**
+   * Waiters that this bucket can never serve: if it refills, their heads take more than its burst.
+   */
   private final IntrusiveList<SubQueue> unservable = new IntrusiveList<>();
 
   private @Nullable SubQueue first;
@@ -234,7 +236,7 @@ final class GateWaiters {
         each.list(keys, Integer.MAX_VALUE);
       }
     }
-    keys.forEach(key -> weights.put(key.flow().key, key.flow().weight));
+    keys.forEach(key -> weights.put(key.flow().key, key.flow().weight()));
     for (SubQueue sub = unservable.first(); sub != null; sub = sub.after()) {
       addWeight(sub, queue, weights);
     }
@@ -246,7 +248,7 @@ final class GateWaiters {
 
   private static void addWeight(SubQueue sub, QueueState queue, Map<String, Integer> weights) {
     if (sub.flow.queue == queue) {
-      weights.put(sub.flow.key, sub.flow.weight);
+      weights.put(sub.flow.key, sub.flow.weight());
     }
   }
 
@@ -275,7 +277,10 @@ final class GateWaiters {
     return found.stream().map(each -> waiter(each, most)).toList();
   }
 
-  /** If there are more items than {@code most}, their tokens are estimated from the first ones. */
+  /**
+   * Returns the waiter for the console. Beyond {@code most} items, tokens are estimated from the
+   * first ones.
+   */
   private LimitStats.Waiter waiter(List<SubQueue> subs, int most) {
     long items = 0;
     long seen = 0;

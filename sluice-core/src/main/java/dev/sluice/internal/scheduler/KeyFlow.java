@@ -8,19 +8,21 @@ import java.util.List;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
-/** One fairness key within a priority of a queue: its sub-queues and its deficit. */
+/** A fairness key within a priority of a queue: its sub-queues and its deficit. */
 final class KeyFlow extends DeficitRound.Member<KeyFlow> {
   private static final Map<LimitGate, KeyWaiters> NO_WAITERS = Map.of();
 
   final QueueState queue;
   final PriorityLevel level;
   final String key;
-  int weight;
-  int pending;
+  private int weight;
 
-  @Nullable ConcurrencySlots slots;
+  /** The number of items in all sub-queues. */
+  private int pending;
 
-  /** Its waiters, by the gate at which they keep a place. */
+  private @Nullable ConcurrencySlots slots;
+
+  /** The waiters of this key, by the gate at which they keep a place. */
   private Map<LimitGate, KeyWaiters> waiters = NO_WAITERS;
 
   // Most flows have a single sub-queue; the collections are made for the second. They keep their
@@ -40,6 +42,43 @@ final class KeyFlow extends DeficitRound.Member<KeyFlow> {
   @Override
   long quantum() {
     return weight * queue.core.unit;
+  }
+
+  int weight() {
+    return weight;
+  }
+
+  /** Sets the weight, and clamps the deficit to the new quantum. */
+  void setWeight(int newWeight) {
+    weight = newWeight;
+    capDeficit();
+  }
+
+  int pending() {
+    return pending;
+  }
+
+  boolean isIdle() {
+    return pending == 0;
+  }
+
+  void add(SubQueue sub, QueuedItem<?> item) {
+    sub.add(item);
+    pending++;
+  }
+
+  void remove(QueuedItem<?> item) {
+    item.leaveQueue();
+    pending--;
+  }
+
+  @Nullable ConcurrencySlots slots() {
+    return slots;
+  }
+
+  /** Sets the concurrency limit of the key; null for none. */
+  void setSlots(@Nullable ConcurrencySlots ofKey) {
+    slots = ofKey;
   }
 
   boolean hasSlot() {
@@ -90,7 +129,7 @@ final class KeyFlow extends DeficitRound.Member<KeyFlow> {
     return several == null ? List.of() : several.values();
   }
 
-  /** {@code sub} can go as far as anybody knows. */
+  /** Marks a sub-queue as ready: nothing is known to hold it. */
   void ready(SubQueue sub) {
     if (severalReady != null) {
       severalReady.put(sub);
@@ -120,7 +159,7 @@ final class KeyFlow extends DeficitRound.Member<KeyFlow> {
     return singleReady == sub || (severalReady != null && sub.isInHeap());
   }
 
-  /** The ready sub-queue with the oldest head. */
+  /** Returns the ready sub-queue with the oldest head. */
   @Nullable SubQueue oldestReady() {
     return severalReady == null ? singleReady : severalReady.first();
   }

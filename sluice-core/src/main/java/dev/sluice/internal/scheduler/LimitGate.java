@@ -26,7 +26,7 @@ final class LimitGate extends IndexedHeap.Node<LimitGate> {
   private final SchedulerCore core;
   final GateWaiters waiters = new GateWaiters(this);
 
-  /** Null while the key has no limit. */
+  /** The bucket; null while the key has no limit. */
   private @Nullable ConfinedTokenBucket bucket;
 
   /** Tokens that items took and did not give back; see {@link #taken()}. */
@@ -38,7 +38,7 @@ final class LimitGate extends IndexedHeap.Node<LimitGate> {
   /** Sets that name this key. */
   private int users;
 
-  /** When the next waiter can go, in nanoseconds since the scheduler's origin. */
+  /** The time at which the next waiter can go, in nanoseconds since the scheduler's origin. */
   private long wakeAt;
 
   /** The queue in whose heap it is armed, if not in the one of all; changed by the core alone. */
@@ -122,11 +122,11 @@ final class LimitGate extends IndexedHeap.Node<LimitGate> {
   }
 
   /** Returns {@code tokens} of a charge, except for those that refills have made up for. */
-  void giveBack(long tokens, long charge, long nowNanos) {
+  void returnTokens(long tokens, long charge, long nowNanos) {
     ConfinedTokenBucket limiter = bucket;
     if (limiter != null && limiter.isCharged(charge)) {
       net -= tokens;
-      limiter.giveBack(tokens, charge, nowNanos);
+      limiter.returnTokens(tokens, charge, nowNanos);
       if (limiter.refills()) {
         touch();
       } else {
@@ -219,7 +219,7 @@ final class LimitGate extends IndexedHeap.Node<LimitGate> {
 
   /** The limit has changed: items that could never go under the old one are tried again. */
   private void limitChanged() {
-    core.reservation.giveUp();
+    core.reservation.release();
     retryUnservable();
   }
 

@@ -61,21 +61,21 @@ final class MultiLimitReservation {
   }
 
   /** Releases the tokens held for {@code sub}: it cannot go now. */
-  void giveUp(SubQueue sub) {
+  void release(SubQueue sub) {
     if (reserving == sub) {
-      giveUp();
+      release();
     }
   }
 
   /** Releases the tokens held for a sub-queue of {@code queue}. */
-  void giveUp(QueueState queue) {
+  void release(QueueState queue) {
     if (reserving != null && reserving.flow.queue == queue) {
-      giveUp();
+      release();
     }
   }
 
   /** Releases all tokens that are held. */
-  void giveUp() {
+  void release() {
     SubQueue sub = reserving;
     if (sub != null) {
       reserving = null;

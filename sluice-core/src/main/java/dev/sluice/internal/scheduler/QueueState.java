@@ -34,8 +34,8 @@ final class QueueState extends IndexedHeap.Node<QueueState> {
 
   private long credit = Long.MAX_VALUE;
 
-  /** Whether a key keeps the order of all its items, and not only of those with equal sets. */
-  boolean strictOrder;
+  /** True if a key keeps the order of all its items, and not only of those with equal sets. */
+  private boolean strictOrder;
 
   private final Map<String, Integer> weights = new HashMap<>();
   private final Map<String, ConcurrencySlots> slots = new HashMap<>();
@@ -57,6 +57,10 @@ final class QueueState extends IndexedHeap.Node<QueueState> {
     this.strictOrder = core.strictOrder;
   }
 
+  void setStrictOrder(boolean strict) {
+    strictOrder = strict;
+  }
+
   boolean hasCredit() {
     return credit > 0;
   }
@@ -73,7 +77,7 @@ final class QueueState extends IndexedHeap.Node<QueueState> {
     }
     if (had && items == 0) {
       unlink();
-      core.reservation.giveUp(this);
+      core.reservation.release(this);
       touchContested();
     } else if (!had && items > 0) {
       if (priorities != 0) {
@@ -86,14 +90,14 @@ final class QueueState extends IndexedHeap.Node<QueueState> {
     }
   }
 
-  /** Lets other queues have the tokens that this queue was promised. */
+  /** Lets other queues take the tokens that this queue was promised. */
   private void touchContested() {
     for (QueueWaiters waiters : contested) {
       waiters.touchGate();
     }
   }
 
-  /** Lets others have the tokens that lower priorities were promised. */
+  /** Lets others take the tokens that lower priorities were promised. */
   private void touchPromised() {
     for (QueueWaiters waiters : contested) {
       if (waiters.hasPromises()) {
@@ -102,32 +106,33 @@ final class QueueState extends IndexedHeap.Node<QueueState> {
     }
   }
 
-  /** The most urgent priority with a flow in a ring. */
+  /** Returns the most urgent priority with a flow in a ring. */
   int topPriority() {
     return priorities == 0 ? 0 : MAX_PRIORITY - Integer.numberOfLeadingZeros(priorities);
   }
 
   void enqueue(QueuedItem<?> item, int weight, int priority) {
     PriorityLevel level = level(priority);
-    KeyFlow flow = level.flows.get(item.fairnessKey());
+    KeyFlow flow = level.flow(item.fairnessKey());
     if (flow == null) {
       flow =
           new KeyFlow(this, level, item.fairnessKey(), weights.getOrDefault(item.fairnessKey(), 1));
-      flow.slots = slotsOf(item.fairnessKey());
-      level.flows.put(item.fairnessKey(), flow);
+      flow.setSlots(slotsOf(item.fairnessKey()));
+      level.add(flow);
     }
     if (weight > 0) {
-      weigh(flow, weight);
+      flow.setWeight(weight);
     }
     SubQueue sub = flow.subQueue(strictOrder ? ThrottleKeySet.EMPTY : item.set);
     boolean goesFirst = sub.items.isEmpty() || item.sequence < sub.head().sequence;
     if (goesFirst && !sub.items.isEmpty()) {
-      core.reservation.giveUp(sub);
+      core.reservation.release(sub);
       sub.withdraw();
       sub.unpark();
     }
-    sub.add(item);
-    if (flow.pending++ == 0 && !flow.isLinked() && flow.hasSlot()) {
+    boolean wasIdle = flow.isIdle();
+    flow.add(sub, item);
+    if (wasIdle && !flow.isLinked() && flow.hasSlot()) {
       level.turns.addFresh(flow);
       entered(flow);
     }
@@ -145,12 +150,7 @@ final class QueueState extends IndexedHeap.Node<QueueState> {
     return level;
   }
 
-  private static void weigh(KeyFlow flow, int weight) {
-    flow.weight = weight;
-    flow.capDeficit();
-  }
-
-  /** Takes part in the rounds again, among those that had their turn. */
+  /** Adds a flow to the rounds again, among those that had their turn. */
   void enter(KeyFlow flow) {
     SubQueue next = flow.oldestReady();
     if (next != null && !flow.isLinked() && flow.hasSlot()) {
@@ -170,7 +170,7 @@ final class QueueState extends IndexedHeap.Node<QueueState> {
     }
   }
 
-  /** Leaves the rounds: nothing of it is ready, or it has no slot. */
+  /** Removes a flow from the rounds: nothing of it is ready, or it has no slot. */
   private void leave(KeyFlow flow) {
     flow.unlink();
     if (flow.level.turns.isEmpty()) {
@@ -179,15 +179,14 @@ final class QueueState extends IndexedHeap.Node<QueueState> {
         unlink();
       }
     }
-    if (flow.pending == 0) {
-      flow.level.flows.remove(flow.key);
-      forgetIfUnused(flow.slots);
+    if (flow.isIdle()) {
+      flow.level.remove(flow);
+      forgetIfUnused(flow.slots());
     }
   }
 
   /**
-   * Among these priorities, the one to serve: first one whose minimum rate is due, else the most
-   * urgent.
+   * Returns the priority to serve: one whose minimum rate is due, else the most urgent candidate.
    */
   int priorityToServe(int candidates, long nowNanos) {
     for (int due = candidates & minimumRates; due != 0; due &= due - 1) {
@@ -199,7 +198,7 @@ final class QueueState extends IndexedHeap.Node<QueueState> {
     return MAX_PRIORITY - Integer.numberOfLeadingZeros(candidates);
   }
 
-  /** The sub-queue whose head goes next; parks those that cannot. */
+  /** Returns the sub-queue whose head goes next; parks sub-queues that cannot go. */
   @Nullable SubQueue pick(long nowNanos) {
     while (priorities != 0) {
       PriorityLevel level = level(priorityToServe(priorities, nowNanos));
@@ -211,7 +210,10 @@ final class QueueState extends IndexedHeap.Node<QueueState> {
     return null;
   }
 
-  /** Returns the next of {@code band}, null if none is left; parks those that cannot go. */
+  /**
+   * Returns the next sub-queue of {@code level}, null if none is left; parks sub-queues that cannot
+   * go.
+   */
   private @Nullable SubQueue firstThatCanGo(PriorityLevel level, long nowNanos) {
     KeyFlow flow;
     while ((flow = level.turns.first()) != null) {
@@ -242,23 +244,21 @@ final class QueueState extends IndexedHeap.Node<QueueState> {
     }
   }
 
-  /** The head of {@code sub} goes: everything it needs is taken. */
+  /** Delivers the head of {@code sub}: takes its tokens and its slot. */
   QueuedItem<?> confirm(SubQueue sub, long nowNanos) {
     QueuedItem<?> item = sub.head();
     KeyFlow flow = sub.flow;
-    take(item, nowNanos);
+    item.takeTokens(core, nowNanos);
     if (sub.isPromised()) {
       sub.keepPromise();
     } else {
       sub.leavePlace();
     }
-    if (flow.level.isMinimumRateDue(nowNanos) && flow.level.minimumRate != null) {
-      flow.level.minimumRate.take(1, core.lastCharge(), nowNanos);
-    }
+    flow.level.chargeMinimumRate(core.lastCharge(), nowNanos);
     flow.level.turns.spent(flow, item.cost);
     detach(sub, item);
     flow.unlink();
-    if (flow.pending == 0) {
+    if (flow.isIdle()) {
       rest(flow);
     } else {
       comeBack(flow);
@@ -283,23 +283,13 @@ final class QueueState extends IndexedHeap.Node<QueueState> {
     }
   }
 
-  private void take(QueuedItem<?> item, long nowNanos) {
-    LimitGate[] gates = item.set.gates;
-    if (gates.length > 0) {
-      item.charge = core.nextCharge();
-      for (int i = 0; i < gates.length; i++) {
-        gates[i].take(item.tokensAt(i), item.charge, nowNanos);
-      }
-    }
-  }
-
-  /** Takes out an item that waits. */
+  /** Removes an item that waits. */
   void remove(SubQueue sub, QueuedItem<?> item) {
     core.requireNoOffer();
     KeyFlow flow = sub.flow;
     boolean wasHead = sub.items.first() == item;
     if (wasHead) {
-      core.reservation.giveUp(sub);
+      core.reservation.release(sub);
       sub.withdraw();
     }
     detach(sub, item);
@@ -308,7 +298,7 @@ final class QueueState extends IndexedHeap.Node<QueueState> {
       sub.unpark();
       flow.ready(sub);
     }
-    if (flow.pending == 0) {
+    if (flow.isIdle()) {
       flow.unlink();
       rest(flow);
     }
@@ -316,9 +306,7 @@ final class QueueState extends IndexedHeap.Node<QueueState> {
 
   private void detach(SubQueue sub, QueuedItem<?> item) {
     KeyFlow flow = sub.flow;
-    item.unlink();
-    item.queued = null;
-    flow.pending--;
+    flow.remove(item);
     if (sub.items.isEmpty()) {
       flow.unready(sub);
       sub.unpark();
@@ -339,25 +327,24 @@ final class QueueState extends IndexedHeap.Node<QueueState> {
     }
   }
 
-  /** {@code item} is delivered: if its key has a limit, it counts. */
+  /** Counts a delivered item, if its key has a limit. */
   void occupySlot(QueuedItem<?> item) {
     ConcurrencySlots held = slotsOf(item.fairnessKey());
     if (held != null) {
-      item.slots = held;
-      held.used++;
+      item.occupy(held);
       if (held.isFull()) {
         forEachFlow(held.key, this::suspend);
       }
     }
   }
 
-  /** The key of {@code flow} has no slot: what waits for it goes to others. */
+  /** Withdraws the waiters of a flow without a slot; their tokens go to others. */
   private void suspend(KeyFlow flow) {
-    if (flow.isLinked() && flow.pending > 0) {
+    if (flow.isLinked() && !flow.isIdle()) {
       leave(flow);
     }
     for (SubQueue sub : List.copyOf(flow.subQueues())) {
-      core.reservation.giveUp(sub);
+      core.reservation.release(sub);
       sub.withdraw();
     }
     List.copyOf(flow.waiters()).forEach(KeyWaiters::suspend);
@@ -370,7 +357,7 @@ final class QueueState extends IndexedHeap.Node<QueueState> {
 
   void release(ConcurrencySlots held) {
     core.requireNoOffer();
-    held.used--;
+    held.release();
     if (!held.isFull()) {
       forEachFlow(held.key, this::resume);
     }
@@ -388,12 +375,14 @@ final class QueueState extends IndexedHeap.Node<QueueState> {
   }
 
   private void forgetIfUnused(@Nullable ConcurrencySlots candidate) {
-    if (candidate != null && candidate.used == 0 && flowsOf(candidate.key).isEmpty()) {
+    if (candidate != null && candidate.used() == 0 && flowsOf(candidate.key).isEmpty()) {
       slots.remove(candidate.key);
     }
   }
 
-  /** Sets the limit of one key, or of all that have none of their own where key is null. */
+  /**
+   * Sets the limit of a key or, if {@code key} is null, of all keys without a limit of their own.
+   */
   void limitSlots(@Nullable String key, int limit) {
     if (key == null) {
       slotLimit = limit;
@@ -408,7 +397,7 @@ final class QueueState extends IndexedHeap.Node<QueueState> {
       updateLimit(slots.get(key));
     }
     for (KeyFlow flow : key == null ? flows() : flowsOf(key)) {
-      flow.slots = slotsOf(flow.key);
+      flow.setSlots(slotsOf(flow.key));
       if (flow.hasSlot()) {
         resume(flow);
       } else {
@@ -418,7 +407,7 @@ final class QueueState extends IndexedHeap.Node<QueueState> {
   }
 
   private void updateLimit(ConcurrencySlots held) {
-    held.limit = slotLimits.getOrDefault(held.key, slotLimit);
+    held.setLimit(slotLimits.getOrDefault(held.key, slotLimit));
   }
 
   void weigh(String key, int weight) {
@@ -427,23 +416,19 @@ final class QueueState extends IndexedHeap.Node<QueueState> {
     } else {
       weights.put(key, weight);
     }
-    forEachFlow(key, flow -> weigh(flow, weight));
+    forEachFlow(key, flow -> flow.setWeight(weight));
   }
 
   void setMinimumRate(int priority, Limit rate) {
     PriorityLevel level = level(priority);
-    UnitScale scale = UnitScale.ofNamed(rate);
-    if (level.minimumRate == null) {
-      level.minimumRate = core.newBucket(scale);
+    if (level.setMinimumRate(UnitScale.ofNamed(rate), core)) {
       minimumRates |= 1 << priority;
       core.withMinimumRates.add(this);
-    } else {
-      level.minimumRate.configure(scale, core.lastCharge(), core.now());
     }
   }
 
   void removeMinimumRate(int priority) {
-    level(priority).minimumRate = null;
+    level(priority).removeMinimumRate();
     minimumRates &= ~(1 << priority);
     if (minimumRates == 0) {
       core.withMinimumRates.remove(this);
@@ -457,7 +442,7 @@ final class QueueState extends IndexedHeap.Node<QueueState> {
   List<KeyFlow> flowsOf(String key) {
     List<KeyFlow> found = new ArrayList<>(1);
     for (PriorityLevel level : levels) {
-      KeyFlow flow = level == null ? null : level.flows.get(key);
+      KeyFlow flow = level == null ? null : level.flow(key);
       if (flow != null) {
         found.add(flow);
       }
@@ -469,7 +454,7 @@ final class QueueState extends IndexedHeap.Node<QueueState> {
     List<KeyFlow> found = new ArrayList<>();
     for (PriorityLevel level : levels) {
       if (level != null) {
-        found.addAll(level.flows.values());
+        found.addAll(level.flows());
       }
     }
     return found;
@@ -477,7 +462,7 @@ final class QueueState extends IndexedHeap.Node<QueueState> {
 
   int inFlight(String key) {
     ConcurrencySlots held = slots.get(key);
-    return held == null ? 0 : held.used;
+    return held == null ? 0 : held.used();
   }
 
   @Override

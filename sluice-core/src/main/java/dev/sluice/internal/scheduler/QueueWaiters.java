@@ -19,14 +19,14 @@ final class QueueWaiters extends IntrusiveList.Link<QueueWaiters> {
   final QueueState queue;
   private final LimitGate gate;
 
-  /** By priority; null where no key ever waited. */
+  /** The turns by priority; null where no key ever waited. */
   private @Nullable DeficitRoundRobin<KeyWaiters>[] turns;
 
   private int priorities;
   private int places;
   private int size;
 
-  /** By priority, tokens kept for sub-queues of this queue that are ready. */
+  /** The tokens that are kept for ready sub-queues of this queue, by priority. */
   private long[] promised = new long[1];
 
   @SuppressWarnings({"unchecked", "rawtypes"})

@@ -22,14 +22,14 @@ public final class QueuedItem<T> extends IntrusiveList.Link<QueuedItem<?>>
   /** Tokens at each gate of the set; null where it is one at each. */
   private final long @Nullable [] tokens;
 
-  /** Where it waits; null once it has been delivered or removed. */
-  @Nullable SubQueue queued;
+  /** The sub-queue in which it waits; null once it was delivered or removed. */
+  private @Nullable SubQueue queued;
 
   /** The slot it occupies while it is in flight, if its key has a concurrency limit. */
-  @Nullable ConcurrencySlots slots;
+  private @Nullable ConcurrencySlots slots;
 
   /** The number under which it took its tokens; 0 if it took none that it could give back. */
-  long charge;
+  private long charge;
 
   QueuedItem(
       T item, String key, long sequence, long cost, ThrottleKeySet set, long @Nullable [] tokens) {
@@ -80,7 +80,35 @@ public final class QueuedItem<T> extends IntrusiveList.Link<QueuedItem<?>>
     return true;
   }
 
-  /** For tests: returns whether it is in flight and its key has a concurrency limit. */
+  /** Notes the sub-queue in which the item waits. */
+  void enterQueue(SubQueue sub) {
+    queued = sub;
+  }
+
+  /** Unlinks the item, which is delivered or removed. */
+  void leaveQueue() {
+    unlink();
+    queued = null;
+  }
+
+  /** Occupies a slot of its key while it is in flight. */
+  void occupy(ConcurrencySlots held) {
+    slots = held;
+    held.occupy();
+  }
+
+  /** Takes its tokens from all gates of its set, under a new number. */
+  void takeTokens(SchedulerCore core, long nowNanos) {
+    LimitGate[] gates = set.gates;
+    if (gates.length > 0) {
+      charge = core.nextCharge();
+      for (int i = 0; i < gates.length; i++) {
+        gates[i].take(tokensAt(i), charge, nowNanos);
+      }
+    }
+  }
+
+  /** Returns whether the item is in flight and its key has a concurrency limit; for tests. */
   public boolean occupiesSlot() {
     return slots != null;
   }
@@ -89,11 +117,11 @@ public final class QueuedItem<T> extends IntrusiveList.Link<QueuedItem<?>>
     long taken = charge;
     charge = 0;
     for (int i = 0; taken > 0 && i < set.gates.length; i++) {
-      set.gates[i].giveBack(tokensAt(i), taken, nowNanos);
+      set.gates[i].returnTokens(tokensAt(i), taken, nowNanos);
     }
   }
 
-  /** The same, to wait at the same place again. */
+  /** Returns a copy of this item, to wait at the same place again. */
   QueuedItem<T> again(ThrottleKeySet entered) {
     return new QueuedItem<>(item, fairnessKey, sequence, cost, entered, tokens);
   }

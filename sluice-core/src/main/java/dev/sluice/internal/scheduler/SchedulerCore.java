@@ -57,9 +57,7 @@ final class SchedulerCore {
   /** The number of the last charge, or change of a rate. */
   private long lastCharge;
 
-  /**
-   * Counts the calls of {@link #next}: within one, a gate that let somebody through stands by it.
-   */
+  /** Counts the calls of {@link #next}: within one, a gate does not revoke what it let through. */
   private long round;
 
   SchedulerCore(long unit, boolean strictOrder) {
@@ -155,15 +153,15 @@ final class SchedulerCore {
   }
 
   /**
-   * When somebody can go next, or {@link ConfinedTokenBucket#NEVER} if time alone does not bring
-   * it.
+   * Returns the time until the next item can go, or {@link ConfinedTokenBucket#NEVER} if time alone
+   * does not help.
    */
   long nanosUntilWakeUp(long nowNanos) {
     LimitGate gate = earliest();
     return gate == null ? ConfinedTokenBucket.NEVER : gate.rank() - sinceOrigin(nowNanos);
   }
 
-  /** The armed gate that is due first, of those at which somebody with credit waits. */
+  /** Returns the armed gate that is due first, of those with a waiter that has credit. */
   private @Nullable LimitGate earliest() {
     LimitGate shared;
     while ((shared = sharedWakeUps.first()) != null && !shared.waiters.skipQueuesWithoutCredit()) {

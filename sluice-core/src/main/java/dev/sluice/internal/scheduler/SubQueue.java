@@ -30,10 +30,10 @@ final class SubQueue extends IndexedHeap.Node<SubQueue> {
 
   private @Nullable LimitGate parkedAt;
 
-  /** Where it keeps its place among the waiters of a gate. */
+  /** The place that it keeps among the waiters of a gate. */
   private @Nullable KeyWaiters place;
 
-  /** Whether every gate of its head keeps the tokens for it. */
+  /** True if every gate of its head keeps tokens for it. */
   private boolean promised;
 
   /**
@@ -46,7 +46,7 @@ final class SubQueue extends IndexedHeap.Node<SubQueue> {
 
   private long turnsRound;
 
-  /** How often one gate let it through and another did not, since it last went. */
+  /** Counts how often one gate let it through and another did not, since its last delivery. */
   private int bounces;
 
   SubQueue(KeyFlow flow, ThrottleKeySet set) {
@@ -74,7 +74,7 @@ final class SubQueue extends IndexedHeap.Node<SubQueue> {
       }
       items.addBefore(item, Objects.requireNonNull(next));
     }
-    item.queued = this;
+    item.enterQueue(this);
   }
 
   boolean isPromised() {
@@ -121,7 +121,7 @@ final class SubQueue extends IndexedHeap.Node<SubQueue> {
     }
   }
 
-  /** Its head has taken what was promised. */
+  /** Ends the promise after its head has taken the tokens. */
   void keepPromise() {
     promised = false;
     for (LimitGate gate : head().set.gates) {
@@ -203,7 +203,7 @@ final class SubQueue extends IndexedHeap.Node<SubQueue> {
     }
   }
 
-  /** It is parked nowhere, but keeps its place. */
+  /** Unparks the sub-queue, which keeps its place. */
   void unpark() {
     if (place != null) {
       place.unpark(this);

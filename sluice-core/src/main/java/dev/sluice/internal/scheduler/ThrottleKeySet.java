@@ -6,7 +6,7 @@ import java.util.List;
 final class ThrottleKeySet {
   static final ThrottleKeySet EMPTY = new ThrottleKeySet(List.of(), new LimitGate[0]);
 
-  /** In the order of {@link #names}. */
+  /** The gates in the order of {@link #names}. */
   final LimitGate[] gates;
 
   final List<String> names;

@@ -58,7 +58,7 @@ public interface ClockTimer {
     }
   }
 
-  /** One timer for all buckets; its daemon threads end when nothing has been set for a while. */
+  /** The timer of all buckets; its daemon threads end when no alarm has been set for a while. */
   final class TimerThread {
     private static final long KEEP_ALIVE_SECONDS = 10;
 
@@ -68,8 +68,8 @@ public interface ClockTimer {
     private static final ScheduledThreadPoolExecutor TIMER = timer();
 
     /**
-     * Where actions run. They call user code, so that one may block without holding up the timer or
-     * another bucket; the common pool would not do, it may have a single thread.
+     * Runs actions. They call user code, which may block without delaying the timer or another
+     * bucket; the common pool would not do, it may have a single thread.
      */
     private static final Executor ACTIONS =
         new ThreadPoolExecutor(
@@ -88,7 +88,7 @@ public interface ClockTimer {
       return () -> future.cancel(false);
     }
 
-    /** Without a thread to be had, on the timer's own: late is better than never. */
+    /** Runs an action on a thread of its own or, if none can be created, on that of the timer. */
     private static void start(Runnable action) {
       try {
         ACTIONS.execute(action);

@@ -5,12 +5,12 @@ import dev.sluice.internal.util.DaemonThreads;
 import java.time.Duration;
 import java.util.concurrent.locks.LockSupport;
 
-/** A clock set by a daemon thread that lives only while somebody reads it. */
+/** A clock set by a daemon thread that lives only while the clock is read. */
 public final class CoarseClock implements NanoClock {
   /*
-   * Knowing that nobody reads, without making every reader write: now and then the thread asks
-   * (ASKED), and the first reader that notices answers (RUNNING). A question that stays open for
-   * idleNanos ends the thread (STOPPED); the next reader starts another.
+   * Detecting that the clock is not read, without making every reader write: now and then the
+   * thread asks (ASKED), and the first reader that notices answers (RUNNING). A question that stays
+   * open for idleNanos ends the thread (STOPPED); the next reader starts another.
    */
   private static final int RUNNING = 0;
   private static final int ASKED = 1;
@@ -23,7 +23,7 @@ public final class CoarseClock implements NanoClock {
   /** Long enough that a pause between bursts keeps the thread, short enough not to linger. */
   private static final Duration DEFAULT_IDLE = Duration.ofSeconds(5);
 
-  /** How often it asks in that time. */
+  /** The number of checks in that time. */
   private static final int ASKS = 5;
 
   public static final CoarseClock SHARED = new CoarseClock(DEFAULT_TICK);

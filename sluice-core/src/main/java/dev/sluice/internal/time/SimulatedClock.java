@@ -75,7 +75,7 @@ public final class SimulatedClock implements ManualClock {
     }
   }
 
-  /** For tests: returns how many alarms are set and have not gone off. */
+  /** Returns the number of pending alarms; for tests. */
   public int pendingAlarms() {
     synchronized (lock) {
       return alarms.size();

@@ -1,6 +1,6 @@
 package dev.sluice.internal.util;
 
-/** How long the loser of a race stands back before it tries again. */
+/** Computes how long the loser of a race waits before it tries again. */
 public final class SpinBackoff {
 
   /** A microsecond or three: some dozen calls of another thread. */

@@ -21,7 +21,7 @@ final class AdjustmentsTest {
             }
 
             @Override
-            public void after(long nanos, Runnable action) {}
+            public void schedule(long nanos, Runnable action) {}
 
             @Override
             public void execute(Runnable action) {}

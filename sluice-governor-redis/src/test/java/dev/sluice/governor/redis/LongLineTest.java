@@ -83,7 +83,7 @@ class LongLineTest {
               }
 
               @Override
-              public void after(long nanos, Runnable action) {}
+              public void schedule(long nanos, Runnable action) {}
 
               @Override
               public void execute(Runnable action) {

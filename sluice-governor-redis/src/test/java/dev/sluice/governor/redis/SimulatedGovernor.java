@@ -92,7 +92,7 @@ public final class SimulatedGovernor {
     }
 
     @Override
-    public void after(long nanos, Runnable action) {
+    public void schedule(long nanos, Runnable action) {
       clock.after(nanos, action);
     }
 

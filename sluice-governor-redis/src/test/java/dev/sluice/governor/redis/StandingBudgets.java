@@ -136,7 +136,7 @@ final class StandingBudgets implements BudgetFixture, AutoCloseable {
     }
 
     @Override
-    public synchronized void after(long nanos, Runnable action) {
+    public synchronized void schedule(long nanos, Runnable action) {
       due.add(new Due(elapsed + nanos, numbers++, action));
     }
 

@@ -49,7 +49,7 @@ final class TicketDeadlineTest {
     }
 
     @Override
-    public void after(long nanos, Runnable action) {
+    public void schedule(long nanos, Runnable action) {
       later.add(new Later(nanos, action));
     }
 

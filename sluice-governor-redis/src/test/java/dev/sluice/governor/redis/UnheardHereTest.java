@@ -62,7 +62,7 @@ final class UnheardHereTest {
 
     @Override
     @SuppressWarnings("FutureReturnValueIgnored") // nobody waits for it
-    public void after(long nanos, Runnable action) {
+    public void schedule(long nanos, Runnable action) {
       if (!thread.isShutdown()) {
         thread.schedule(action, nanos, TimeUnit.NANOSECONDS);
       }

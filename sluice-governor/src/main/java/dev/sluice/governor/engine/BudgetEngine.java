@@ -25,7 +25,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Applies requests to one model, one at a time: keeps its waiting list, its tickets and its open
- * grants. The time is that of {@link #begin}. Not thread-safe.
+ * grants. The time is that of the last call of {@link #advanceTo}. Not thread-safe.
  */
 public final class BudgetEngine {
   private final String model;
@@ -33,14 +33,14 @@ public final class BudgetEngine {
   private final ModelCounters counters;
   private final Tickets tickets = new Tickets();
   private final OpenGrants grants = new OpenGrants();
-  private final List<BudgetEngine.TicketDecision> news = new ArrayList<>();
+  private final List<BudgetEngine.TicketDecision> undelivered = new ArrayList<>();
   private ModelSettings settings;
   private ModelWaitingList waitingList;
   private GrantLog log = GrantLog.NONE;
   private long now;
-  private long numbers;
+  private long nextNumber;
 
-  /** A decision that the waiters for a ticket have to learn. */
+  /** A decision that is to be delivered to the waiters of a ticket. */
   public record TicketDecision(
       Ticket ticket,
       TokenDecision outcome,
@@ -54,11 +54,11 @@ public final class BudgetEngine {
   public BudgetEngine(
       String model,
       ModelBudget budget,
-      WaitingListConfig rules,
+      WaitingListConfig config,
       BudgetListener listener,
       long now) {
     this.model = model;
-    this.settings = new ModelSettings(model, budget, rules);
+    this.settings = new ModelSettings(model, budget, config);
     this.ids = new TicketIds(model);
     this.now = now;
     this.waitingList = new ModelWaitingList(ModelLimits.of(budget), now);
@@ -66,7 +66,7 @@ public final class BudgetEngine {
   }
 
   /** Continues from the log, and writes to it from now on. */
-  public void keep(BudgetEngine.GrantLogFactory opener) {
+  public void attachLog(BudgetEngine.GrantLogFactory opener) {
     log =
         opener.open(
             new ModelState(
@@ -79,55 +79,53 @@ public final class BudgetEngine {
   }
 
   /** Advances time to {@code at} and expires reservations and tickets. */
-  public void begin(long at) {
+  public void advanceTo(long at) {
     now = at;
     waitingList.advance(now);
-    endWhatIsOver();
+    expire();
   }
 
-  /** Returns and forgets the decisions that waiters have to learn. */
-  public List<BudgetEngine.TicketDecision> takeNews() {
-    List<BudgetEngine.TicketDecision> told = List.copyOf(news);
-    news.clear();
-    return told;
+  /** Returns and removes the decisions that are to be delivered to waiters. */
+  public List<BudgetEngine.TicketDecision> takeUndelivered() {
+    List<BudgetEngine.TicketDecision> taken = List.copyOf(undelivered);
+    undelivered.clear();
+    return taken;
   }
 
-  /** Removes from the log what has ended. */
-  public void tidy() {
-    log.tidy(waitingList, grants, now);
+  /** Lets the log drop grants that have ended. */
+  public void compactLog() {
+    log.compact(waitingList, grants, now);
   }
 
-  /** Returns the time at which something expires or a waiter can be granted. */
-  public long nextLook() {
+  /** Returns the time at which a ticket or grant expires or a waiter can be granted. */
+  public long nextEventNanos() {
     long at = Math.min(grants.nextEnd(), tickets.nextEnd(settings.ticketIdleNanos()));
     return waitingList.waiting() == 0
         ? at
         : Math.min(
-            at, Math.min(waitingList.wakeAt(), now + settings.rules.refillInterval().toNanos()));
+            at, Math.min(waitingList.wakeAt(), now + settings.config.refillInterval().toNanos()));
   }
 
-  private void endWhatIsOver() {
+  private void expire() {
     boolean ended = false;
-    for (OpenGrant over = grants.over(now); over != null; over = grants.over(now)) {
-      grants.remove(over.id());
-      waitingList.abandon(over.reservation);
-      log.ended(over.id(), now);
-      forgetTicketOf(over);
+    for (OpenGrant expired = grants.expired(now); expired != null; expired = grants.expired(now)) {
+      grants.remove(expired.id());
+      waitingList.abandon(expired.reservation);
+      log.ended(expired.id(), now);
+      forgetTicketOf(expired);
       ended = true;
     }
-    for (Ticket late = tickets.late(now); late != null; late = tickets.late(now)) {
-      giveUp(late, TokenDecision.Reason.TIMEOUT);
+    for (Ticket overdue = tickets.overdue(now); overdue != null; overdue = tickets.overdue(now)) {
+      deny(overdue, TokenDecision.Reason.TIMEOUT);
       ended = true;
     }
-    long patience = settings.ticketIdleNanos();
-    for (Ticket lost = tickets.missed(patience, now);
-        lost != null;
-        lost = tickets.missed(patience, now)) {
+    long idle = settings.ticketIdleNanos();
+    for (Ticket lost = tickets.idle(idle, now); lost != null; lost = tickets.idle(idle, now)) {
       if (lost.decided == null) {
         // A late poll learns the reason, for as long again.
-        giveUp(lost, TokenDecision.Reason.ABANDONED);
+        deny(lost, TokenDecision.Reason.ABANDONED);
       } else {
-        giveBack(lost);
+        returnGrant(lost);
       }
       ended = true;
     }
@@ -139,28 +137,28 @@ public final class BudgetEngine {
   /** Grants all waiters that can be granted now. */
   public void drain() {
     counters.decides(waitingList.available(), now);
-    waitingList.drain(now, settings.rules.drainBatch(), this::granted);
+    waitingList.drain(now, settings.config.drainBatch(), this::granted);
   }
 
   // ---- asking
 
   public TokenDecision request(TokenRequest request) {
     TokenDemand demand = settings.demand(request);
-    TokenDecision before = again(request);
+    TokenDecision before = findEarlier(request);
     if (before != null) {
       return before;
     }
     TokenDecision atOnce =
         demand.tokens() > waitingList.largest(demand) ? null : grantNow(request, demand);
-    TokenDecision outcome = atOnce == null ? refuseOrQueue(request, demand) : atOnce;
+    TokenDecision outcome = atOnce == null ? denyOrQueue(request, demand) : atOnce;
     counters.asked(request, outcome, atOnce != null, now);
     return outcome;
   }
 
-  /** Granted at once, or nothing happened. */
+  /** Grants a request at once, or changes nothing. */
   public Optional<TokenDecision> tryAcquire(TokenRequest request) {
     TokenDemand demand = settings.demand(request);
-    TokenDecision before = again(request);
+    TokenDecision before = findEarlier(request);
     if (before != null) {
       return Optional.of(before);
     }
@@ -173,27 +171,27 @@ public final class BudgetEngine {
   }
 
   public Optional<TokenDecision> find(TokenRequest request) {
-    return Optional.ofNullable(again(request));
+    return Optional.ofNullable(findEarlier(request));
   }
 
-  /** A request that was made before finds its place, or its grant. */
-  private @Nullable TokenDecision again(TokenRequest request) {
+  /** Claims the ticket of an earlier request with the same key; null if there is none. */
+  private @Nullable TokenDecision findEarlier(TokenRequest request) {
     Ticket ticket = tickets.ofKey(request);
     if (ticket == null) {
       return null;
     }
     ticket.requireSame(request);
-    return seen(ticket);
+    return claim(ticket);
   }
 
-  private TokenDecision refuseOrQueue(TokenRequest request, TokenDemand demand) {
+  private TokenDecision denyOrQueue(TokenRequest request, TokenDemand demand) {
     long largest = waitingList.largest(demand);
     if (demand.tokens() > largest) {
       String message =
           BudgetStoreSupport.tooMany(largest, request.priorityClass(), demand.tokens());
       return settings.impossible(request, message, waitingList.available());
     }
-    if (tickets.isFullFor(request.tenant(), settings.rules.maxWaiting())) {
+    if (tickets.isFullFor(request.tenant(), settings.config.maxWaiting())) {
       return settings.tooManyWaiters(request, waitingList.available());
     }
     return queue(request, demand);
@@ -230,12 +228,12 @@ public final class BudgetEngine {
     return new Ticket(
         ids.next('t'),
         request,
-        numbers++,
+        nextNumber++,
         deadline == null ? Ticket.NO_DEADLINE : now + deadline.toNanos(),
         now);
   }
 
-  private TokenDecision.Denied refused(TokenRequest request, TokenDecision.Reason reason) {
+  private TokenDecision.Denied denied(TokenRequest request, TokenDecision.Reason reason) {
     return settings.denied(request, reason, waitingList.available());
   }
 
@@ -244,7 +242,7 @@ public final class BudgetEngine {
     tickets.add(ticket);
     tickets.place(ticket, waitingList.enter(demand, now));
     drain();
-    return seen(ticket);
+    return claim(ticket);
   }
 
   private TokenDecision.Granted hold(
@@ -272,49 +270,51 @@ public final class BudgetEngine {
     ticket.claimed = !ticket.waiters.isEmpty();
     ticket.onlyWaited = true;
     if (ticket.claimed) {
-      news.add(new BudgetEngine.TicketDecision(ticket, outcome, List.copyOf(ticket.waiters)));
+      undelivered.add(
+          new BudgetEngine.TicketDecision(ticket, outcome, List.copyOf(ticket.waiters)));
       ticket.waiters.clear();
     }
-    tickets.seen(ticket, now);
+    tickets.restartIdleTimer(ticket, now);
     tickets.decided(ticket);
   }
 
   // ---- tickets
 
-  private void giveUp(Ticket ticket, TokenDecision.Reason why) {
+  private void deny(Ticket ticket, TokenDecision.Reason why) {
     TokenWaiter waiting = ticket.waiting;
     if (ticket.decided == null && waiting != null && waitingList.leave(waiting)) {
       tickets.leave(waiting);
-      decide(ticket, refused(ticket.request, why));
+      decide(ticket, denied(ticket.request, why));
     }
   }
 
-  private void giveBack(Ticket ticket) {
+  private void returnGrant(Ticket ticket) {
     tickets.forget(ticket);
     if (ticket.decided instanceof TokenDecision.Granted granted) {
       end(granted.reservation(), 0);
     }
   }
 
-  private TokenDecision seen(Ticket ticket) {
+  /** Returns the present decision; claims a grant, and restarts the idle timer. */
+  private TokenDecision claim(Ticket ticket) {
     TokenDecision decided = ticket.decided;
     ticket.claimed |= decided != null;
     ticket.onlyWaited = false;
     if (decided == null || decided.isGranted()) {
-      tickets.seen(ticket, now);
+      tickets.restartIdleTimer(ticket, now);
     }
-    return decided == null ? Explanations.standing(ticket, waitingList, now) : decided;
+    return decided == null ? Explanations.queued(ticket, waitingList, now) : decided;
   }
 
-  /** How it stands; claims what was granted. */
+  /** Returns the present decision and claims a grant; empty if there is no such ticket. */
   public Optional<TokenDecision> poll(String ticket) {
-    return Optional.ofNullable(tickets.find(ticket)).map(this::seen);
+    return Optional.ofNullable(tickets.find(ticket)).map(this::claim);
   }
 
   /**
    * Returns the present decision; a later one completes {@code waiter}, and the ticket is not idle.
    */
-  public Optional<TokenDecision> attend(
+  public Optional<TokenDecision> subscribe(
       String id, CompletableFuture<Optional<TokenDecision>> waiter) {
     Ticket ticket = tickets.find(id);
     if (ticket == null) {
@@ -323,26 +323,26 @@ public final class BudgetEngine {
     if (ticket.decided == null) {
       ticket.waiters.add(waiter);
     }
-    return Optional.of(seen(ticket));
+    return Optional.of(claim(ticket));
   }
 
-  /** Does not wait any longer: the ticket must be asked for again. */
-  public void leave(String id, CompletableFuture<Optional<TokenDecision>> waiter) {
+  /** Removes a waiter; without any, the ticket's idle timer starts. */
+  public void unsubscribe(String id, CompletableFuture<Optional<TokenDecision>> waiter) {
     Ticket ticket = tickets.find(id);
     if (ticket == null) {
       return;
     }
     if (ticket.waiters.removeIf(each -> each == waiter) && ticket.decided == null) {
-      tickets.seen(ticket, now);
+      tickets.restartIdleTimer(ticket, now);
     }
   }
 
-  /** Those who waited had gone in the same moment: somebody may still come and ask. */
-  public void unheard(String id) {
+  /** Undoes the claim of a decision that reached no waiter; a later poll may still claim it. */
+  public void undelivered(String id) {
     Ticket ticket = tickets.find(id);
     if (ticket != null && ticket.onlyWaited) {
       ticket.claimed = false;
-      tickets.seen(ticket, now);
+      tickets.restartIdleTimer(ticket, now);
     }
   }
 
@@ -356,15 +356,15 @@ public final class BudgetEngine {
     if (ticket == null) {
       return false;
     }
-    giveUp(ticket, TokenDecision.Reason.CANCELLED);
-    giveBack(ticket);
+    deny(ticket, TokenDecision.Reason.CANCELLED);
+    returnGrant(ticket);
     drain();
     return true;
   }
 
   // ---- reservations
 
-  /** Empty if there is no such reservation any more. */
+  /** Settles a reservation; empty if it has ended. */
   public Optional<TokenSettlement> settle(String id, long actual) {
     Optional<TokenSettlement> settled = end(id, actual);
     if (settled.isPresent()) {
@@ -401,7 +401,7 @@ public final class BudgetEngine {
     }
   }
 
-  /** It lives as long again from now. False if it is over. */
+  /** Restarts the timeout of a reservation; returns false if it has ended. */
   public boolean extend(String id) {
     OpenGrant grant = grants.find(id);
     if (grant == null) {
@@ -426,26 +426,26 @@ public final class BudgetEngine {
   }
 
   /** Replaces the budget; denies waiters that no longer fit. */
-  public void reload(ModelBudget newBudget, WaitingListConfig newRules) {
+  public void reload(ModelBudget newBudget, WaitingListConfig newConfig) {
     ModelWaitingList before = waitingList;
     waitingList = before.successor(ModelLimits.of(newBudget), now);
-    settings = new ModelSettings(model, newBudget, newRules);
+    settings = new ModelSettings(model, newBudget, newConfig);
     counters.leaves(waitingList.available());
     grants.endBy(now + settings.reservationNanos());
     for (TokenWaiter waiting : before.inOrder()) {
-      comeAgain(Objects.requireNonNull(tickets.leave(waiting)), waiting.since);
+      requeue(Objects.requireNonNull(tickets.leave(waiting)), waiting.since);
     }
     // The log has grants under other limits, which these cannot replay.
     log.restate(settings.budget, waitingList, grants, now);
     drain();
   }
 
-  private void comeAgain(Ticket ticket, long since) {
+  private void requeue(Ticket ticket, long since) {
     TokenRequest request = ticket.request;
     boolean isKnown = settings.ranks.containsKey(request.priorityClass());
     TokenDemand demand = isKnown ? settings.demand(request) : null;
     if (demand == null) {
-      decide(ticket, refused(request, TokenDecision.Reason.REMOVED));
+      decide(ticket, denied(request, TokenDecision.Reason.REMOVED));
     } else if (demand.tokens() > waitingList.largest(demand)) {
       decide(
           ticket,
@@ -455,12 +455,12 @@ public final class BudgetEngine {
     }
   }
 
-  /** Refuses all tickets from now on; grants can still be settled. */
-  public void refuseAll(TokenDecision.Reason why) {
+  /** Denies all waiting tickets; grants can still be settled. */
+  public void denyAll(TokenDecision.Reason why) {
     for (TokenWaiter waiting : waitingList.inOrder()) {
       Ticket ticket = Objects.requireNonNull(tickets.leave(waiting));
       waitingList.leave(waiting);
-      decide(ticket, refused(ticket.request, why));
+      decide(ticket, denied(ticket.request, why));
     }
   }
 
@@ -469,18 +469,18 @@ public final class BudgetEngine {
   }
 
   /** Returns the open reservations and the waiting tickets. */
-  public StoreSnapshot openWork() {
-    return StoreSnapshot.of(grants, waitingList, tickets);
+  public StoreSnapshot snapshot() {
+    return Snapshots.of(grants, waitingList, tickets);
   }
 
-  /** Empty if there is no such ticket or reservation any more. */
+  /** Returns the owner of a ticket or reservation; empty if there is neither. */
   public Optional<TokenOwner> owner(String id) {
     return WaitingListView.owner(model, tickets.find(id), grants.find(id));
   }
 
   public TokenExplanation explain(TokenRequest request) {
     drain();
-    boolean full = tickets.isFullFor(request.tenant(), settings.rules.maxWaiting());
+    boolean full = tickets.isFullFor(request.tenant(), settings.config.maxWaiting());
     return Explanations.of(
         request, settings.demand(request), waitingList, full ? settings.tooManyWaiters : null, now);
   }

@@ -13,9 +13,9 @@ import java.util.TreeSet;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Those of one class who wait: first come, first served for each tenant, and fair between tenants
- * by start tags, in tokens by weight. A tenant whose own budget is short steps aside until then,
- * and holds up nobody. Not thread-safe.
+ * The waiters of one class: first come, first served for each tenant, and fair between tenants by
+ * start tags, in tokens by weight. A tenant whose own budget is short is set aside until it has
+ * tokens, and delays no other tenant. Not thread-safe.
  */
 public final class ClassWaitingList {
   /** Tags are in this fraction of a token, so that weights divide it. */
@@ -38,7 +38,7 @@ public final class ClassWaitingList {
     long finish;
     boolean aside;
 
-    /** Of its newest note among those aside; there is none for the most distant past. */
+    /** The time of its newest note among the tenants set aside; the most distant past for none. */
     long back = Long.MIN_VALUE;
 
     TenantQueue(SplittableRandom chance) {
@@ -52,7 +52,7 @@ public final class ClassWaitingList {
     return all.size();
   }
 
-  /** Of all who wait. */
+  /** Returns the tokens of all waiters. */
   long tokens() {
     return all.tokens();
   }
@@ -80,7 +80,7 @@ public final class ClassWaitingList {
     return new TokenWaiter(demand, now, numbers, startOf(tenants.get(demand.tenant())));
   }
 
-  /** Whether that would be the first of its class to be asked. */
+  /** Returns whether that waiter would be the first candidate of its class. */
   boolean wouldBeFirst(TokenWaiter imagined, long now) {
     ClassWaitingList.TenantQueue tenant = tenants.get(imagined.demand.tenant());
     TokenWaiter first = first(now);
@@ -97,12 +97,12 @@ public final class ClassWaitingList {
       if (next.tenant().back == next.until()) {
         next.tenant().back = Long.MIN_VALUE;
       }
-      comeBack(next.tenant());
+      returnTenant(next.tenant());
     }
     return heads.isEmpty() ? null : heads.first();
   }
 
-  private void comeBack(ClassWaitingList.TenantQueue tenant) {
+  private void returnTenant(ClassWaitingList.TenantQueue tenant) {
     tenant.aside = false;
     TokenWaiter head = tenant.waiting.first();
     if (head != null) {
@@ -114,8 +114,8 @@ public final class ClassWaitingList {
     return Objects.requireNonNull(tenants.get(waiting.demand.tenant()));
   }
 
-  /** The tenant of this head waits for its own budget. */
-  public void stepAside(TokenWaiter head, long until) {
+  /** Sets aside the tenant of this head, which waits for its own budget. */
+  public void setAside(TokenWaiter head, long until) {
     ClassWaitingList.TenantQueue tenant = queueOf(head);
     heads.remove(head);
     tenant.aside = true;
@@ -128,34 +128,34 @@ public final class ClassWaitingList {
     }
   }
 
-  /** Its budget is another than when it stepped aside: it is asked again. */
+  /** Makes a tenant a candidate again, because its budget has changed since it was set aside. */
   void recall(String name) {
     ClassWaitingList.TenantQueue tenant = tenants.get(name);
     if (tenant != null && tenant.aside) {
-      comeBack(tenant);
+      returnTenant(tenant);
     }
   }
 
-  /** Notes of those who stepped aside. */
+  /** Returns the number of notes about tenants that were set aside. */
   public int remembered() {
     return aside.size();
   }
 
-  /** When the first of those aside comes back. */
+  /** Returns the time at which the next tenant is a candidate again. */
   long nextBack() {
     ClassWaitingList.BlockedTenant next = aside.peek();
     return next == null ? Long.MAX_VALUE : next.until();
   }
 
-  /** It is granted: the others' turns count from here. */
+  /** Removes a waiter that is granted; the turns of others count from its tag. */
   void serve(TokenWaiter waiting) {
     virtualTime = Math.max(virtualTime, waiting.tag);
     remove(waiting);
   }
 
-  /** It leaves with nothing. False if it had left before. */
+  /** Removes a waiter without a grant; returns false if it had left before. */
   public boolean leave(TokenWaiter waiting) {
-    if (!waiting.inLine) {
+    if (!waiting.isWaiting) {
       return false;
     }
     ClassWaitingList.TenantQueue tenant = queueOf(waiting);
@@ -169,7 +169,7 @@ public final class ClassWaitingList {
   }
 
   private void remove(TokenWaiter waiting) {
-    waiting.inLine = false;
+    waiting.isWaiting = false;
     all.remove(waiting);
     ClassWaitingList.TenantQueue tenant = queueOf(waiting);
     boolean wasHead = tenant.waiting.first() == waiting;
@@ -211,18 +211,18 @@ public final class ClassWaitingList {
     return tenant == null ? WaiterTreap.Prefix.NOTHING : tenant.waiting.ahead(waiting);
   }
 
-  /** Of all who wait for a tenant. */
+  /** Returns the tokens of all waiters of a tenant. */
   long tokensOf(String name) {
     ClassWaitingList.TenantQueue tenant = tenants.get(name);
     return tenant == null ? 0 : tenant.waiting.tokens();
   }
 
-  /** Null if nobody waits. */
+  /** Returns the last waiter; null if there is none. */
   @Nullable TokenWaiter last() {
     return all.last();
   }
 
-  /** All who wait, the first first. */
+  /** Returns all waiters in order. */
   List<TokenWaiter> inOrder() {
     List<TokenWaiter> waiting = new ArrayList<>(all.size());
     all.inOrder(waiting::add);

@@ -19,7 +19,7 @@ public final class DebtBucket {
   private long fullUnits;
   private long unitsPerToken;
   private long unitsPerNano;
-  private final DebtHistory history = new DebtHistory();
+  private final RefundBounds history = new RefundBounds();
   private long owed;
   private long at;
 
@@ -65,7 +65,7 @@ public final class DebtBucket {
 
   private void use(long newUnits) {
     if (unitsPerToken != 0 && newUnits != unitsPerToken) {
-      // Never in favour of those who take: debts are rounded up, what can be refunded down.
+      // Never in favor of callers: debts are rounded up, refunds down.
       long oldUnits = unitsPerToken;
       owed = scaled(owed, newUnits, oldUnits, true);
       history.replaceAll(debt -> scaled(debt, newUnits, oldUnits, false));
@@ -105,12 +105,12 @@ public final class DebtBucket {
     return Math.floorDiv(capacity * unitsPerToken - owed, unitsPerToken);
   }
 
-  /** Whether {@code tokens} can be taken so that {@code floor} tokens are left. */
+  /** Returns whether {@code tokens} can be taken so that {@code floor} tokens are left. */
   boolean has(long tokens, long floor) {
     return room(floor) >= units(tokens);
   }
 
-  /** Nanoseconds until that is so if nobody takes any; 0 if it is so now. */
+  /** Returns the nanoseconds until {@link #has} holds if no tokens are taken; 0 if it holds now. */
   long nanosUntil(long tokens, long floor) {
     long missing = units(tokens) - room(floor);
     return missing <= 0 ? 0 : (missing + unitsPerNano - 1) / unitsPerNano;
@@ -176,7 +176,9 @@ public final class DebtBucket {
     owed = Math.max(owed, units(capacity) - units(Math.max(0, tokens)));
   }
 
-  /** How long ago nothing was left, if nothing was taken since; 0 if less than nothing is. */
+  /**
+   * Returns the time since the bucket was empty, if no tokens were taken since; 0 if it has debt.
+   */
   long nanosSinceEmpty() {
     return Math.max(0, units(capacity) - owed) / unitsPerNano;
   }
@@ -194,7 +196,7 @@ public final class DebtBucket {
   }
 
   /** The debt in whole tokens, and the part of it that can be refunded. */
-  public record Saved(long owedTokens, DebtHistory.Saved history) {}
+  public record Saved(long owedTokens, RefundBounds.Saved history) {}
 
   public Saved save() {
     return new Saved(

@@ -19,7 +19,7 @@ final class Explanations {
       TokenRequest request,
       TokenDemand demand,
       ModelWaitingList waitingList,
-      @Nullable String lineFull,
+      @Nullable String waitingListFull,
       long now) {
     Forecaster forecaster = new Forecaster(waitingList, now);
     List<TokenExplanation.DimensionStatus> parts = forecaster.parts(demand);
@@ -43,13 +43,13 @@ final class Explanations {
           BudgetStoreSupport.inWords(BudgetDimension.NONE),
           parts);
     }
-    if (lineFull != null) {
+    if (waitingListFull != null) {
       return explanation(
           request,
           demand,
           TokenExplanation.Outcome.DENIED,
           BudgetDimension.WAITING_LIST,
-          lineFull,
+          waitingListFull,
           parts);
     }
     return queued(request, demand, forecaster.imagine(demand), parts);
@@ -96,7 +96,7 @@ final class Explanations {
   }
 
   /** Returns the present decision for a ticket that waits. */
-  static TokenDecision.Queued standing(Ticket ticket, ModelWaitingList waitingList, long now) {
+  static TokenDecision.Queued queued(Ticket ticket, ModelWaitingList waitingList, long now) {
     TokenWaiter waiting = Objects.requireNonNull(ticket.waiting);
     Forecast forecast = new Forecaster(waitingList, now).of(waiting);
     return new TokenDecision.Queued(

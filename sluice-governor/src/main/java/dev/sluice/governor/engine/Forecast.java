@@ -5,11 +5,11 @@ import java.time.Duration;
 import java.util.Optional;
 
 /**
- * When a request can go if nothing arrives, leaves or is settled.
+ * Forecasts a grant, assuming that no request arrives, leaves or is settled.
  *
  * @param position from 1, over all classes
- * @param alone what it would wait for if the waiting list were empty
- * @param turn what it waits for behind those before it
+ * @param alone the reason to wait with an empty waiting list
+ * @param turn the reason to wait behind the waiters before it
  */
 public record Forecast(int position, WaitReason alone, WaitReason turn) {
   /** Nothing is short, and nothing waits. */

@@ -17,7 +17,7 @@ public final class Forecaster {
    * Rule. Each dimension says by itself when it lets a request go that comes after all those before
    * it: tokens and requests add up what they take, the tenant's budget what the same tenant takes.
    * The latest of these is the forecast: exact for the first waiter and wherever one dimension
-   * holds everybody, else the earliest that is possible in this order. A slot is free when a call
+   * holds all waiters, else the earliest that is possible in this order. A slot is free when a call
    * is settled, at a time that is unknown: without a free slot for the request and for all those
    * before it there is no forecast, whatever the other dimensions say. placeOf in forecast.lua
    * is the same rule.
@@ -28,7 +28,7 @@ public final class Forecaster {
   private final DebtBucket tokens;
   private final long now;
 
-  /** For one moment, to which the waiting list has been advanced. */
+  /** Creates a forecaster for one moment, to which the waiting list has been advanced. */
   public Forecaster(ModelWaitingList waitingList, long now) {
     this.waitingList = waitingList;
     this.limits = waitingList.limits();
@@ -49,7 +49,7 @@ public final class Forecaster {
     static final Forecaster.QueueAhead NOTHING = new Forecaster.QueueAhead(0, 0, 0, 0);
   }
 
-  /** Of a request that would come now. */
+  /** Returns the forecast of a request that would arrive now. */
   public Forecast imagine(TokenDemand demand) {
     return of(waitingList.rank(demand.rank()).waitingList.imagine(demand, now));
   }
@@ -95,7 +95,10 @@ public final class Forecaster {
         .orLater(BudgetDimension.PROVIDER, waitingList.pauseNanos(now));
   }
 
-  /** By the model's tokens, and by the share of the class unless its guarantee comes first. */
+  /**
+   * Returns the wait for the model's tokens, and for the share of the class unless its minimum
+   * share comes first.
+   */
   private WaitReason byTokens(TokenDemand demand, Forecaster.QueueAhead before) {
     PriorityClass rank = waitingList.rank(demand.rank());
     long forShare = nanosFor(before.tokens(), demand.tokens(), rank.floor);
@@ -120,7 +123,10 @@ public final class Forecaster {
     return tokens.nanosUntil(before + Math.min(own, tokens.capacity() - floor), floor);
   }
 
-  /** Until the guarantee of the class has accrued so much; unknown if it never does. */
+  /**
+   * Returns the time until the minimum share of the class has accrued so much; unknown if it never
+   * does.
+   */
   private static long forGuarantee(PriorityClass rank, long wanted) {
     return rank.guarantee == null ? WaitReason.UNKNOWN : nanosUntil(rank.guarantee, wanted);
   }
@@ -145,7 +151,7 @@ public final class Forecaster {
 
   // ---- one dimension at a time
 
-  /** How every dimension that counts stands for this request alone. */
+  /** Returns the state of every dimension for this request alone. */
   List<TokenExplanation.DimensionStatus> parts(TokenDemand demand) {
     PriorityClass own = waitingList.rank(demand.rank());
     long needed = demand.tokens();

@@ -4,7 +4,7 @@ import dev.sluice.governor.ModelBudget;
 
 /** Records what must survive a restart. Guarded by the lock of the model. */
 public interface GrantLog extends AutoCloseable {
-  /** Forgets everything: a restart begins full. */
+  /** A log that records nothing: a restart begins full. */
   GrantLog NONE =
       new GrantLog() {
         @Override
@@ -24,7 +24,7 @@ public interface GrantLog extends AutoCloseable {
             ModelBudget budget, ModelWaitingList waitingList, OpenGrants grants, long now) {}
 
         @Override
-        public void tidy(ModelWaitingList waitingList, OpenGrants grants, long now) {}
+        public void compact(ModelWaitingList waitingList, OpenGrants grants, long now) {}
 
         @Override
         public void close() {}
@@ -38,11 +38,11 @@ public interface GrantLog extends AutoCloseable {
 
   void extended(OpenGrant grant);
 
-  /** From now on other limits hold. */
+  /** Records that other limits hold from now on. */
   void restate(ModelBudget budget, ModelWaitingList waitingList, OpenGrants grants, long now);
 
-  /** Called now and then with the present state, so that the log can drop what has ended. */
-  void tidy(ModelWaitingList waitingList, OpenGrants grants, long now);
+  /** Lets the log drop grants that have ended; called now and then with the present state. */
+  void compact(ModelWaitingList waitingList, OpenGrants grants, long now);
 
   @Override
   void close();

@@ -118,7 +118,7 @@ public final class ModelBuckets {
     }
   }
 
-  /** So much of the model's rate and burst is in force. */
+  /** Sets the part of the model's rate and burst that is in force. */
   void slow(double newFactor) {
     factor = newFactor;
     tokens.slow(newFactor);
@@ -183,12 +183,15 @@ public final class ModelBuckets {
     }
   }
 
-  /** Whether this is the meter of that tenant. */
+  /** Returns whether {@code bucket} is that of the tenant. */
   public boolean isOf(String name, @Nullable DebtBucket bucket) {
     return bucket != null && limits.tenant(name) != null && tenants.get(name) == bucket;
   }
 
-  /** When nobody knew what was left; null if that never was. */
+  /**
+   * Returns the time at which the model was emptied because its level was unknown; null if it never
+   * was.
+   */
   public @Nullable Long emptiedAt() {
     return emptied ? emptiedAt : null;
   }

@@ -42,7 +42,7 @@ final class ModelCounters {
     listener.settled(settled, grantedAt, now);
   }
 
-  /** Before a decision: whether there is more than after the last. */
+  /** Records the tokens before a decision, to find refills since the last one. */
   void decides(long available, long now) {
     long more = available - left;
     if (more > 0) {
@@ -53,7 +53,7 @@ final class ModelCounters {
     left = available;
   }
 
-  /** After one. */
+  /** Records the tokens after a decision. */
   void leaves(long available) {
     left = available;
   }

@@ -11,7 +11,7 @@ import java.util.Map;
 /** The configuration of one model, and the refusals that follow from it. Immutable. */
 final class ModelSettings {
   final ModelBudget budget;
-  final WaitingListConfig rules;
+  final WaitingListConfig config;
 
   /** The priority classes, from the most urgent, with their numbers. */
   final Map<String, Integer> ranks;
@@ -21,22 +21,22 @@ final class ModelSettings {
 
   private final String model;
 
-  ModelSettings(String model, ModelBudget budget, WaitingListConfig rules) {
+  ModelSettings(String model, ModelBudget budget, WaitingListConfig config) {
     this.model = model;
     this.budget = budget;
-    this.rules = rules;
+    this.config = config;
     Map<String, Integer> numbered = new LinkedHashMap<>();
     budget.priorityClasses().keySet().forEach(name -> numbered.put(name, numbered.size()));
     ranks = numbered;
-    tooManyWaiters = BudgetStoreSupport.lineFull(rules.maxWaiting(), model);
+    tooManyWaiters = BudgetStoreSupport.waitingListFull(config.maxWaiting(), model);
   }
 
   long reservationNanos() {
-    return rules.reservationTimeout().toNanos();
+    return config.reservationTimeout().toNanos();
   }
 
   long ticketIdleNanos() {
-    return rules.ticketIdleTimeout().toNanos();
+    return config.ticketIdleTimeout().toNanos();
   }
 
   TokenDemand demand(TokenRequest request) {
@@ -49,7 +49,7 @@ final class ModelSettings {
   }
 
   TokenDecision.Denied denied(TokenRequest request, TokenDecision.Reason reason, long remaining) {
-    return denied(request, reason, BudgetStoreSupport.inWords(reason, rules), remaining);
+    return denied(request, reason, BudgetStoreSupport.inWords(reason, config), remaining);
   }
 
   TokenDecision.Denied tooManyWaiters(TokenRequest request, long remaining) {

@@ -8,13 +8,14 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The budget of one model and those who wait for it: every decision is made here, over all
- * dimensions at once. It reads no clock and starts no thread. Not thread-safe.
+ * The budget of one model and its waiters: every decision is made here, over all dimensions at
+ * once. It reads no clock and starts no thread. Not thread-safe.
  *
- * <p>Every request enters the waiting list first and is granted from there, so that none overtakes
- * one of its own class or above. While the head of a class waits for the model, no lower class is
- * granted; one that waits only for the share of its class or for its tenant holds up nobody. A
- * class with a guarantee goes before all others as soon as that has accrued.
+ * <p>A request that {@link #wouldHold} finds nothing to hold is granted at once; any other enters
+ * the waiting list and is granted from there. Neither overtakes a waiter of its own class or above.
+ * While the head of a class waits for the model, no lower class is granted; one that waits only for
+ * the share of its class or for its tenant delays no other. A class with a guarantee goes before
+ * all others as soon as that has accrued.
  */
 public final class ModelWaitingList {
   private final ModelLimits limits;
@@ -144,7 +145,10 @@ public final class ModelWaitingList {
     shortage = waiting == 0 || found == null ? null : found.after(shortage);
   }
 
-  /** When {@link #drain} should be called again; never for the most distant instant. */
+  /**
+   * Returns the time at which {@link #drain} should be called again; {@link Long#MAX_VALUE} for
+   * never.
+   */
   public long wakeAt() {
     return wakeAt;
   }
@@ -177,7 +181,7 @@ public final class ModelWaitingList {
     return false;
   }
 
-  /** A guarantee that accrues later goes before whoever waits now. */
+  /** Wakes for minimum shares, which accrue later and go before the present waiters. */
   private void wakeForGuarantees(long now) {
     for (PriorityClass rank : ranks) {
       DebtBucket guarantee = rank.guarantee;
@@ -192,7 +196,7 @@ public final class ModelWaitingList {
   private @Nullable TokenWaiter firstOf(PriorityClass rank, long now) {
     TokenWaiter head = rank.waitingList.first(now);
     while (head != null && nanosForTenant(head.demand, now) > 0) {
-      rank.waitingList.stepAside(head, now + nanosForTenant(head.demand, now));
+      rank.waitingList.setAside(head, now + nanosForTenant(head.demand, now));
       head = rank.waitingList.first(now);
     }
     // A request that returns may go before a head that waits for more.
@@ -309,7 +313,7 @@ public final class ModelWaitingList {
     return rank.waitingList.wouldBeFirst(rank.waitingList.imagine(demand, now), now);
   }
 
-  /** Whether somebody of a class above waits for the model. */
+  /** Returns whether a waiter of a class above waits for the model. */
   private boolean isHeldUp(PriorityClass own, long now) {
     for (PriorityClass rank : ranks) {
       if (rank == own) {
@@ -338,7 +342,7 @@ public final class ModelWaitingList {
 
   /** Settles it by what was reported as used, as far as that can be charged. */
   public long settle(Reservation reservation, long reported) {
-    long most = limits.mostCharged();
+    long most = limits.maxChargedTokens();
     return finish(
         reservation, buckets.overruns().charge(reservation.demand.tokens(), reported, most));
   }
@@ -346,7 +350,9 @@ public final class ModelWaitingList {
   /** Settles it by what was charged for it before a restart. */
   public long settleAgain(Reservation reservation, long usage) {
     long reserved = reservation.demand.tokens();
-    buckets.overruns().spend(reserved, Math.min(usage, Math.max(reserved, limits.mostCharged())));
+    buckets
+        .overruns()
+        .spend(reserved, Math.min(usage, Math.max(reserved, limits.maxChargedTokens())));
     return finish(reservation, usage);
   }
 
@@ -361,7 +367,7 @@ public final class ModelWaitingList {
     return back;
   }
 
-  /** Frees its slot, and leaves its tokens charged: nobody knows what was used. */
+  /** Frees its slot, and leaves its tokens charged: the usage is unknown. */
   public void abandon(Reservation reservation) {
     close(reservation);
   }
@@ -376,7 +382,7 @@ public final class ModelWaitingList {
 
   // ---- how it stands
 
-  /** All who wait, class by class, the first first. */
+  /** Returns all waiters in order, class by class. */
   public List<TokenWaiter> inOrder() {
     List<TokenWaiter> all = new ArrayList<>(waiting);
     ranks.forEach(rank -> all.addAll(rank.waitingList.inOrder()));
@@ -399,12 +405,15 @@ public final class ModelWaitingList {
     return tokens.available();
   }
 
-  /** As {@link #drain} has left it; null if its own budget can serve the head. */
+  /**
+   * Returns the shortage that {@link #drain} found; null if the model's own budget can serve the
+   * head.
+   */
   @Nullable Shortage shortage() {
     return shortage;
   }
 
-  /** Until the provider's pause is over; 0 if there is none. */
+  /** Returns the time until the provider's pause is over; 0 if there is none. */
   long pauseNanos(long now) {
     return paused ? pausedUntil - now : 0;
   }

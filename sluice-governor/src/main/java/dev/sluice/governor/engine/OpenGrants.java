@@ -12,7 +12,7 @@ import org.jspecify.annotations.Nullable;
 public final class OpenGrants {
   private final Map<String, OpenGrant> byId = new LinkedHashMap<>();
 
-  /** Ends no earlier than those before it. */
+  /** Adds a grant that ends no earlier than all others. */
   public void add(OpenGrant grant) {
     byId.put(grant.id(), grant);
   }
@@ -25,14 +25,14 @@ public final class OpenGrants {
     return byId.remove(id);
   }
 
-  /** It ends later, and after all others. */
+  /** Moves the end of a grant to a time after the ends of all others. */
   public void extend(OpenGrant grant, long endsAt) {
     byId.remove(grant.id());
     grant.endsAt = endsAt;
     byId.put(grant.id(), grant);
   }
 
-  /** None ends later than that. */
+  /** Ends all grants at {@code latest} at the latest. */
   public void endBy(long latest) {
     List<OpenGrant> all = new ArrayList<>(byId.values());
     byId.clear();
@@ -41,8 +41,8 @@ public final class OpenGrants {
     all.forEach(this::add);
   }
 
-  /** The one that ends first, if it has ended. */
-  @Nullable OpenGrant over(long now) {
+  /** Returns a grant whose end has passed; null if there is none. */
+  @Nullable OpenGrant expired(long now) {
     OpenGrant first = byId.isEmpty() ? null : byId.values().iterator().next();
     return first != null && first.endsAt <= now ? first : null;
   }

@@ -11,7 +11,7 @@ public final class Reservation {
   public final Charge guarantee;
   boolean open = true;
 
-  /** Where it was charged, so that it can be refunded there; of no meter if there is none. */
+  /** A charge on a bucket, by which it can be refunded; without a bucket, it does nothing. */
   public record Charge(@Nullable DebtBucket bucket, long tokens, long event) {
     static Charge of(@Nullable DebtBucket bucket, long tokens) {
       return new Charge(bucket, tokens, bucket == null ? 0 : bucket.charge(tokens));
@@ -36,9 +36,9 @@ public final class Reservation {
   }
 
   /**
-   * Charges {@code usage} in place of what was reserved.
+   * Charges {@code usage} in place of the reserved tokens.
    *
-   * @return tokens that came back to the model; less than zero for those charged on top
+   * @return the tokens that were refunded to the model; negative for tokens charged on top
    */
   long settle(long usage) {
     long unused = demand.tokens() - usage;

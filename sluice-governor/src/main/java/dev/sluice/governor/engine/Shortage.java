@@ -11,7 +11,7 @@ import org.jspecify.annotations.Nullable;
  * @param since from when on there was such a head without a break, whichever it was
  */
 record Shortage(BudgetDimension by, long needed, long since) {
-  /** Null if the head is held by something else than the model's own budget. */
+  /** Returns the shortage; null if something else than the model's own budget holds the head. */
   static @Nullable Shortage of(TokenDemand head, WaitReason held, long now) {
     return switch (held.by()) {
       case TOKENS -> new Shortage(BudgetDimension.TOKENS, head.tokens(), now);

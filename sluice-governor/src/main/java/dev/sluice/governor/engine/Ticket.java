@@ -21,10 +21,10 @@ public final class Ticket {
   /** The end of its longest wait. */
   public final long deadline;
 
-  /** Null if it never waited, and after a restart. */
+  /** The waiter of the ticket; null if it never waited, and after a restart. */
   @Nullable TokenWaiter waiting;
 
-  /** When whoever holds it was last seen. */
+  /** The time of its last poll. */
   long seenAt;
 
   /** Waiters for the decision; meanwhile the idle timer does not run. */
@@ -33,10 +33,10 @@ public final class Ticket {
   /** The decision; null while the request waits. */
   public @Nullable TokenDecision decided;
 
-  /** Whether a caller has learned the decision, or will in a moment. */
+  /** True if the decision was delivered to a caller, or is about to be. */
   public boolean claimed;
 
-  /** Whether only waiters have learned it. */
+  /** True if only waiters have received the decision. */
   boolean onlyWaited;
 
   public Ticket(String id, TokenRequest request, long number, long deadline, long now) {
@@ -51,7 +51,7 @@ public final class Ticket {
     return new TokenOwner(model, request.tenant(), request.priorityClass());
   }
 
-  /** A key is of one request. */
+  /** Checks that a repeated idempotency key has the same request. */
   void requireSame(TokenRequest other) {
     if (request.tokens() != other.tokens()
         || !request.priorityClass().equals(other.priorityClass())) {
@@ -60,7 +60,7 @@ public final class Ticket {
   }
 
   /** Identifies a request; ordered, so that maps stay fast if hashes collide. */
-  public record Key(String tenant, String key) implements Comparable<Key> {
+  record Key(String tenant, String key) implements Comparable<Key> {
     @Override
     public int compareTo(Key other) {
       int order = key.compareTo(other.key);
@@ -68,8 +68,8 @@ public final class Ticket {
     }
   }
 
-  /** Null if nothing does. */
-  public static @Nullable Key keyOf(TokenRequest request) {
+  /** Returns the key of a request, or null if it has none. */
+  static @Nullable Key keyOf(TokenRequest request) {
     return request.idempotencyKey() == null
         ? null
         : new Key(request.tenant(), request.idempotencyKey());

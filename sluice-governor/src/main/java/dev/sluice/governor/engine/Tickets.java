@@ -114,14 +114,14 @@ public final class Tickets {
   }
 
   /** Restarts the idle timer of a ticket. */
-  void seen(Ticket ticket, long now) {
+  void restartIdleTimer(Ticket ticket, long now) {
     ticket.seenAt = now;
     watch(ticket);
   }
 
   /**
-   * Its holder is missed from its last sight on, unless somebody waits, or has a grant: that ends
-   * with its reservation.
+   * Runs the idle timer of a ticket from its last poll on, unless it has waiters, or a claimed
+   * grant, which ends with its reservation.
    */
   void watch(Ticket ticket) {
     unattended.remove(ticket);
@@ -142,26 +142,26 @@ public final class Tickets {
   }
 
   /** Returns a ticket whose maximum wait is over; null if there is none. */
-  @Nullable Ticket late(long now) {
+  @Nullable Ticket overdue(long now) {
     Ticket first = deadlines.isEmpty() ? null : deadlines.first();
     return first != null && first.deadline <= now ? first : null;
   }
 
   /** Returns a ticket that has been idle for so long; null if there is none. */
-  @Nullable Ticket missed(long patience, long now) {
+  @Nullable Ticket idle(long idleNanos, long now) {
     Ticket first = unattended.isEmpty() ? null : unattended.iterator().next();
-    return first != null && first.seenAt + patience <= now ? first : null;
+    return first != null && first.seenAt + idleNanos <= now ? first : null;
   }
 
   /** Returns the time at which the next ticket expires. */
-  long nextEnd(long patience) {
+  long nextEnd(long idleNanos) {
     long deadline = deadlines.isEmpty() ? Long.MAX_VALUE : deadlines.first().deadline;
     return unattended.isEmpty()
         ? deadline
-        : Math.min(deadline, unattended.iterator().next().seenAt + patience);
+        : Math.min(deadline, unattended.iterator().next().seenAt + idleNanos);
   }
 
-  /** Of all tickets. */
+  /** Returns the waiters of all tickets. */
   List<CompletableFuture<Optional<TokenDecision>>> waiters() {
     return byId.values().stream().flatMap(each -> each.waiters.stream()).toList();
   }

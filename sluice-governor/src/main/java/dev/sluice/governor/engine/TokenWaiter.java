@@ -1,15 +1,16 @@
 package dev.sluice.governor.engine;
 
-/** One request in the waiting list of a model. */
+/** A request in the waiting list of a model. */
 public final class TokenWaiter {
   public final TokenDemand demand;
   public final long since;
   final long number;
 
-  /** Where it stands among those of its class: whoever has the least goes first. */
+  /** The order within its class: the waiter with the smallest tag is granted first. */
   final long tag;
 
-  public boolean inLine = true;
+  /** False once the waiter has left the waiting list. */
+  public boolean isWaiting = true;
 
   TokenWaiter(TokenDemand demand, long since, long number, long tag) {
     this.demand = demand;
@@ -18,7 +19,7 @@ public final class TokenWaiter {
     this.tag = tag;
   }
 
-  /** Before {@code other}, in one class. */
+  /** Compares two waiters of one class by the order of their grants. */
   static int order(TokenWaiter one, TokenWaiter other) {
     int byTag = Long.compare(one.tag, other.tag);
     return byTag != 0 ? byTag : Long.compare(one.number, other.number);

@@ -5,10 +5,11 @@ import java.time.Duration;
 import java.util.Optional;
 
 /**
- * Why a request cannot go now.
+ * The reason for which a request cannot be granted now.
  *
- * @param by what is short
- * @param nanos until it is not, if nobody takes any; {@link #UNKNOWN} if time alone does not help
+ * @param by the dimension that is short
+ * @param nanos the time until it suffices, if no tokens are taken; {@link #UNKNOWN} if time alone
+ *     does not help
  */
 public record WaitReason(BudgetDimension by, long nanos) {
   static final long UNKNOWN = Long.MAX_VALUE;

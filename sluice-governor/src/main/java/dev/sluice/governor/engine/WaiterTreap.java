@@ -5,8 +5,8 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Those who wait, in order, with how many and how many tokens are before each of them: a search
- * tree balanced by chance, whose nodes know the sums below them. Not thread-safe.
+ * Waiters in order, with their position and the tokens before them: a search tree with random
+ * balance, whose nodes keep the sums below them. Not thread-safe.
  */
 final class WaiterTreap {
   private final SplittableRandom chance;
@@ -53,7 +53,7 @@ final class WaiterTreap {
     return count(root);
   }
 
-  /** Of all who wait. */
+  /** Returns the tokens of all waiters. */
   long tokens() {
     return tokens(root);
   }
@@ -62,7 +62,7 @@ final class WaiterTreap {
     return root == null;
   }
 
-  /** Null if nobody waits. */
+  /** Returns the first waiter; null if there is none. */
   @Nullable TokenWaiter first() {
     Node node = root;
     while (node != null && node.before != null) {
@@ -71,7 +71,7 @@ final class WaiterTreap {
     return node == null ? null : node.who;
   }
 
-  /** Null if nobody waits. */
+  /** Returns the last waiter; null if there is none. */
   @Nullable TokenWaiter last() {
     Node node = root;
     while (node != null && node.after != null) {

@@ -58,7 +58,7 @@ final class WaitingListView {
                     each.by(), each.needed(), Duration.ofNanos(now - each.since())));
   }
 
-  /** By class. */
+  /** Returns the number of waiters by class. */
   private static Map<String, Integer> lengths(
       Map<String, Integer> ranks, ModelWaitingList waitingList) {
     Map<String, Integer> lengths = new LinkedHashMap<>();
@@ -86,7 +86,7 @@ final class WaitingListView {
     return new WaitingListStatus(model, waitingList.waiting(), etas, bindings, places);
   }
 
-  /** Those from {@code offset} on, but no more than so many. */
+  /** Returns the waiting tickets from {@code offset} on, at most {@code limit}. */
   static List<WaitingListStatus.QueuedTicket> places(
       Tickets tickets, ModelWaitingList waitingList, int offset, int limit, long now) {
     Forecaster forecaster = new Forecaster(waitingList, now);

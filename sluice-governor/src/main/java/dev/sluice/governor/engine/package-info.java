@@ -1,8 +1,8 @@
 /**
  * Decides on the requests for one model: buckets, waiting lists by priority class, grants and
- * forecasts.
+ * forecasts. One thread at a time uses the state of a model.
  *
- * <p>One thread at a time uses the state of a model.
+ * <p>Uses the API and {@code spi}.
  */
 @NullMarked
 package dev.sluice.governor.engine;

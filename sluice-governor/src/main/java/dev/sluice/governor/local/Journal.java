@@ -182,7 +182,7 @@ final class Journal implements AutoCloseable {
     }
   }
 
-  /** Without this the file itself may be gone with the power. */
+  /** Syncs the directory: without this, a power loss may remove the file itself. */
   private void forceDirectory() throws IOException {
     Path directory = file.toAbsolutePath().getParent();
     if (directory != null) {
@@ -192,7 +192,7 @@ final class Journal implements AutoCloseable {
     }
   }
 
-  /** Whether there was something behind the last whole record when it was opened. */
+  /** Returns whether the file had an incomplete record at its end when it was opened. */
   boolean wasCut() {
     return cut;
   }

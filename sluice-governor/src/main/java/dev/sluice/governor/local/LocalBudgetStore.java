@@ -15,6 +15,7 @@ import dev.sluice.governor.WaitingListConfig;
 import dev.sluice.governor.WaitingListStatus;
 import dev.sluice.governor.engine.GrantLog;
 import dev.sluice.governor.engine.ModelBuckets;
+import dev.sluice.governor.engine.Snapshots;
 import dev.sluice.governor.spi.BudgetStoreSupport;
 import dev.sluice.governor.spi.ModelLimits;
 import dev.sluice.governor.spi.OutageBudgetStore;
@@ -53,10 +54,10 @@ public final class LocalBudgetStore implements OutageBudgetStore {
   private final @Nullable Path directory;
   private final @Nullable FileChannel lock;
 
-  /** Open work of another store with which this one began, empty; null without one. */
-  private final @Nullable StoreSnapshot begunWith;
+  /** The open work of another store, with which this one started; null without one. */
+  private final @Nullable StoreSnapshot initialState;
 
-  /** Also of models that were removed: what they granted can still be settled. */
+  /** Includes removed models, whose grants can still be settled. */
   private final Map<String, LocalModelStore> everOpened = new HashMap<>();
 
   private boolean closed;
@@ -67,7 +68,7 @@ public final class LocalBudgetStore implements OutageBudgetStore {
   private volatile LocalBudgetStore.ModelStores modelStores =
       new LocalBudgetStore.ModelStores(Map.of(), Map.of());
 
-  /** By the name of the model, and by the tag of its tickets and reservations. */
+  /** Finds a store by the name of its model, and by the tag of its tickets and reservations. */
   private record ModelStores(
       Map<String, LocalModelStore> byModel, Map<String, LocalModelStore> byTag) {}
 
@@ -76,10 +77,10 @@ public final class LocalBudgetStore implements OutageBudgetStore {
       BudgetListener listener,
       StoreTimer timer,
       @Nullable Path directory,
-      @Nullable StoreSnapshot begunWith) {
+      @Nullable StoreSnapshot initialState) {
     this.listener = listener;
     this.timer = timer;
-    this.begunWith = begunWith;
+    this.initialState = initialState;
     this.directory = directory;
     this.config = config;
     this.lock = directory == null ? null : lock(directory);
@@ -91,18 +92,27 @@ public final class LocalBudgetStore implements OutageBudgetStore {
     }
   }
 
-  /** Forgets everything when it is closed. */
+  /** Returns a factory of stores that forget everything when they are closed. */
   public static BudgetStore.Factory inMemory(StoreTimer timer) {
     return (config, listener) -> new LocalBudgetStore(config, listener, timer, null, null);
   }
 
-  /** The same, where nothing is left of anything when it begins, and something is open. */
-  public static OutageBudgetStore standIn(
+  /**
+   * Opens budgets in this process for a store that does not answer for a while. They begin empty.
+   *
+   * @param timer closed with the store
+   * @param config the models
+   * @param listener receives the decisions
+   * @param open the open reservations and tickets at the start: reservations take slots and are
+   *     refunded nothing, tickets wait in this order
+   * @return to be ended by {@link OutageBudgetStore#handOver}
+   */
+  public static OutageBudgetStore forOutage(
       StoreTimer timer, BudgetConfig config, BudgetListener listener, StoreSnapshot open) {
     return new LocalBudgetStore(config, listener, timer, null, open);
   }
 
-  /** Goes on from what is in a directory, and keeps it there. */
+  /** Returns a factory of stores that restore their state from a directory, and keep it there. */
   public static BudgetStore.Factory inDirectory(Path directory, StoreTimer timer) {
     return (config, listener) -> new LocalBudgetStore(config, listener, timer, directory, null);
   }
@@ -181,20 +191,20 @@ public final class LocalBudgetStore implements OutageBudgetStore {
               }
               byModel.put(model, modelStore);
             });
-    serve(byModel);
+    publish(byModel);
   }
 
-  private void serve(Map<String, LocalModelStore> byModel) {
+  private void publish(Map<String, LocalModelStore> byModel) {
     Map<String, LocalModelStore> byTag = new HashMap<>();
     everOpened.forEach((model, modelStore) -> byTag.put(TicketIds.tagOf(model), modelStore));
     modelStores = new LocalBudgetStore.ModelStores(Collections.unmodifiableMap(byModel), byTag);
   }
 
-  /** One that cannot write it down is closed by that, says so, and holds up no other. */
+  /** Reloads a model; a failed write to its journal closes this model alone. */
   private static void reload(
-      LocalModelStore modelStore, ModelBudget budget, WaitingListConfig rules) {
+      LocalModelStore modelStore, ModelBudget budget, WaitingListConfig config) {
     try {
-      modelStore.reload(budget, rules);
+      modelStore.reload(budget, config);
     } catch (UncheckedIOException broken) {
       if (!modelStore.isClosed()) {
         throw broken;
@@ -203,31 +213,31 @@ public final class LocalBudgetStore implements OutageBudgetStore {
   }
 
   private LocalModelStore open(
-      String model, ModelBudget budget, WaitingListConfig rules, boolean tolerant) {
-    LocalModelStore modelStore = new LocalModelStore(model, budget, rules, timer, listener);
+      String model, ModelBudget budget, WaitingListConfig config, boolean tolerant) {
+    LocalModelStore modelStore = new LocalModelStore(model, budget, config, timer, listener);
     try {
-      keep(model, modelStore);
+      attachState(model, modelStore);
     } catch (UncheckedIOException | IllegalStateException unreadable) {
       if (!tolerant) {
         throw unreadable;
       }
-      modelStore.shut(unreadable);
+      modelStore.closeUnreadable(unreadable);
     }
     return modelStore;
   }
 
-  private void keep(String model, LocalModelStore modelStore) {
+  private void attachState(String model, LocalModelStore modelStore) {
     if (directory != null) {
       Path file = directory.resolve(TicketIds.tagOf(model) + ".journal");
       String boot = bootId();
-      modelStore.keep((state, now) -> ModelJournal.open(file, boot, state, now));
+      modelStore.attachLog((state, now) -> ModelJournal.open(file, boot, state, now));
     }
-    StoreSnapshot open = begunWith;
+    StoreSnapshot open = initialState;
     if (open != null) {
-      modelStore.keep(
+      modelStore.attachLog(
           (state, now) -> {
             state.waitingList().buckets().restart(now);
-            open.into(state, now);
+            Snapshots.restore(open, state, now);
             return GrantLog.NONE;
           });
     }
@@ -356,7 +366,7 @@ public final class LocalBudgetStore implements OutageBudgetStore {
           before.forEach(
               (model, modelStore) -> {
                 if (!config.models().containsKey(model) && !modelStore.isClosed()) {
-                  modelStore.refuseAll(TokenDecision.Reason.REMOVED);
+                  modelStore.denyAll(TokenDecision.Reason.REMOVED);
                 }
               });
           return null;
@@ -372,7 +382,7 @@ public final class LocalBudgetStore implements OutageBudgetStore {
     Map<String, LocalModelStore> byModel = new LinkedHashMap<>(modelStores.byModel());
     byModel.replaceAll(
         (model, modelStore) -> modelStore.mayReopen() ? reopened(model, modelStore) : modelStore);
-    serve(byModel);
+    publish(byModel);
   }
 
   private LocalModelStore reopened(String model, LocalModelStore shut) {
@@ -381,7 +391,7 @@ public final class LocalBudgetStore implements OutageBudgetStore {
         new LocalModelStore(model, budget, config.waitingList(), timer, listener);
     try {
       shut.close();
-      keep(model, modelStore);
+      attachState(model, modelStore);
       everOpened.put(model, modelStore);
       return modelStore;
     } catch (UncheckedIOException | IllegalStateException still) {
@@ -396,7 +406,7 @@ public final class LocalBudgetStore implements OutageBudgetStore {
         .byModel()
         .forEach(
             (model, modelStore) -> {
-              String why = modelStore.whyClosed();
+              String why = modelStore.closedReason();
               if (why != null) {
                 reasons.put(model, why);
               }
@@ -428,8 +438,8 @@ public final class LocalBudgetStore implements OutageBudgetStore {
   }
 
   @Override
-  public void unheard(String ticket) {
-    modelStoreOf(ticket).ifPresent(modelStore -> modelStore.unheard(ticket));
+  public void undelivered(String ticket) {
+    modelStoreOf(ticket).ifPresent(modelStore -> modelStore.undelivered(ticket));
   }
 
   @Override

@@ -30,9 +30,9 @@ import org.slf4j.LoggerFactory;
 /** The store of one model: its engine behind a lock, with a timer and a journal. Thread-safe. */
 final class LocalModelStore {
   /*
-   * Concurrency. The engine is guarded by `lock`; futures are completed outside of it. Time goes on
-   * with every call, and by the timer, which is set for the next moment at which somebody can go or
-   * something ends.
+   * Concurrency. The engine is guarded by `lock`; futures are completed outside of it. Time
+   * advances with every call, and by the timer, which is set for the next time at which a waiter
+   * can be granted or a ticket or grant expires.
    */
   private static final Logger LOG = LoggerFactory.getLogger(LocalModelStore.class);
 
@@ -47,28 +47,28 @@ final class LocalModelStore {
   private final ReentrantLock lock = new ReentrantLock();
   private long timerAt = Long.MAX_VALUE;
 
-  /** Why nothing is decided here any more; written under the lock. */
+  /** The reason for which the model is closed; written under the lock. */
   private volatile @Nullable String closed;
 
-  /** Whether its journal is damaged; written before {@code closed}. */
+  /** True if its journal is damaged; written before {@code closed}. */
   private boolean damaged;
 
   LocalModelStore(
       String model,
       ModelBudget budget,
-      WaitingListConfig rules,
+      WaitingListConfig config,
       StoreTimer timer,
       BudgetListener listener) {
     this.model = model;
     this.timer = timer;
-    this.engine = new BudgetEngine(model, budget, rules, listener, timer.nanoTime());
+    this.engine = new BudgetEngine(model, budget, config, listener, timer.nanoTime());
   }
 
   /**
    * Runs {@code work} under the lock at the present time, then completes the waiters outside it.
    */
   private <T> T locked(Supplier<T> work) {
-    List<BudgetEngine.TicketDecision> told = List.of();
+    List<BudgetEngine.TicketDecision> decided = List.of();
     List<CompletableFuture<Optional<TokenDecision>>> failed = List.of();
     lock();
     try {
@@ -77,21 +77,21 @@ final class LocalModelStore {
       }
       long now = timer.nanoTime();
       try {
-        engine.begin(now);
+        engine.advanceTo(now);
         T result = work.get();
-        engine.tidy();
+        engine.compactLog();
         return result;
       } finally {
-        // Also if that was refused: time has gone on.
-        told = engine.takeNews();
+        // Even after a denial: time has advanced.
+        decided = engine.takeUndelivered();
         setTimer(now);
       }
     } catch (UncheckedIOException failure) {
-      failed = breakDown(failure);
+      failed = closeAfter(failure);
       throw failure;
     } finally {
       lock.unlock();
-      tell(told);
+      deliver(decided);
       fail(failed);
     }
   }
@@ -116,7 +116,8 @@ final class LocalModelStore {
   }
 
   /** Closes the model: a grant that cannot be logged must not be made. */
-  private List<CompletableFuture<Optional<TokenDecision>>> breakDown(UncheckedIOException failure) {
+  private List<CompletableFuture<Optional<TokenDecision>>> closeAfter(
+      UncheckedIOException failure) {
     closed = "model %s is closed: %s".formatted(model, failure.getMessage());
     LOG.error("model {} is closed, nothing is granted any more", model, failure);
     return engine.waiters();
@@ -137,7 +138,7 @@ final class LocalModelStore {
   }
 
   /** Returns why this model is closed; null if it is open. */
-  @Nullable String whyClosed() {
+  @Nullable String closedReason() {
     return closed;
   }
 
@@ -147,7 +148,7 @@ final class LocalModelStore {
   }
 
   /** Closes this model, because its journal cannot be read. */
-  void shut(RuntimeException unreadable) {
+  void closeUnreadable(RuntimeException unreadable) {
     lock.lock();
     try {
       damaged = !(unreadable instanceof UncheckedIOException);
@@ -158,11 +159,11 @@ final class LocalModelStore {
   }
 
   private void setTimer(long now) {
-    long look = engine.nextLook();
-    long at = look > now ? Math.max(look, now + SOONEST_NANOS) : now;
+    long event = engine.nextEventNanos();
+    long at = event > now ? Math.max(event, now + SOONEST_NANOS) : now;
     if (at < timerAt) {
       timerAt = at;
-      timer.after(at - now, () -> wake(at));
+      timer.schedule(at - now, () -> wake(at));
     }
   }
 
@@ -170,7 +171,7 @@ final class LocalModelStore {
     if (closed == null) {
       locked(
           () -> {
-            // One that an earlier one replaced must not be set again, or they become ever more.
+            // A timer that an earlier one replaced must not be set again, or timers would multiply.
             timerAt = timerAt == due ? Long.MAX_VALUE : timerAt;
             engine.drain();
           });
@@ -178,34 +179,34 @@ final class LocalModelStore {
   }
 
   /** Completes waiters without the lock and on other threads: their dependents may block. */
-  private void tell(List<BudgetEngine.TicketDecision> told) {
-    told.forEach(each -> timer.execute(() -> tell(each)));
+  private void deliver(List<BudgetEngine.TicketDecision> decided) {
+    decided.forEach(each -> timer.execute(() -> deliver(each)));
   }
 
-  private void tell(BudgetEngine.TicketDecision told) {
-    boolean heard = false;
-    for (CompletableFuture<Optional<TokenDecision>> waiter : told.waiters()) {
-      heard |= waiter.complete(Optional.of(told.outcome()));
+  private void deliver(BudgetEngine.TicketDecision decided) {
+    boolean delivered = false;
+    for (CompletableFuture<Optional<TokenDecision>> waiter : decided.waiters()) {
+      delivered |= waiter.complete(Optional.of(decided.outcome()));
     }
-    if (!heard && closed == null) {
-      locked(() -> engine.unheard(told.ticket().id));
+    if (!delivered && closed == null) {
+      locked(() -> engine.undelivered(decided.ticket().id));
     }
   }
 
   /**
    * Continues from the journal and writes to it from now on; if that fails, nothing has changed.
    */
-  void keep(BudgetEngine.GrantLogFactory opener) {
+  void attachLog(BudgetEngine.GrantLogFactory opener) {
     try {
-      locked(() -> begin(opener));
+      locked(() -> attach(opener));
     } catch (LocalModelStore.EngineClosedException failed) {
       throw failed.why;
     }
   }
 
-  private void begin(BudgetEngine.GrantLogFactory opener) {
+  private void attach(BudgetEngine.GrantLogFactory opener) {
     try {
-      engine.keep(opener);
+      engine.attachLog(opener);
     } catch (UncheckedIOException failed) {
       throw new LocalModelStore.EngineClosedException(failed);
     }
@@ -239,18 +240,18 @@ final class LocalModelStore {
     return locked(() -> engine.poll(ticket));
   }
 
-  /** Completes when it is decided; meanwhile nobody need ask for it. */
+  /** Completes when the ticket is decided; until then its idle timer does not run. */
   CompletableFuture<Optional<TokenDecision>> await(String ticket) {
     CompletableFuture<Optional<TokenDecision>> waiter = new CompletableFuture<>();
-    Optional<TokenDecision> standing = locked(() -> engine.attend(ticket, waiter));
-    if (!(standing.orElse(null) instanceof TokenDecision.Queued)) {
-      waiter.complete(standing);
+    Optional<TokenDecision> present = locked(() -> engine.subscribe(ticket, waiter));
+    if (!(present.orElse(null) instanceof TokenDecision.Queued)) {
+      waiter.complete(present);
     }
     var unused =
         waiter.whenComplete(
             (outcome, failure) -> {
               if (failure != null && closed == null) {
-                locked(() -> engine.leave(ticket, waiter));
+                locked(() -> engine.unsubscribe(ticket, waiter));
               }
             });
     return waiter;
@@ -276,12 +277,12 @@ final class LocalModelStore {
     locked(() -> engine.adjust(adjustment));
   }
 
-  void reload(ModelBudget budget, WaitingListConfig rules) {
-    locked(() -> engine.reload(budget, rules));
+  void reload(ModelBudget budget, WaitingListConfig config) {
+    locked(() -> engine.reload(budget, config));
   }
 
-  void refuseAll(TokenDecision.Reason why) {
-    locked(() -> engine.refuseAll(why));
+  void denyAll(TokenDecision.Reason why) {
+    locked(() -> engine.denyAll(why));
   }
 
   TokenExplanation explain(TokenRequest request) {
@@ -292,14 +293,14 @@ final class LocalModelStore {
     return locked(() -> engine.waitingList(offset, limit));
   }
 
-  /** Empty if it is closed. */
+  /** Returns the state of the model; empty if it is closed. */
   Optional<GovernorStatus.Model> status() {
     return closed == null ? Optional.of(locked(engine::status)) : Optional.empty();
   }
 
-  /** {@link OutageBudgetStore#unheard}. */
-  void unheard(String ticket) {
-    locked(() -> engine.unheard(ticket));
+  /** {@link OutageBudgetStore#undelivered}. */
+  void undelivered(String ticket) {
+    locked(() -> engine.undelivered(ticket));
   }
 
   /** Ends all decisions; the next store completes the waiters. */
@@ -307,7 +308,7 @@ final class LocalModelStore {
     return locked(
         () -> {
           closed = "another store decides for model " + model;
-          return engine.openWork();
+          return engine.snapshot();
         });
   }
 
@@ -315,7 +316,7 @@ final class LocalModelStore {
   void close() {
     try {
       if (closed == null) {
-        refuseAll(TokenDecision.Reason.CLOSED);
+        denyAll(TokenDecision.Reason.CLOSED);
       }
     } catch (UncheckedIOException broken) {
       LOG.debug("model {} was closed by this", model, broken);

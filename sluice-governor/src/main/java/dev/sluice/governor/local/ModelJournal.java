@@ -4,13 +4,13 @@ import dev.sluice.governor.ModelBudget;
 import dev.sluice.governor.TokenDecision;
 import dev.sluice.governor.TokenRequest;
 import dev.sluice.governor.engine.DebtBucket;
-import dev.sluice.governor.engine.DebtHistory;
 import dev.sluice.governor.engine.GrantLog;
 import dev.sluice.governor.engine.ModelBuckets;
 import dev.sluice.governor.engine.ModelState;
 import dev.sluice.governor.engine.ModelWaitingList;
 import dev.sluice.governor.engine.OpenGrant;
 import dev.sluice.governor.engine.OpenGrants;
+import dev.sluice.governor.engine.RefundBounds;
 import dev.sluice.governor.engine.Reservation;
 import dev.sluice.governor.engine.Ticket;
 import dev.sluice.governor.engine.TokenDemand;
@@ -153,7 +153,7 @@ public final class ModelJournal implements GrantLog {
   }
 
   @Override
-  public void tidy(ModelWaitingList waitingList, OpenGrants grants, long now) {
+  public void compact(ModelWaitingList waitingList, OpenGrants grants, long now) {
     if (journal.bytes() >= tidyAt) {
       rewrite(waitingList, grants, now);
     }
@@ -191,13 +191,13 @@ public final class ModelJournal implements GrantLog {
     data.writeLong(level.owedTokens());
     data.writeLong(level.history().next());
     data.writeInt(level.history().entries().size());
-    for (DebtHistory.ChargeRecord entry : level.history().entries()) {
+    for (RefundBounds.ChargeRecord entry : level.history().entries()) {
       data.writeLong(entry.event());
       data.writeLong(entry.owed());
     }
   }
 
-  /** As a grant, with where it was charged: the levels contain it. */
+  /** Writes an open grant and its charges, which the levels contain. */
   private static void writeHeld(DataOutputStream data, OpenGrant grant, ModelBuckets buckets)
       throws IOException {
     writeGrant(data, HELD, grant);
@@ -286,11 +286,11 @@ public final class ModelJournal implements GrantLog {
       long owed = data.readLong();
       long next = data.readLong();
       int size = data.readInt();
-      List<DebtHistory.ChargeRecord> entries = new ArrayList<>();
+      List<RefundBounds.ChargeRecord> entries = new ArrayList<>();
       for (int i = 0; i < size; i++) {
-        entries.add(new DebtHistory.ChargeRecord(data.readLong(), data.readLong()));
+        entries.add(new RefundBounds.ChargeRecord(data.readLong(), data.readLong()));
       }
-      buckets.put(name, new DebtBucket.Saved(owed, new DebtHistory.Saved(entries, next)));
+      buckets.put(name, new DebtBucket.Saved(owed, new RefundBounds.Saved(entries, next)));
     }
 
     private void held(DataInputStream data) throws IOException {

@@ -1,7 +1,7 @@
 /**
  * The budget store of one process, with its journal.
  *
- * <p>Uses {@code engine} and {@code spi}.
+ * <p>Uses the API, {@code spi} and {@code engine}.
  */
 @NullMarked
 package dev.sluice.governor.local;

@@ -14,7 +14,7 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Finds out when somebody should look at a model. It reads no clock and logs nothing itself. Not
+ * Detects when an operator should look at a model. It reads no clock and logs nothing itself. Not
  * thread-safe.
  */
 public final class AlertMonitor {
@@ -24,7 +24,7 @@ public final class AlertMonitor {
   private final String model;
   private final Map<GovernorStatus.Alert.Kind, GovernorStatus.Alert> alerts =
       new EnumMap<>(GovernorStatus.Alert.Kind.class);
-  private AlertConfig rules;
+  private AlertConfig config;
   private RejectionWindow rejections;
 
   /** The last settlement with excess tokens, and their sum since the alert began. */
@@ -41,18 +41,18 @@ public final class AlertMonitor {
    */
   public record Change(GovernorStatus.Alert alert, boolean raised, String line) {}
 
-  public AlertMonitor(String model, AlertConfig rules, long now) {
+  public AlertMonitor(String model, AlertConfig config, long now) {
     this.model = model;
-    this.rules = rules;
-    this.rejections = new RejectionWindow(rules.window(), now);
+    this.config = config;
+    this.rejections = new RejectionWindow(config.window(), now);
   }
 
-  /** By other rules from now on; with another window it counts from the beginning. */
+  /** Replaces the settings; with another window, counting starts again. */
   public void reload(AlertConfig changed, long now) {
-    if (!changed.window().equals(rules.window())) {
+    if (!changed.window().equals(config.window())) {
       rejections = new RejectionWindow(changed.window(), now);
     }
-    rules = changed;
+    config = changed;
   }
 
   public void asked(boolean rejected, long now) {
@@ -66,7 +66,7 @@ public final class AlertMonitor {
     excess += settled.excessTokens();
   }
 
-  /** How it stands at this moment; those that last keep when they came. */
+  /** Returns the present alerts; a continuing alert keeps its time. */
   public List<GovernorStatus.Alert> alerts() {
     return List.copyOf(alerts.values());
   }
@@ -87,18 +87,18 @@ public final class AlertMonitor {
     change(
         changes,
         isTooHigh(sum),
-        alert(GovernorStatus.Alert.Kind.HIGH_REJECTION_RATE, rate, rules.rejectionThreshold(), at),
+        alert(GovernorStatus.Alert.Kind.HIGH_REJECTION_RATE, rate, config.rejectionThreshold(), at),
         "%s of %d requests in %d ms, threshold %s"
             .formatted(
                 percent(rate),
                 sum.asked(),
-                rules.window().toMillis(),
-                percent(rules.rejectionThreshold())));
+                config.window().toMillis(),
+                percent(config.rejectionThreshold())));
     change(
         changes,
-        waiting > rules.maxWaiting(),
-        alert(GovernorStatus.Alert.Kind.QUEUE_BUILDUP, (double) waiting, rules.maxWaiting(), at),
-        "%d jobs, threshold %d".formatted(waiting, rules.maxWaiting()));
+        waiting > config.maxWaiting(),
+        alert(GovernorStatus.Alert.Kind.QUEUE_BUILDUP, (double) waiting, config.maxWaiting(), at),
+        "%d jobs, threshold %d".formatted(waiting, config.maxWaiting()));
     checkExhaustion(changes, status, at);
     checkExcess(changes, now, at);
     return changes;
@@ -121,7 +121,7 @@ public final class AlertMonitor {
     }
     change(
         changes,
-        head != null && head.duration().compareTo(rules.interval()) >= 0,
+        head != null && head.duration().compareTo(config.interval()) >= 0,
         alert(GovernorStatus.Alert.Kind.BUCKET_EXHAUSTED, (double) left, (double) needed, at),
         figures);
   }
@@ -132,7 +132,7 @@ public final class AlertMonitor {
     if (last == null) {
       return;
     }
-    boolean isSo = now - exceededAt < rules.window().toNanos();
+    boolean isSo = now - exceededAt < config.window().toNanos();
     String advice =
         "%s: %s reported %d tokens for a reservation of %d, and %d were charged"
             .formatted(
@@ -157,11 +157,11 @@ public final class AlertMonitor {
     return "tenant '%s'".formatted(settled.tenant().replaceAll("\\p{Cntrl}", "?"));
   }
 
-  /** As the decimal that was written: 5 % of 140 is 7, and not a little less or more. */
+  /** Compares with the decimal that was written: 5 % of 140 is exactly 7. */
   private boolean isTooHigh(RejectionWindow.Sum sum) {
     BigDecimal most =
-        BigDecimal.valueOf(rules.rejectionThreshold()).multiply(BigDecimal.valueOf(sum.asked()));
-    return sum.asked() >= rules.minRequests()
+        BigDecimal.valueOf(config.rejectionThreshold()).multiply(BigDecimal.valueOf(sum.asked()));
+    return sum.asked() >= config.minRequests()
         && BigDecimal.valueOf(sum.rejected()).compareTo(most) > 0;
   }
 

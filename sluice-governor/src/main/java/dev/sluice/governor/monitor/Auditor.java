@@ -67,9 +67,9 @@ public final class Auditor {
   }
 
   /**
-   * Another budget from now on, or within a minute: whoever grants may learn of it a little later.
-   * Windows that began before may have what either allows, so until they are over, which is after
-   * two minutes, the larger one counts.
+   * Replaces the budget. Stores may apply it up to a minute later, and windows that began before
+   * may have what either budget allows; so the larger one holds until they are over, after two
+   * minutes.
    */
   public void reload(ModelBudget budget, long now) {
     advance(now);
@@ -84,10 +84,10 @@ public final class Auditor {
   }
 
   /**
-   * What the store says that it goes by. If that is something else, others have changed it: what
-   * was above the limit meanwhile may have been below theirs.
+   * Records the limits that the store applies. If they differ, another node has changed them:
+   * grants above the known limit may have been within the new one.
    */
-  public void goesBy(long burst, long target, long now) {
+  public void recordLimits(long burst, long target, long now) {
     advance(now);
     check();
     Auditor.WindowLimit told = new Auditor.WindowLimit(burst, target);
@@ -111,7 +111,7 @@ public final class Auditor {
     unchecked = true;
   }
 
-  /** It turns out that so much less was granted then. */
+  /** Subtracts refunded tokens from the window of their grant. */
   public void refunded(long tokens, long grantedAt, long now) {
     advance(now);
     long slot = Math.floorDiv(grantedAt - start, SLOT_NANOS);
@@ -160,7 +160,10 @@ public final class Auditor {
     worst = Math.max(worst, admitted());
   }
 
-  /** In the last window, without what is there for those that began earlier. */
+  /**
+   * Returns the tokens admitted in the last window, without those kept for windows that began
+   * earlier.
+   */
   private long admitted() {
     return LongStream.of(slots).sum() - slots[index(current + 1)];
   }

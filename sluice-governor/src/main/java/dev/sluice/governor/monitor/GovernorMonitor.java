@@ -39,7 +39,7 @@ public final class GovernorMonitor implements BudgetListener, AutoCloseable {
 
   // ---- what it is told
 
-  /** To be given to the store. */
+  /** Returns the listener to be given to the store. */
   public BudgetListener listener() {
     return this;
   }
@@ -99,7 +99,7 @@ public final class GovernorMonitor implements BudgetListener, AutoCloseable {
 
   // ---- what it says
 
-  /** The same with audit and alerts. */
+  /** Returns the status with audit and alerts. */
   public GovernorStatus watched(GovernorStatus status) {
     long now = timer.nanoTime();
     Map<String, GovernorStatus.Model> buckets = new LinkedHashMap<>();
@@ -113,14 +113,14 @@ public final class GovernorMonitor implements BudgetListener, AutoCloseable {
     return new GovernorStatus(buckets, status.closed(), status.timestamp());
   }
 
-  /** From now on it looks at the models, and logs, as often as the configuration says. */
+  /** Starts to check the models, and to log, as often as the configuration says. */
   public void start(Supplier<CompletableFuture<GovernorStatus>> status) {
     every(() -> config.alerts().interval(), () -> checkAll(status));
     every(() -> config.waitingList().refillInterval(), this::logRefills);
   }
 
   private void every(Supplier<Duration> interval, Runnable action) {
-    timer.after(
+    timer.schedule(
         interval.get().toNanos(),
         () -> {
           if (!closed) {

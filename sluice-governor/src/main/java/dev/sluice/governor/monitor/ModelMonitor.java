@@ -12,21 +12,24 @@ final class ModelMonitor {
   /** Guarded by this, all of them. */
   private final Auditor auditor;
 
-  /** With the largest excess that the store ever told: a fleet's store may lose its data. */
+  /**
+   * The store's audit with the largest excess that it ever reported: a fleet's store may lose its
+   * data.
+   */
   private GovernorStatus.Audit ofStore = GovernorStatus.Audit.NONE;
 
   private final AlertMonitor health;
   private final RefillLog log;
 
-  ModelMonitor(String model, ModelBudget budget, AlertConfig rules, long now) {
+  ModelMonitor(String model, ModelBudget budget, AlertConfig config, long now) {
     auditor = new Auditor(budget, now);
-    health = new AlertMonitor(model, rules, now);
+    health = new AlertMonitor(model, config, now);
     log = new RefillLog(model, budget.priorityClasses().keySet());
   }
 
-  synchronized void reload(ModelBudget budget, AlertConfig rules, long now) {
+  synchronized void reload(ModelBudget budget, AlertConfig config, long now) {
     auditor.reload(budget, now);
-    health.reload(rules, now);
+    health.reload(config, now);
     log.reload(budget.priorityClasses().keySet());
   }
 
@@ -64,14 +67,14 @@ final class ModelMonitor {
     return log.lines();
   }
 
-  /** The same with what is known here. */
+  /** Returns the status with the results of this monitor. */
   synchronized GovernorStatus.Model watched(GovernorStatus.Model status, long now) {
     hear(status, now);
     return status.with(auditor.report(now).orMore(ofStore), status.provider(), health.alerts());
   }
 
   private void hear(GovernorStatus.Model status, long now) {
-    auditor.goesBy(status.capacity(), status.targetTpm(), now);
+    auditor.recordLimits(status.capacity(), status.targetTpm(), now);
     ofStore = ofStore.orMore(status.audit());
   }
 }

@@ -7,10 +7,7 @@ import java.time.Duration;
 import java.time.Instant;
 import org.jspecify.annotations.Nullable;
 
-/**
- * Learns from a provider's answers how much less than what is configured it takes. For any number
- * of threads.
- */
+/** Learns from a provider's answers how much less than what is configured it takes. Thread-safe. */
 public final class ProviderFeedback {
   /*
    * State. `learned` is what calls have shown: lowered by a factor when the provider refuses one,
@@ -180,7 +177,7 @@ public final class ProviderFeedback {
   }
 
   /** Returns the effect on the budget so far. */
-  public synchronized GovernorStatus.Provider standing() {
+  public synchronized GovernorStatus.Provider status() {
     return new GovernorStatus.Provider(factor(), drift, throttled);
   }
 }

@@ -12,8 +12,8 @@ import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What the headers of a provider's answer say of its limits. Whatever cannot be read, or cannot be
- * meant, counts as not said.
+ * The limits in the headers of a provider's response. Values that cannot be parsed or are
+ * implausible count as absent.
  *
  * @param tokens of all kinds together
  * @param requests of the model
@@ -26,7 +26,7 @@ public record ProviderRateLimitHeaders(
   /** Longer values are no figures; parsing them would be work for nothing. */
   private static final int LONGEST_VALUE = 64;
 
-  /** As {@link ModelBudget} has it, and far from an overflow. */
+  /** The largest plausible number; the same as in {@link ModelBudget}, and far from an overflow. */
   private static final long MOST = 1_000_000_000_000L;
 
   private static final Duration LONGEST = Duration.ofDays(366);
@@ -38,7 +38,7 @@ public record ProviderRateLimitHeaders(
   private static final String OPENAI = "x-ratelimit-%2$s-%1$s";
 
   /**
-   * One limit of a provider.
+   * A limit of a provider.
    *
    * @param limit in a minute; null if it does not say
    * @param remaining of it now; null if it does not say
@@ -49,7 +49,7 @@ public record ProviderRateLimitHeaders(
     public static final ProviderRateLimitHeaders.HeaderQuota UNSAID =
         new ProviderRateLimitHeaders.HeaderQuota(null, null, null);
 
-    /** Whether it says anything to go by. */
+    /** Returns whether it contains anything. */
     boolean said() {
       return limit != null || remaining != null;
     }

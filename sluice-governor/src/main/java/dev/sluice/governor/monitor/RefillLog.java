@@ -63,7 +63,7 @@ public final class RefillLog {
     return lines;
   }
 
-  /** So that the figures add up. */
+  /** Returns the text for tokens taken since, so that the figures add up. */
   private static String meanwhile(long taken) {
     if (taken == 0) {
       return "";

@@ -3,8 +3,8 @@ package dev.sluice.governor.monitor;
 import java.time.Duration;
 
 /**
- * How many asked in the last while, and how many of them were queued or denied. Kept in 60 slots,
- * so that it forgets up to a sixtieth of the window too early. Not thread-safe.
+ * Counts requests in a sliding window, and how many of them were queued or denied. Uses 60 slots,
+ * so it forgets up to a sixtieth of the window too early. Not thread-safe.
  */
 final class RejectionWindow {
   private static final int SLOTS = 60;

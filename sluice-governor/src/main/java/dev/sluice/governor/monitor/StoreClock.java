@@ -4,11 +4,11 @@ import dev.sluice.governor.spi.StoreTimer;
 import java.util.concurrent.TimeUnit;
 
 /**
- * The time of a store by this process's clock: that of one in this process is the same, that of
- * others runs beside it. For any number of threads.
+ * Converts a store's time to this process's clock: the same for a store in this process, with an
+ * offset for others. Thread-safe.
  */
 public final class StoreClock {
-  /** No store tells of anything so late: one of the clocks has been set. */
+  /** The delay beyond which one of the clocks must have been set. */
   private static final long JUMP_NANOS = TimeUnit.SECONDS.toNanos(5);
 
   private final StoreTimer timer;
@@ -20,7 +20,7 @@ public final class StoreClock {
     this.timer = timer;
   }
 
-  /** Of something that has just happened. */
+  /** Converts the time of an event that has just happened. */
   public synchronized long present(long storeNanos) {
     long here = timer.nanoTime();
     if (Math.abs(here - storeNanos - ahead) > JUMP_NANOS) {
@@ -29,7 +29,7 @@ public final class StoreClock {
     return storeNanos + ahead;
   }
 
-  /** Of something that happened before that. */
+  /** Converts the time of an earlier event. */
   public synchronized long past(long storeNanos) {
     return storeNanos + ahead;
   }

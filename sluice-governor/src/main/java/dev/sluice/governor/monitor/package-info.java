@@ -1,6 +1,5 @@
 /**
- * Watches decisions: alerts, the audit, estimates of output and the rate limits that providers
- * report.
+ * Watches decisions: alerts, the audit and the rate limits that providers report.
  *
  * <p>Uses the API and {@code spi}.
  */

@@ -2,15 +2,12 @@ package dev.sluice.governor.spi;
 
 import static dev.sluice.internal.util.Preconditions.requireBetween;
 
-import dev.sluice.governor.BudgetConfig;
 import dev.sluice.governor.BudgetDimension;
-import dev.sluice.governor.BudgetListener;
 import dev.sluice.governor.ModelBudget;
 import dev.sluice.governor.TokenDecision;
 import dev.sluice.governor.TokenRequest;
 import dev.sluice.governor.WaitingListConfig;
 import dev.sluice.governor.WaitingListStatus;
-import dev.sluice.governor.local.LocalBudgetStore;
 import java.util.Collection;
 
 /**
@@ -41,23 +38,6 @@ public final class BudgetStoreSupport {
    */
   public static String fingerprint(String text) {
     return Fingerprint.of(text);
-  }
-
-  // ---- when the store is away
-
-  /**
-   * Opens budgets in this process for a store that does not answer for a while. They begin empty.
-   *
-   * @param timer closed with the store
-   * @param config the models
-   * @param listener receives the decisions
-   * @param open what is open when it begins: reservations take slots and are refunded nothing,
-   *     tickets wait in this order
-   * @return to be ended by {@link OutageBudgetStore#handOver}
-   */
-  public static OutageBudgetStore standIn(
-      StoreTimer timer, BudgetConfig config, BudgetListener listener, StoreSnapshot open) {
-    return LocalBudgetStore.standIn(timer, config, listener, open);
   }
 
   // ---- figures
@@ -169,24 +149,24 @@ public final class BudgetStoreSupport {
   /**
    * Returns the message for a full waiting list.
    *
-   * @param maxLine the most waiting requests
+   * @param maxWaiting the most waiting requests
    * @param model the model
    * @return the message
    */
-  public static String lineFull(int maxLine, String model) {
+  public static String waitingListFull(int maxWaiting, String model) {
     return "at most %d may be in line for %s, and one tenant no more than nine times what is free"
-        .formatted(maxLine, model);
+        .formatted(maxWaiting, model);
   }
 
   /**
    * Returns the message for a reason of a denial.
    *
    * @param reason the reason
-   * @param rules the settings of the waiting list
+   * @param config the settings of the waiting list
    * @return the message
    */
-  public static String inWords(TokenDecision.Reason reason, WaitingListConfig rules) {
-    return reason.inWords().formatted(rules.ticketIdleTimeout());
+  public static String inWords(TokenDecision.Reason reason, WaitingListConfig config) {
+    return reason.inWords().formatted(config.ticketIdleTimeout());
   }
 
   /**

@@ -10,7 +10,7 @@ import java.util.HexFormat;
 final class Fingerprint {
   private Fingerprint() {}
 
-  /** By what its text says. */
+  /** Returns the fingerprint of an object's text. */
   static String of(Object value) {
     try {
       byte[] text = value.toString().getBytes(UTF_8);

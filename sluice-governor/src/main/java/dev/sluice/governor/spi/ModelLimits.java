@@ -20,7 +20,7 @@ import org.jspecify.annotations.Nullable;
  * @param classes the most urgent first
  * @param tenants budgets inside the model, by tenant
  * @param otherTenants the budget of each tenant without one of its own; null for none
- * @param mostCharged the most that a settlement charges for a smaller reservation
+ * @param maxChargedTokens the most that a settlement charges for a smaller reservation
  * @since 0.1
  */
 public record ModelLimits(
@@ -30,7 +30,7 @@ public record ModelLimits(
     List<ClassLimit> classes,
     Map<String, Limit.Balanced> tenants,
     Limit.@Nullable Balanced otherTenants,
-    long mostCharged) {
+    long maxChargedTokens) {
   private static final int MOST_AT_ONCE = 100_000;
 
   /**
@@ -38,7 +38,8 @@ public record ModelLimits(
    *
    * @param name its name
    * @param ceiling the tokens of the capacity that may be in use when the class is granted any
-   * @param guarantee the rate that it gets even while more urgent ones wait; null for none
+   * @param guarantee the minimum share: a rate that it gets even while more urgent ones wait; null
+   *     for none
    */
   public record ClassLimit(String name, long ceiling, Limit.@Nullable Balanced guarantee) {}
 
@@ -70,8 +71,8 @@ public record ModelLimits(
   }
 
   /**
-   * Returns the same text for the same limits in any process. Leaves out {@code mostCharged}, which
-   * only settlements use. Journals keep it, so its format must not change.
+   * Returns the same text for the same limits in any process. Leaves out {@code maxChargedTokens},
+   * which only settlements use. Journals keep it, so its format must not change.
    */
   public String fingerprint() {
     return Fingerprint.of(

@@ -12,7 +12,7 @@ public interface OutageBudgetStore extends BudgetStore {
    * Undoes the claim of a ticket whose waiters had gone before the decision reached them. A later
    * call may still claim it; otherwise the grant is returned when the ticket has been idle.
    */
-  void unheard(String ticket);
+  void undelivered(String ticket);
 
   /**
    * Ends all decisions. Does not complete the futures of waiters: their tickets are handed over

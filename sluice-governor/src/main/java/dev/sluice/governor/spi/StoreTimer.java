@@ -4,8 +4,6 @@ import static dev.sluice.internal.util.Preconditions.requireBetween;
 
 import dev.sluice.ManualClock;
 import dev.sluice.NanoClock;
-import dev.sluice.governor.local.ManualClockTimer;
-import dev.sluice.governor.local.SystemStoreTimer;
 
 /**
  * The clock and the timer of a {@link BudgetStore}. In tests and simulations its time may advance
@@ -23,7 +21,7 @@ public interface StoreTimer extends NanoClock, AutoCloseable {
    * @param nanos the delay; 0 for as soon as possible, but not within this call
    * @param action must not block
    */
-  void after(long nanos, Runnable action);
+  void schedule(long nanos, Runnable action);
 
   /**
    * Runs a callback soon, even if others block, and never within another callback.

@@ -1,8 +1,8 @@
 /**
- * Needed by implementations of {@link dev.sluice.governor.BudgetStore} besides the API: timers,
- * snapshots, ids of tickets.
+ * Types for implementations of {@link dev.sluice.governor.BudgetStore}: timers, snapshots, limits,
+ * ids of tickets.
  *
- * <p>For modules of Sluice; not covered by the promise of compatibility.
+ * <p>Uses the API alone. For modules of Sluice; not covered by the promise of compatibility.
  */
 @NullMarked
 package dev.sluice.governor.spi;

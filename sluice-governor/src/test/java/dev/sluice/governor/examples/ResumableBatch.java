@@ -134,7 +134,7 @@ public final class ResumableBatch {
       if (outcome instanceof TokenDecision.Granted granted) {
         return granted;
       } else if (outcome instanceof TokenDecision.Queued queued) {
-        // Often enough that nobody takes the ticket for abandoned.
+        // Often enough that the ticket does not count as abandoned.
         long eta = queued.eta().map(Duration::toMillis).orElse(LONGEST_PAUSE_MS);
         long millis = Math.max(1, Math.min(eta, LONGEST_PAUSE_MS));
         pause.pause(Duration.ofMillis(millis));

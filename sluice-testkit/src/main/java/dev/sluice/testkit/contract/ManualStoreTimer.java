@@ -34,7 +34,7 @@ public final class ManualStoreTimer implements StoreTimer {
   }
 
   @Override
-  public synchronized void after(long nanos, Runnable action) {
+  public synchronized void schedule(long nanos, Runnable action) {
     due.add(new Due(now + nanos, numbers++, action));
   }
 

@@ -142,7 +142,7 @@ final class ModelSimulator {
   /** As a client does while an answer goes on. */
   private void extendLater(String reservation, long end) {
     if (end - time.nanoTime() > extendNanos) {
-      time.after(
+      time.schedule(
           extendNanos,
           () -> {
             governor.blocking().extend(reservation);

@@ -189,7 +189,7 @@ final class QueueSimulator {
     if (work.serviceNanos() == 0) {
       finish(simulated, item);
     } else {
-      time.after(
+      time.schedule(
           work.serviceNanos(),
           () -> {
             finish(simulated, item);

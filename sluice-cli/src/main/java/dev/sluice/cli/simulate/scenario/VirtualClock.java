@@ -26,7 +26,7 @@ final class VirtualClock implements StoreTimer {
   }
 
   @Override
-  public void after(long nanos, Runnable action) {
+  public void schedule(long nanos, Runnable action) {
     at(now + nanos, action);
   }
 

@@ -5,7 +5,7 @@ import dev.sluice.governor.BudgetListener;
 import dev.sluice.governor.ModelBudget;
 import dev.sluice.governor.ProviderAdjustment;
 import dev.sluice.governor.TokenDecision;
-import dev.sluice.governor.spi.BudgetStoreSupport;
+import dev.sluice.governor.local.LocalBudgetStore;
 import dev.sluice.governor.spi.OutageBudgetStore;
 import dev.sluice.governor.spi.StoreClosedException;
 import dev.sluice.governor.spi.StoreSnapshot;
@@ -200,7 +200,7 @@ final class LocalShareStore {
             .filter(each -> next.share.hasTenant(books.terms().budget(), each.request().tenant()))
             .toList();
     OutageBudgetStore store =
-        BudgetStoreSupport.standIn(
+        LocalBudgetStore.forOutage(
             new LocalShareStore.NonClosingTimer(timer),
             config(part),
             next.count,
@@ -258,7 +258,7 @@ final class LocalShareStore {
                 ask(
                     now,
                     store -> {
-                      store.unheard(ticket);
+                      store.undelivered(ticket);
                       return true;
                     }))
         .flatMap(done -> done)
@@ -392,8 +392,8 @@ final class LocalShareStore {
     }
 
     @Override
-    public void after(long nanos, Runnable action) {
-      timer.after(nanos, action);
+    public void schedule(long nanos, Runnable action) {
+      timer.schedule(nanos, action);
     }
 
     @Override

@@ -85,7 +85,7 @@ public final class ModelScriptConfig {
           "others", tenant("burst_tpm of tenant * of " + model, others, ModelBudget.OTHER_TENANTS));
     }
     all.put("tenants", !limits.tenants().isEmpty());
-    return all.put("most", limits.mostCharged())
+    return all.put("most", limits.maxChargedTokens())
         .put("maxLine", rules.maxWaiting())
         .put("patience", micros(rules.ticketIdleTimeout()))
         .put("life", micros(rules.reservationTimeout()))

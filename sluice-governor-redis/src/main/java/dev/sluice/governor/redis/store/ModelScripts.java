@@ -183,7 +183,7 @@ public final class ModelScripts {
 
   private <T> CompletableFuture<T> inTime(long nanos, CompletableFuture<T> answer) {
     try {
-      timer.after(nanos, () -> answer.completeExceptionally(new TimeoutException()));
+      timer.schedule(nanos, () -> answer.completeExceptionally(new TimeoutException()));
     } catch (RejectedExecutionException closed) {
       answer.completeExceptionally(closed);
     }

@@ -25,7 +25,7 @@ final class WakeUpTimer {
       }
       at = due;
     }
-    timer.after(nanos, () -> ring(due));
+    timer.schedule(nanos, () -> ring(due));
   }
 
   private void ring(long due) {

@@ -43,7 +43,7 @@ final class NodeGrantsTest {
     }
 
     @Override
-    public void after(long delay, Runnable action) {}
+    public void schedule(long delay, Runnable action) {}
 
     @Override
     public void execute(Runnable action) {}

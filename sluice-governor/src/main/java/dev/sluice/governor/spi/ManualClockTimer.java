@@ -1,7 +1,6 @@
-package dev.sluice.governor.local;
+package dev.sluice.governor.spi;
 
 import dev.sluice.ManualClock;
-import dev.sluice.governor.spi.StoreTimer;
 import dev.sluice.internal.time.ClockTimer;
 import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;
@@ -11,14 +10,14 @@ import java.util.concurrent.atomic.AtomicBoolean;
  * A timer over a manual clock. Delayed actions run on the thread that advances the clock, callbacks
  * on the thread that adds them, one after the other. Thread-safe.
  */
-public final class ManualClockTimer implements StoreTimer {
+final class ManualClockTimer implements StoreTimer {
   private final ManualClock clock;
   private final ClockTimer alarms;
   private final Queue<Runnable> callbacks = new ConcurrentLinkedQueue<>();
   private final AtomicBoolean running = new AtomicBoolean();
   private volatile boolean closed;
 
-  public ManualClockTimer(ManualClock clock) {
+  ManualClockTimer(ManualClock clock) {
     this.clock = clock;
     this.alarms = ClockTimer.of(clock);
   }
@@ -29,7 +28,7 @@ public final class ManualClockTimer implements StoreTimer {
   }
 
   @Override
-  public void after(long nanos, Runnable action) {
+  public void schedule(long nanos, Runnable action) {
     var unused =
         alarms.at(
             clock.nanoTime() + nanos,

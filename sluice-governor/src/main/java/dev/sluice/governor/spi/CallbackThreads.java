@@ -1,4 +1,4 @@
-package dev.sluice.governor.local;
+package dev.sluice.governor.spi;
 
 import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;
@@ -12,19 +12,19 @@ import org.slf4j.LoggerFactory;
  * Runs the callbacks of waiters: in order on one thread, as long as none blocks. A callback that
  * blocks delays the others until the next {@link #look}. Thread-safe.
  */
-final class CallbackDispatcher {
-  private static final Logger LOG = LoggerFactory.getLogger(CallbackDispatcher.class);
+final class CallbackThreads {
+  private static final Logger LOG = LoggerFactory.getLogger(CallbackThreads.class);
 
-  /** How long a thread that has nothing to do looks again before it leaves. */
+  /** The number of times an idle thread polls before it ends. */
   private static final int SPINS = 1_000;
 
   private final Executor threads;
   private final Queue<Runnable> waiting = new ConcurrentLinkedQueue<>();
 
-  /** Threads that will look at what waits once more. */
+  /** The number of threads that will poll the queue once more. */
   private final AtomicInteger attending = new AtomicInteger();
 
-  CallbackDispatcher(Executor threads) {
+  CallbackThreads(Executor threads) {
     this.threads = threads;
   }
 
@@ -35,7 +35,7 @@ final class CallbackDispatcher {
     }
   }
 
-  /** Something has waited for a while: another thread takes over. */
+  /** Starts another thread if callbacks have been waiting. */
   void look() {
     if (!waiting.isEmpty()) {
       attend();
@@ -84,7 +84,7 @@ final class CallbackDispatcher {
     }
   }
 
-  /** False if something came in the same moment that nobody else would see. */
+  /** Returns false if a callback was added at the same moment that no other thread would run. */
   private boolean leave() {
     if (attending.decrementAndGet() > 0 || waiting.isEmpty()) {
       return true;

@@ -6,13 +6,13 @@ import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 
-/** A store that records what it is called for, and answers when the test says so. */
-final class StoreOfOneAnswer {
+/** A store that records its calls, and answers when the test completes them. */
+final class SingleAnswerStore {
   final CompletableFuture<Optional<TokenDecision>> awaited = new CompletableFuture<>();
   private final CompletableFuture<TokenDecision> answer;
   private final List<String> calls = new ArrayList<>();
 
-  StoreOfOneAnswer(CompletableFuture<TokenDecision> answer) {
+  SingleAnswerStore(CompletableFuture<TokenDecision> answer) {
     this.answer = answer;
   }
 

@@ -11,7 +11,7 @@ import java.util.Map;
 import java.util.Optional;
 import org.junit.jupiter.api.Test;
 
-class HealthMonitorTest {
+class AlertMonitorTest {
   private static final Instant AT = Instant.parse("2026-01-02T03:04:05Z");
 
   private final AlertMonitor monitor = new AlertMonitor("m", AlertConfig.builder().build(), 0);
@@ -178,8 +178,8 @@ class HealthMonitorTest {
             new AlertMonitor.Change(
                 exhausted,
                 true,
-                "Bucket exhausted of m: 0 tokens left, the first in line needs 40: too few for"
-                    + " 9000 ms: Emergency refill: an operator's decision, by a reload with a larger"
+                "Bucket exhausted of m: 0 tokens left, the first in line needs 40: too few for 9000"
+                    + " ms: Emergency refill: an operator's decision, by a reload with a larger"
                     + " budget"));
     assertThat(check(120, 7, 5 * SECOND, AT.plusSeconds(5)))
         .containsExactly(

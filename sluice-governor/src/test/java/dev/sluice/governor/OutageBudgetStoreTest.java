@@ -3,6 +3,7 @@ package dev.sluice.governor;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import dev.sluice.governor.local.LocalBudgetStore;
 import dev.sluice.governor.spi.BudgetStoreSupport;
 import dev.sluice.governor.spi.OutageBudgetStore;
 import dev.sluice.governor.spi.StoreSnapshot;
@@ -15,8 +16,8 @@ import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.Test;
 
-/** A store that goes on with the work of another, and hands over its own. */
-final class StandInStoreTest {
+/** A store that continues the work of another, and hands over its own. */
+final class OutageBudgetStoreTest {
   private static final String TAG = BudgetStoreSupport.tagOf("m");
 
   /** 1,000 tokens a second, in bursts of 1,000, two at a time. */
@@ -38,7 +39,7 @@ final class StandInStoreTest {
     }
 
     @Override
-    public void after(long nanos, Runnable action) {
+    public void schedule(long nanos, Runnable action) {
       due.add(action);
     }
 
@@ -83,7 +84,7 @@ final class StandInStoreTest {
 
   private OutageBudgetStore open(
       List<StoreSnapshot.OpenReservation> held, List<StoreSnapshot.OpenTicket> places) {
-    return BudgetStoreSupport.standIn(
+    return LocalBudgetStore.forOutage(
         timer, CONFIG, BudgetListener.NONE, new StoreSnapshot(held, places));
   }
 

@@ -11,15 +11,15 @@ import org.jetbrains.lincheck.datastructures.CTestConfiguration;
 import org.jetbrains.lincheck.datastructures.RandomProvider;
 
 /**
- * Random scenarios that begin with requests in line and end with a count of the tokens: left to
- * chance, few would have anybody to serve or to cancel.
+ * Generates random scenarios that begin with waiting requests and end with a count of the tokens:
+ * otherwise few scenarios would have a waiter to serve or to cancel.
  */
-public class LineFirst extends RandomExecutionGenerator {
+public class WaitersFirst extends RandomExecutionGenerator {
   private static final long TOKENS_PER_REQUEST = 2;
 
   private final Random random;
 
-  public LineFirst(CTestConfiguration test, CTestStructure structure, RandomProvider random) {
+  public WaitersFirst(CTestConfiguration test, CTestStructure structure, RandomProvider random) {
     super(test, structure, random);
     this.random = random.createRandom();
   }

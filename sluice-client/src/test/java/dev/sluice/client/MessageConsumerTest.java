@@ -27,7 +27,7 @@ import org.junit.jupiter.api.io.TempDir;
 
 @Tag("any-jdk")
 @Timeout(60)
-final class SubscriptionTest {
+final class MessageConsumerTest {
   private static final Duration LONG = Duration.ofSeconds(20);
 
   @TempDir Path dir;
@@ -58,7 +58,7 @@ final class SubscriptionTest {
   }
 
   @Test
-  void poll_hasWhatWasSent() {
+  void poll_returnsTheMessageAsSent() {
     String id =
         at.client.enqueue(
             "q", Message.of("hello").withFairnessKey("tenant").withWeight(3).withHeader("h", "v"));
@@ -193,7 +193,7 @@ final class SubscriptionTest {
   }
 
   @Test
-  void close_givesBackWhatIsNotSettledAndKeepsWhatIs() {
+  void close_releasesUnsettledDeliveriesAndKeepsSettledOnes() {
     enqueue(10);
     MessageConsumer subscription = at.client.consume("q", 10);
     CompletableFuture<Void> acked = next(subscription).ack();

@@ -1,24 +1,23 @@
-package dev.sluice.governor.monitor;
+package dev.sluice.governor;
 
-import dev.sluice.governor.TokenSettlement;
 import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.Map;
 
 /**
- * Learns how much of what a tenant asks for it uses, so that less needs to be reserved. Nine of ten
+ * Learns which part of its requests a tenant uses, so that less needs to be reserved. Nine of ten
  * calls stay within the estimate; what the others use beyond it is charged when they are settled.
- * For any number of threads.
+ * Thread-safe.
  */
-public final class OutputEstimator {
+final class OutputEstimator {
   /*
    * The estimate is the k-th smallest of the last n ratios, k = ceil(0.9 (n + 1)): if the next call
    * is like those before, it stays within that with a chance of nine in ten, however few they are.
    * Ratios are kept in parts of 10,000, rounded up.
    */
   static final int LEAST_SAMPLES = 20;
-  public static final int WINDOW = 100;
-  public static final int MOST_TENANTS = 4_096;
+  static final int WINDOW = 100;
+  static final int MOST_TENANTS = 4_096;
 
   private static final int PARTS = 10_000;
   private static final int LEAST_PARTS = PARTS / 2;
@@ -64,7 +63,7 @@ public final class OutputEstimator {
    * @param requestedTokens what was asked for
    * @return at least half of it; all of it while too little is known
    */
-  public synchronized long estimate(String model, String tenant, long requestedTokens) {
+  synchronized long estimate(String model, String tenant, long requestedTokens) {
     Samples known = samples.get(new OutputEstimator.ModelTenant(model, tenant));
     if (known == null || known.count < LEAST_SAMPLES || requestedTokens <= 0) {
       return requestedTokens;
@@ -76,7 +75,7 @@ public final class OutputEstimator {
    * Returns the least that is reserved for {@code requestedTokens}, however little is expected: a
    * tenant that has used little so far may still use all of them.
    */
-  public static long leastOf(long requestedTokens) {
+  static long leastOf(long requestedTokens) {
     return scaled(requestedTokens, LEAST_PARTS);
   }
 
@@ -89,7 +88,7 @@ public final class OutputEstimator {
    *
    * @param settled whose requested tokens are what was asked for, not what was reserved instead
    */
-  public synchronized void learn(TokenSettlement settled) {
+  synchronized void learn(TokenSettlement settled) {
     if (settled.actualTokens() <= 0 || settled.requestedTokens() <= 0) {
       return;
     }

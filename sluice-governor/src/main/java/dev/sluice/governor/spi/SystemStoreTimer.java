@@ -1,7 +1,6 @@
-package dev.sluice.governor.local;
+package dev.sluice.governor.spi;
 
 import dev.sluice.NanoClock;
-import dev.sluice.governor.spi.StoreTimer;
 import dev.sluice.internal.util.DaemonThreads;
 import java.util.concurrent.Executors;
 import java.util.concurrent.ScheduledExecutorService;
@@ -11,7 +10,7 @@ import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 
 /** A timer over a clock that advances as the system's does, with threads of its own. */
-public final class SystemStoreTimer implements StoreTimer {
+final class SystemStoreTimer implements StoreTimer {
   private static final int IDLE_SECONDS = 5;
   private static final int LOOK_MILLIS = 100;
 
@@ -25,11 +24,11 @@ public final class SystemStoreTimer implements StoreTimer {
           TimeUnit.SECONDS,
           new SynchronousQueue<>(),
           daemons("sluice-governor-callbacks"));
-  private final CallbackDispatcher callbacks = new CallbackDispatcher(threads);
+  private final CallbackThreads callbacks = new CallbackThreads(threads);
 
   private final NanoClock clock;
 
-  public SystemStoreTimer(NanoClock clock) {
+  SystemStoreTimer(NanoClock clock) {
     this.clock = clock;
     var unused =
         thread.scheduleWithFixedDelay(
@@ -47,7 +46,7 @@ public final class SystemStoreTimer implements StoreTimer {
 
   @Override
   @SuppressWarnings("FutureReturnValueIgnored") // it ends with the thread
-  public void after(long nanos, Runnable action) {
+  public void schedule(long nanos, Runnable action) {
     thread.schedule(action, nanos, TimeUnit.NANOSECONDS);
   }
 

@@ -6,11 +6,12 @@ import java.util.List;
 import java.util.function.LongUnaryOperator;
 
 /**
- * The least that was owed since some event. Entries that a later and smaller one makes useless are
- * dropped: what is left rises from the oldest to the newest. When there are too many, neighbours
- * become one with the smaller figure of the two, which errs on the side of those who gave tokens.
+ * The lowest debt of a bucket since each charge, which bounds its refund. Entries that a later and
+ * lower one makes useless are dropped, so debts rise from the oldest to the newest. When there are
+ * too many, neighbors become one with the lower debt of the two: a refund may return less than it
+ * could, but never more.
  */
-public final class DebtHistory {
+public final class RefundBounds {
   static final int MAX_ENTRIES = 4_096;
 
   private static final int FEW_ENTRIES = 8;
@@ -20,7 +21,7 @@ public final class DebtHistory {
   private int size;
   private long next;
 
-  /** Something is owed at this moment; returns the number of the event that follows. */
+  /** Records the present debt; returns the number of the charge that follows. */
   long record(long owedNow) {
     while (size > 0 && owed[size - 1] >= owedNow) {
       size--;
@@ -38,8 +39,8 @@ public final class DebtHistory {
   }
 
   /**
-   * It turns out that so much less was charged just before number {@code event}: it was owed less
-   * ever since, and who asks for another refund must not count that twice.
+   * Lowers all debts since charge {@code event} by a refund of it, so that other refunds do not
+   * return the same tokens again.
    */
   void correct(long event, long less) {
     int first = indexOf(event);
@@ -71,13 +72,13 @@ public final class DebtHistory {
     size /= 2;
   }
 
-  /** Among the events from number {@code event} on; without limit if there are none. */
+  /** Returns the lowest debt since charge {@code event}; unbounded if there is none. */
   long leastSince(long event) {
     int first = indexOf(event);
     return first == size ? Long.MAX_VALUE : owed[first];
   }
 
-  /** In other units, which keep the order. */
+  /** Converts all debts to other units, which keep the order. */
   void replaceAll(LongUnaryOperator conversion) {
     for (int i = 0; i < size; i++) {
       owed[i] = conversion.applyAsLong(owed[i]);
@@ -86,16 +87,16 @@ public final class DebtHistory {
 
   // ---- over a restart
 
-  /** The debt at an event. */
+  /** The debt just before a charge. */
   public record ChargeRecord(long event, long owed) {}
 
-  /** All of it. */
-  public record Saved(List<DebtHistory.ChargeRecord> entries, long next) {}
+  /** The content, for a restart. */
+  public record Saved(List<RefundBounds.ChargeRecord> entries, long next) {}
 
   Saved save(LongUnaryOperator conversion) {
-    List<DebtHistory.ChargeRecord> entries = new ArrayList<>(size);
+    List<RefundBounds.ChargeRecord> entries = new ArrayList<>(size);
     for (int i = 0; i < size; i++) {
-      entries.add(new DebtHistory.ChargeRecord(events[i], conversion.applyAsLong(owed[i])));
+      entries.add(new RefundBounds.ChargeRecord(events[i], conversion.applyAsLong(owed[i])));
     }
     return new Saved(entries, next);
   }

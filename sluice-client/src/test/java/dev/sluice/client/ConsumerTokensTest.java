@@ -17,10 +17,12 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
-/** A subscription that closes spends throttle tokens for what the application got, no more. */
+/**
+ * A consumer that closes has spent throttle tokens for the messages that were delivered, no more.
+ */
 @Tag("any-jdk")
 @Timeout(60)
-final class SubscriptionTokensTest {
+final class ConsumerTokensTest {
   private static final int MESSAGES = 1_000;
   private static final Duration LONG = Duration.ofSeconds(20);
 

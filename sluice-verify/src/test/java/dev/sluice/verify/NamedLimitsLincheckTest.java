@@ -14,20 +14,20 @@ import org.jetbrains.lincheck.datastructures.Operation;
 import org.jetbrains.lincheck.datastructures.Param;
 import org.junit.jupiter.api.Test;
 
-/** A throttle without refill: linearizable, over one key, over two, and while rates change. */
-class ThrottleLincheckTest {
+/** Limits without refill are linearizable: one name, two names, and while limits change. */
+class NamedLimitsLincheckTest {
 
-  /** Two keys, alone and together. */
+  /** Two names, alone and together. */
   @Param(name = "burst", gen = LongGen.class, conf = "0:3")
   @Param(name = "first", gen = BooleanGen.class)
   public static class TwoKeys {
     private static final Map<String, Long> BOTH = Map.of("b", 1L, "a", 1L);
 
-    final Limits throttle = Limits.builder().clock(ManualClock.create()).build();
+    final Limits limits = Limits.builder().clock(ManualClock.create()).build();
 
     public TwoKeys() {
-      throttle.set("a", Limit.ofRate(0, ThrottleModel.BURST));
-      throttle.set("b", Limit.ofRate(0, ThrottleModel.BURST));
+      limits.set("a", Limit.ofRate(0, NamedLimitsModel.BURST));
+      limits.set("b", Limit.ofRate(0, NamedLimitsModel.BURST));
     }
 
     private static String key(boolean first) {
@@ -36,58 +36,58 @@ class ThrottleLincheckTest {
 
     @Operation
     public boolean tryAcquire(@Param(name = "first") boolean first) {
-      return throttle.tryAcquire(key(first));
+      return limits.tryAcquire(key(first));
     }
 
     @Operation
     public boolean tryAcquireBoth(@Param(name = "first") boolean first) {
-      return throttle.tryAcquire(first ? List.of("a", "b") : List.of("b", "a"));
+      return limits.tryAcquire(first ? List.of("a", "b") : List.of("b", "a"));
     }
 
     @Operation
     public String consumeBoth() {
-      return throttle.decide(BOTH).isGranted() ? "granted" : "refused";
+      return limits.decide(BOTH).isGranted() ? "granted" : "refused";
     }
 
     @Operation
     public void setRate(@Param(name = "first") boolean first, @Param(name = "burst") long burst) {
-      throttle.set(key(first), Limit.ofRate(0, (double) burst));
+      limits.set(key(first), Limit.ofRate(0, (double) burst));
     }
 
     @Operation
     public double level(@Param(name = "first") boolean first) {
-      return throttle.stats(key(first)).orElseThrow().level();
+      return limits.stats(key(first)).orElseThrow().level();
     }
   }
 
   /** One key whose rate is set, restored and removed. */
   @Param(name = "burst", gen = LongGen.class, conf = "1:2")
   public static class RestoredKey {
-    final Limits throttle = Limits.builder().clock(ManualClock.create()).build();
+    final Limits limits = Limits.builder().clock(ManualClock.create()).build();
 
     @Operation
     public boolean tryAcquire() {
-      return throttle.tryAcquire("a");
+      return limits.tryAcquire("a");
     }
 
     @Operation
     public void setRate(@Param(name = "burst") long burst) {
-      throttle.set("a", Limit.ofRate(0, (double) burst));
+      limits.set("a", Limit.ofRate(0, (double) burst));
     }
 
     @Operation
     public void restoreRate(@Param(name = "burst") long burst) {
-      throttle.restore("a", Limit.ofRate(0, (double) burst));
+      limits.restore("a", Limit.ofRate(0, (double) burst));
     }
 
     @Operation
     public boolean removeRate() {
-      return throttle.remove("a");
+      return limits.remove("a");
     }
 
     @Operation
     public double level() {
-      return throttle.stats("a").map(LimitStats::level).orElse(-1.0);
+      return limits.stats("a").map(LimitStats::level).orElse(-1.0);
     }
   }
 
@@ -102,9 +102,9 @@ class ThrottleLincheckTest {
   void twoKeys_areLinearizable() {
     Effort.modelChecking()
         .addGuarantee(mapIsAtomic())
-        .sequentialSpecification(ThrottleModel.class)
+        .sequentialSpecification(NamedLimitsModel.class)
         .check(TwoKeys.class);
-    Effort.stress().sequentialSpecification(ThrottleModel.class).check(TwoKeys.class);
+    Effort.stress().sequentialSpecification(NamedLimitsModel.class).check(TwoKeys.class);
   }
 
   @Test

@@ -4,8 +4,8 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 
-/** The sequential specification of a throttle without refill: tokens by key. */
-public class ThrottleModel {
+/** The sequential specification of limits without refill: tokens by name. */
+public class NamedLimitsModel {
   static final long BURST = 2;
 
   private final Map<String, Long> tokens = new HashMap<>(Map.of("a", BURST, "b", BURST));
@@ -46,7 +46,7 @@ public class ThrottleModel {
   /** Equal states let Lincheck skip what it has explored. */
   @Override
   public boolean equals(Object other) {
-    return other instanceof ThrottleModel model && tokens.equals(model.tokens);
+    return other instanceof NamedLimitsModel model && tokens.equals(model.tokens);
   }
 
   @Override
