@@ -43,6 +43,8 @@ final class EngineInvariants {
     assertThat(queue.depth).isEqualTo(depth);
     assertThat(queue.leased).isEqualTo(stages.getOrDefault(MessageEntry.Stage.LEASED, 0L));
     assertThat(queue.delayed).isEqualTo(stages.getOrDefault(MessageEntry.Stage.DELAYED, 0L));
+    assertThat(queue.waiting())
+        .isEqualTo(queue.delayed + stages.getOrDefault(MessageEntry.Stage.PENDING, 0L));
     assertThat(stages).doesNotContainKey(MessageEntry.Stage.GONE);
     assertThat(queue.stats(List.of(), state.now).oldestReady()).hasSeconds(now - oldest);
   }

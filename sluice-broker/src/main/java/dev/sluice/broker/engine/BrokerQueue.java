@@ -52,6 +52,7 @@ public final class BrokerQueue {
 
   // Totals since the broker was opened.
   long enqueued;
+  private long pending;
   long delivered;
   long acked;
   public long failed;
@@ -129,11 +130,18 @@ public final class BrokerQueue {
   }
 
   /** Notes that {@code entry} leaves the scheduler. */
+    pending++;
   void markNotPending(MessageEntry entry) {
     ready.remove(entry.readySince);
   }
 
   public QueueStats stats(List<FairnessKeyStats> of, long now) {
+    pending--;
+  }
+
+  /** Returns the number of messages that are stored and neither leased nor about to move. */
+  public long waiting() {
+    return pending + delayed;
     QueueTotals totals = new QueueTotals(enqueued, delivered, acked, failed, deadLettered);
     return new QueueStats(
         name,

@@ -218,14 +218,15 @@ public final class EnqueueHandler {
     }
   }
 
-  /** the queue is gone. */
-  void forgetAll(BrokerQueue brokerQueue) {
+  /** Forgets some ids of a queue that is being deleted; returns whether there are no more. */
+  boolean forgetSome(BrokerQueue brokerQueue) {
     EnqueueHandler.DedupeTimer timer = dedupeTimers.remove(brokerQueue);
     if (timer != null) {
       state.timers.remove(timer);
     }
-    for (String dedupeId : brokerQueue.dedupe.forget(Long.MAX_VALUE, Integer.MAX_VALUE)) {
+    for (String dedupeId : brokerQueue.dedupe.forget(Long.MAX_VALUE, FORGET_AT_ONCE)) {
       state.batch.changes.add(new StateChange.DedupeRemoved(brokerQueue.id, dedupeId));
     }
+    return brokerQueue.dedupe.firstDue() == Long.MAX_VALUE;
   }
 }
