@@ -49,6 +49,12 @@ final class EngineInvariants {
     assertThat(queue.stats(List.of(), state.now).oldestReady()).hasSeconds(now - oldest);
   }
 
+  /** The heap of all messages is that of the queues. */
+  static void heapIsThatOfQueues(EngineState state) {
+    assertThat(state.queues.values().stream().mapToLong(each -> each.messageHeap.used()).sum())
+        .isEqualTo(state.messageHeap.used());
+  }
+
   /** After a crash there may be more in flight, if acknowledgements were lost; but no new ones. */
   static void withinMaxInFlight(EngineState state, MessageEntry leased) {
     int max = leased.queue.config.maxInFlightPerKey();

@@ -144,6 +144,7 @@ final class Simulation implements EngineState.EngineCallbacks {
           .queues
           .values()
           .forEach(queue -> EngineInvariants.consistent(engine.state, queue));
+      EngineInvariants.heapIsThatOfQueues(engine.state);
     }
     drain();
     answers.check();

@@ -148,7 +148,7 @@ public final class EnqueueHandler {
     if (more > 0 && state.diskSpaceLeft <= moreBytes) {
       throw EngineState.diskFull();
     }
-    state.messageHeap.require(moreHeap);
+    brokerQueue.messageHeap.require(moreHeap);
     long max = brokerQueue.config.maxDepth();
     if (max > 0 && brokerQueue.depth + more > max) {
       throw new BrokerException(
