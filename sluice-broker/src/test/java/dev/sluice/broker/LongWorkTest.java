@@ -87,9 +87,7 @@ final class LongWorkTest {
     MessageIndex index = broker.engine.state.index;
     long first = index.find(any -> true).get(0).sequence;
     MessageIndex.SearchStep some = index.search(first + 2, first + 6, 3, any -> true);
-    assertThat(some.found())
-        .extracting(each -> each.sequence - first)
-        .containsExactly(2L, 3L, 4L);
+    assertThat(some.found()).extracting(each -> each.sequence - first).containsExactly(2L, 3L, 4L);
     MessageIndex.SearchStep last = index.search(some.next(), first + 6, 3, any -> true);
     assertThat(last.found()).extracting(each -> each.sequence - first).containsExactly(5L);
     assertThat(last.next()).isEqualTo(first + 6);

@@ -25,7 +25,9 @@ public final class EngineState {
   public final TimerHeap timers = new TimerHeap();
   public final TreeMap<String, String> config = new TreeMap<>();
 
-  /** The heap of messages and of remembered dedupe ids; counted by {@link BrokerQueue#messageHeap}. */
+  /**
+   * The heap of messages and of remembered dedupe ids; counted by {@link BrokerQueue#messageHeap}.
+   */
   public final HeapBudget messageHeap = new HeapBudget("messages and remembered ids");
 
   public final MessageIndex index = new MessageIndex();

@@ -85,7 +85,7 @@ final class PrefetchingConsumer implements MessageConsumer {
       lock.lock();
       try {
         resumed = true;
-        if (handling != Handling.PAUSED) {
+        if (handling != Handling.PAUSED || end != null) {
           return;
         }
         handling = Handling.RUNNING;
