@@ -21,6 +21,9 @@ public interface MessageConsumer extends AutoCloseable {
     /** The bytes of messages that are read at once unless a handler decides otherwise: 8 MiB. */
     long DEFAULT_PAYLOAD_BUDGET = 8L << 20;
 
+    /** A payload budget with which no message is read before {@link MessageConsumer#resume}. */
+    long NOT_NOW = 0;
+
     /**
      * Handles messages; each is to be settled, now or later. Exceptions are logged, and the
      * messages stay leased.
@@ -31,10 +34,11 @@ public interface MessageConsumer extends AutoCloseable {
 
     /**
      * Returns how many bytes of messages to read next. May block until there is memory, or close
-     * the consumer if there is none.
+     * the consumer if there is none. A handler that cannot take messages for long, because its own
+     * receiver is slow, returns {@link #NOT_NOW} and so holds no thread while it waits.
      *
      * @param waitingBytes the approximate size of the messages that wait
-     * @return a number of bytes; one message is read in any case
+     * @return a number of bytes, of which one message is read in any case; or {@link #NOT_NOW}
      */
     default long payloadBudget(long waitingBytes) {
       return DEFAULT_PAYLOAD_BUDGET;
@@ -95,6 +99,12 @@ public interface MessageConsumer extends AutoCloseable {
    * @param messages how many more messages, from 1 to 1,000,000
    */
   void addCredit(int messages);
+
+  /**
+   * Asks a handler again that has returned {@link Handler#NOT_NOW}. Does not block. A call while
+   * the handler is about to return that is not lost; otherwise there is no effect.
+   */
+  void resume();
 
   /**
    * Ends delivery; the consumer may settle the messages it has until it is closed. Messages that

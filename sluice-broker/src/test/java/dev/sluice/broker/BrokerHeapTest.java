@@ -9,6 +9,7 @@ import dev.sluice.broker.BrokerException.Code;
 import dev.sluice.broker.accounting.ConfigHeapUsage;
 import dev.sluice.broker.accounting.FairnessKeyTable;
 import dev.sluice.broker.accounting.IdleKeyLru;
+import dev.sluice.broker.accounting.QueueHeapUsage;
 import dev.sluice.broker.engine.EngineState;
 import dev.sluice.broker.engine.InternedPlacement;
 import dev.sluice.broker.engine.MessageEntry;
@@ -22,6 +23,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
 import java.util.function.Function;
 import java.util.function.IntFunction;
 import java.util.stream.IntStream;
@@ -71,6 +73,11 @@ final class BrokerHeapTest {
     ((LocalBroker) broker).runtime().engine.submit(engine -> engine.state.messageHeap.bound(bytes));
   }
 
+  /** Bounds the messages of a queue that holds more than a little. */
+  private void boundMessagesOfOneQueue(long bytes) {
+    boundMessages(bytes + bytes / (QueueHeapUsage.RESERVED_SHARE - 1));
+  }
+
   private static void assertFull(ThrowingCallable call, String what) {
     assertThatExceptionOfType(BrokerException.class)
         .isThrownBy(call)
@@ -81,7 +88,7 @@ final class BrokerHeapTest {
   private static void await(CompletableFuture<?> call) throws Exception {
     try {
       call.join();
-    } catch (java.util.concurrent.CompletionException failed) {
+    } catch (CompletionException failed) {
       throw (Exception) failed.getCause();
     }
   }
@@ -176,7 +183,7 @@ final class BrokerHeapTest {
     broker.createQueue("q");
     broker.enqueue("q", Message.of("first")).join();
     long one = messages();
-    boundMessages(one);
+    boundMessagesOfOneQueue(one);
     assertFull(
         () -> await(broker.enqueue("q", Message.of("second"))), "messages and remembered ids");
     assertThat(messages()).isEqualTo(one);
@@ -201,6 +208,43 @@ final class BrokerHeapTest {
   }
 
   @Test
+  void queueThatFillsTheHeap_leavesRoomForQueuesThatHoldLittle() {
+    broker.createQueue("a");
+    broker.createQueue("b");
+    boundMessages(128_000);
+    broker.enqueueAll("a", batch(550, i -> Message.of("m"))).join();
+    fill("a");
+    assertThat(messages()).isBetween(112_000L - MessageEntry.HEAP_BYTES, 112_000L);
+    String rule = "at most 112000 bytes of the heap beyond queues that hold at most 2000 each";
+    assertFull(() -> await(broker.enqueue("a", Message.of("m"))), rule);
+    assertFull(() -> await(broker.enqueue("a", Message.of("m"))), "queue=a");
+    broker.enqueue("b", Message.of("m")).join();
+    fill("b");
+    assertFull(() -> await(broker.enqueue("b", Message.of("m"))), rule);
+    long little = ask(state -> state.queue("b").messageHeap.used());
+    assertThat(little).isBetween(2_000L - MessageEntry.HEAP_BYTES, 2_000L);
+    broker.close();
+    broker = Broker.open(dir);
+    boundMessages(128_000);
+    assertFull(() -> await(broker.enqueue("a", Message.of("m"))), rule);
+    broker.purgeQueue("b");
+    broker.enqueue("b", Message.of("m")).join();
+    broker.purgeQueue("a");
+    broker.enqueueAll("b", batch(500, i -> Message.of("m"))).join();
+  }
+
+  /** Enqueues until the queue is refused more. */
+  private void fill(String queue) {
+    try {
+      for (int i = 0; i < 100; i++) {
+        broker.enqueue(queue, Message.of("m")).join();
+      }
+    } catch (CompletionException full) {
+      assertThat(full).hasCauseInstanceOf(BrokerException.class);
+    }
+  }
+
+  @Test
   void newRoutesOfOneBatch_areCounted() {
     broker.createQueue("q");
     boundMessages(5_000);
@@ -209,7 +253,7 @@ final class BrokerHeapTest {
     assertRefusedUnchanged(batch(2, i -> Message.of("m").withThrottleKeys("a" + i, "b", "c", "d")));
     broker.enqueueAll("q", batch(10, i -> Message.of("m").withFairnessKey("key"))).join();
     long same = messages();
-    boundMessages(same + 10 * MessageEntry.HEAP_BYTES);
+    boundMessagesOfOneQueue(same + 10 * MessageEntry.HEAP_BYTES);
     broker.enqueueAll("q", batch(10, i -> Message.of("m").withFairnessKey("key"))).join();
     assertThat(messages()).isEqualTo(same + 10 * MessageEntry.HEAP_BYTES);
   }

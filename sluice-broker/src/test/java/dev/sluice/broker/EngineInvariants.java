@@ -43,8 +43,16 @@ final class EngineInvariants {
     assertThat(queue.depth).isEqualTo(depth);
     assertThat(queue.leased).isEqualTo(stages.getOrDefault(MessageEntry.Stage.LEASED, 0L));
     assertThat(queue.delayed).isEqualTo(stages.getOrDefault(MessageEntry.Stage.DELAYED, 0L));
+    assertThat(queue.waiting())
+        .isEqualTo(queue.delayed + stages.getOrDefault(MessageEntry.Stage.PENDING, 0L));
     assertThat(stages).doesNotContainKey(MessageEntry.Stage.GONE);
     assertThat(queue.stats(List.of(), state.now).oldestReady()).hasSeconds(now - oldest);
+  }
+
+  /** The heap of all messages is that of the queues. */
+  static void heapIsThatOfQueues(EngineState state) {
+    assertThat(state.queues.values().stream().mapToLong(each -> each.messageHeap.used()).sum())
+        .isEqualTo(state.messageHeap.used());
   }
 
   /** After a crash there may be more in flight, if acknowledgements were lost; but no new ones. */

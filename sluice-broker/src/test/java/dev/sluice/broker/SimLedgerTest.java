@@ -117,7 +117,8 @@ final class SimLedgerTest {
   private void redrive() {
     QueueAdmin admin = broker.engine.queueAdmin;
     CompletableFuture<List<MessageEntry>> claimed = new CompletableFuture<>();
-    admin.claimDeadLetters("q.dlq", 1, new QueueAdmin.Range(0, Long.MAX_VALUE), claimed);
+    admin.claimDeadLetters(
+        new QueueAdmin.DeadLetterClaim("q.dlq", 1, 0, Long.MAX_VALUE, () -> false), claimed);
     broker.step();
     admin.redrive(claimed.join(), List.of(ROUTE), new CompletableFuture<>());
     broker.step();

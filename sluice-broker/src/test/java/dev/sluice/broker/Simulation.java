@@ -144,6 +144,7 @@ final class Simulation implements EngineState.EngineCallbacks {
           .queues
           .values()
           .forEach(queue -> EngineInvariants.consistent(engine.state, queue));
+      EngineInvariants.heapIsThatOfQueues(engine.state);
     }
     drain();
     answers.check();
@@ -410,7 +411,9 @@ final class Simulation implements EngineState.EngineCallbacks {
     String deadLetters = QUEUES.get(random.nextInt(QUEUES.size())) + QueueNames.DEAD_LETTER_SUFFIX;
     CompletableFuture<List<MessageEntry>> claimed = new CompletableFuture<>();
     engine.queueAdmin.claimDeadLetters(
-        deadLetters, 1 + random.nextInt(3), new QueueAdmin.Range(0, Long.MAX_VALUE), claimed);
+        new QueueAdmin.DeadLetterClaim(
+            deadLetters, 1 + random.nextInt(3), 0, Long.MAX_VALUE, () -> false),
+        claimed);
     redrives.add(claimed);
   }
 

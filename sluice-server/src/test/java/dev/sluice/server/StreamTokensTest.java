@@ -58,10 +58,11 @@ final class StreamTokensTest {
 
   /** A transport that is ready for {@code capacity} responses. */
   private static final class Transport extends ServerCallStreamObserver<ConsumeResponse> {
-    private final int capacity;
     private Runnable onCancel = () -> {};
+    private Runnable onReady = () -> {};
 
     // Guarded by this.
+    private int capacity;
     private int responses;
     private int messages;
     private boolean cancelled;
@@ -105,6 +106,14 @@ final class StreamTokensTest {
       return cancelled;
     }
 
+    /** The client begins to read. */
+    void takeAll() {
+      synchronized (this) {
+        capacity = Integer.MAX_VALUE;
+      }
+      onReady.run();
+    }
+
     void cancel() {
       onCancel.run();
       synchronized (this) {
@@ -118,7 +127,9 @@ final class StreamTokensTest {
     }
 
     @Override
-    public void setOnReadyHandler(Runnable handler) {}
+    public void setOnReadyHandler(Runnable handler) {
+      onReady = handler;
+    }
 
     @Override
     public void onError(Throwable why) {}
@@ -177,6 +188,17 @@ final class StreamTokensTest {
       assertThat(level()).isEqualTo(MESSAGES - spent);
     }
     assertThat(spent).isBetween(4, MESSAGES - 1);
+  }
+
+  @Test
+  void streamOfASlowClient_goesOnOnceItReads() {
+    Transport transport = new Transport(1);
+    open(transport);
+    await().atMost(PATIENCE).until(() -> !transport.isReady());
+    int before = transport.messages();
+    assertThat(before).isLessThan(MESSAGES);
+    transport.takeAll();
+    await().atMost(PATIENCE).until(() -> transport.messages() == MESSAGES);
   }
 
   /** The client leaves while messages are being sent. */

@@ -48,6 +48,7 @@ public final class Attacks {
           "unread-messages",
           "grpc-unread-receives",
           "unread-keys",
+          "empty-redrives",
           "event-streams",
           "script-queues",
           "api-keys");
@@ -66,6 +67,7 @@ public final class Attacks {
             processorOverGrpc(),
             connections(),
             unread(),
+            scans(),
             state())
         .flatMap(List::stream)
         .toList();
@@ -177,6 +179,11 @@ public final class Attacks {
         UnreadCalls.statistics(),
         UnreadCalls.peeksOverHttp(),
         UnreadCalls.keysOverHttp());
+  }
+
+  /** Their queues, one of them with many messages, stay on the server. */
+  private static List<Attack> scans() {
+    return List.of(EmptyQueues.redrives(), EmptyQueues.purges());
   }
 
   private static List<Attack> state() {

@@ -20,6 +20,8 @@ public final class Grpc {
   public static final String GET_QUEUE = "/sluice.v1.Queues/GetQueue";
   public static final String CONSUME = "/sluice.v1.Queues/Consume";
   public static final String SETTLE = "/sluice.v1.Queues/Settle";
+  public static final String REDRIVE = "/sluice.v1.Queues/Redrive";
+  public static final String PURGE = "/sluice.v1.Queues/PurgeQueue";
   public static final String DECIDE = "/sluice.v1.Limits/Decide";
 
   private Grpc() {}

@@ -10,6 +10,8 @@ import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.ServerSocket;
 import java.net.Socket;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.util.HashSet;
 import java.util.List;
@@ -147,6 +149,14 @@ final class AttemptTest {
             .isLessThanOrEqualTo(attack.bounds().connections());
       }
     }
+  }
+
+  @Test
+  void documentedNumbersOfAttacks_areThoseOfTheCatalog() throws IOException {
+    assertThat(Files.readString(Path.of("..", "docs", "benchmarks.md")))
+        .contains(
+            "`--quick` runs %d of the %d attacks"
+                .formatted(Attacks.quick().size(), Attacks.all().size()));
   }
 
   @Test

@@ -16,10 +16,10 @@ public final class DedupeWindow {
   private static final long HEAP_BYTES = 200;
 
   private final Map<String, Seen> seen = new LinkedHashMap<>();
-  private final HeapBudget budget;
+  private final QueueHeapUsage heap;
 
-  public DedupeWindow(HeapBudget room) {
-    this.budget = room;
+  public DedupeWindow(QueueHeapUsage heap) {
+    this.heap = heap;
   }
 
   /** The estimated heap of one id that is remembered. */
@@ -35,7 +35,7 @@ public final class DedupeWindow {
 
   public void remember(String dedupeId, UUID id, long until) {
     if (seen.remove(dedupeId) == null) {
-      budget.add(heapBytes(dedupeId));
+      heap.add(heapBytes(dedupeId));
     }
     seen.put(dedupeId, new Seen(id, until));
   }
@@ -50,7 +50,7 @@ public final class DedupeWindow {
         break;
       }
       over.add(next.getKey());
-      budget.remove(heapBytes(next.getKey()));
+      heap.remove(heapBytes(next.getKey()));
       oldest.remove();
     }
     return over;

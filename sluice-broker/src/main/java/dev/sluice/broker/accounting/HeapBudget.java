@@ -33,6 +33,14 @@ public final class HeapBudget {
     used -= bytes;
   }
 
+  String subject() {
+    return subject;
+  }
+
+  long maxBytes() {
+    return maxBytes;
+  }
+
   public long used() {
     return used;
   }

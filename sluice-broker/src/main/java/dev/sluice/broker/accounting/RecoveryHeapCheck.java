@@ -56,9 +56,9 @@ public final class RecoveryHeapCheck {
     return true;
   }
 
-  /** Counts the id of a message that has moved, which is kept. */
-  public void addMovedId() {
-    budget.add(MovedMessageEntry.ID_HEAP_BYTES);
+  /** Counts the id of a message that has moved, which is kept, in the heap of its queue. */
+  public void addMovedId(QueueHeapUsage heap) {
+    heap.add(MovedMessageEntry.ID_HEAP_BYTES);
     movedIds += MovedMessageEntry.ID_HEAP_BYTES;
   }
 

@@ -8,7 +8,7 @@ import dev.sluice.broker.QueueStats;
 import dev.sluice.broker.QueueTotals;
 import dev.sluice.broker.accounting.DedupeWindow;
 import dev.sluice.broker.accounting.FairnessKeyTable;
-import dev.sluice.broker.accounting.HeapBudget;
+import dev.sluice.broker.accounting.QueueHeapUsage;
 import dev.sluice.broker.accounting.ReadyAgeHistogram;
 import java.util.ArrayDeque;
 import java.util.Deque;
@@ -33,7 +33,10 @@ public final class BrokerQueue {
   private final Deque<ConsumerState> inTurn = new ArrayDeque<>();
 
   private final Map<InternedPlacement.Spec, InternedPlacement> placements = new HashMap<>();
-  private final HeapBudget messageHeap;
+
+  /** The heap of its messages and of remembered dedupe ids. */
+  public final QueueHeapUsage messageHeap;
+
   public final FairnessKeyTable fairnessKeys;
   private final ReadyAgeHistogram ready = new ReadyAgeHistogram();
 
@@ -49,6 +52,7 @@ public final class BrokerQueue {
   public long depth;
   public long leased;
   public long delayed;
+  private long pending;
 
   // Totals since the broker was opened.
   long enqueued;
@@ -63,9 +67,9 @@ public final class BrokerQueue {
 
   BrokerQueue(
       int id, String name, QueueConfig config, FairQueue<MessageEntry> queue, EngineState state) {
-    this.messageHeap = state.messageHeap;
+    this.messageHeap = new QueueHeapUsage(name, state.messageHeap);
     this.fairnessKeys = new FairnessKeyTable(state.idleKeys);
-    this.dedupe = new DedupeWindow(state.messageHeap);
+    this.dedupe = new DedupeWindow(messageHeap);
     this.id = id;
     this.name = name;
     this.fairQueue = queue;
@@ -126,11 +130,18 @@ public final class BrokerQueue {
   void markPending(MessageEntry entry) {
     entry.stage = MessageEntry.Stage.PENDING;
     ready.add(entry.readySince);
+    pending++;
   }
 
   /** Notes that {@code entry} leaves the scheduler. */
   void markNotPending(MessageEntry entry) {
     ready.remove(entry.readySince);
+    pending--;
+  }
+
+  /** Returns the number of messages that are stored and neither leased nor about to move. */
+  public long waiting() {
+    return pending + delayed;
   }
 
   public QueueStats stats(List<FairnessKeyStats> of, long now) {

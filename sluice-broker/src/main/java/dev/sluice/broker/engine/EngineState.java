@@ -25,7 +25,9 @@ public final class EngineState {
   public final TimerHeap timers = new TimerHeap();
   public final TreeMap<String, String> config = new TreeMap<>();
 
-  /** The heap of messages and of remembered dedupe ids. */
+  /**
+   * The heap of messages and of remembered dedupe ids; counted by {@link BrokerQueue#messageHeap}.
+   */
   public final HeapBudget messageHeap = new HeapBudget("messages and remembered ids");
 
   public final MessageIndex index = new MessageIndex();
@@ -140,7 +142,7 @@ public final class EngineState {
     MessageEntry moved =
         new MovedMessageEntry(
             queue, nextSequence++, queue.addMessage(spec, now), entry.bytes, expiresAt, entry.id());
-    messageHeap.add(MovedMessageEntry.ID_HEAP_BYTES);
+    queue.messageHeap.add(MovedMessageEntry.ID_HEAP_BYTES);
     index.add(moved);
     diskSpaceLeft -= entry.bytes;
     return moved;
@@ -175,7 +177,7 @@ public final class EngineState {
     entry.stage = MessageEntry.Stage.GONE;
     entry.queue.removeMessage(entry.placement);
     if (entry instanceof MovedMessageEntry) {
-      messageHeap.remove(MovedMessageEntry.ID_HEAP_BYTES);
+      entry.queue.messageHeap.remove(MovedMessageEntry.ID_HEAP_BYTES);
     }
     index.remove(entry);
   }

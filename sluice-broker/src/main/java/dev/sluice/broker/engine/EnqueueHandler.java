@@ -148,7 +148,7 @@ public final class EnqueueHandler {
     if (more > 0 && state.diskSpaceLeft <= moreBytes) {
       throw EngineState.diskFull();
     }
-    state.messageHeap.require(moreHeap);
+    brokerQueue.messageHeap.require(moreHeap);
     long max = brokerQueue.config.maxDepth();
     if (max > 0 && brokerQueue.depth + more > max) {
       throw new BrokerException(
@@ -218,14 +218,15 @@ public final class EnqueueHandler {
     }
   }
 
-  /** the queue is gone. */
-  void forgetAll(BrokerQueue brokerQueue) {
+  /** Forgets some ids of a queue that is being deleted; returns whether there are no more. */
+  boolean forgetSome(BrokerQueue brokerQueue) {
     EnqueueHandler.DedupeTimer timer = dedupeTimers.remove(brokerQueue);
     if (timer != null) {
       state.timers.remove(timer);
     }
-    for (String dedupeId : brokerQueue.dedupe.forget(Long.MAX_VALUE, Integer.MAX_VALUE)) {
+    for (String dedupeId : brokerQueue.dedupe.forget(Long.MAX_VALUE, FORGET_AT_ONCE)) {
       state.batch.changes.add(new StateChange.DedupeRemoved(brokerQueue.id, dedupeId));
     }
+    return brokerQueue.dedupe.firstDue() == Long.MAX_VALUE;
   }
 }

@@ -2,9 +2,9 @@ package dev.sluice.broker.engine;
 
 import dev.sluice.broker.store.MessageId;
 import java.util.ArrayList;
-import java.util.LinkedHashMap;
 import java.util.List;
-import java.util.Map;
+import java.util.NavigableMap;
+import java.util.TreeMap;
 import java.util.UUID;
 import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
@@ -21,12 +21,15 @@ public final class MessageIndex {
   private static final int PAGE_BITS = 6;
   private static final int PAGE_SIZE = 1 << PAGE_BITS;
 
+  /** The most messages that one {@link #search} looks at: other work of the engine waits for it. */
+  public static final int MAX_VISITS = 10_000;
+
   private static final class Page {
     final @Nullable MessageEntry[] entries = new MessageEntry[PAGE_SIZE];
     int used;
   }
 
-  private final Map<Long, Page> pages = new LinkedHashMap<>();
+  private final NavigableMap<Long, Page> pages = new TreeMap<>();
 
   /** A message that moves again is in it twice until its old entry is removed. */
   private final MovedMessageIndex moved = new MovedMessageIndex();
@@ -82,31 +85,58 @@ public final class MessageIndex {
 
   /** No message has a lower number, nor will one have that. */
   long lowWaterMark(long nextSequence) {
-    return pages.isEmpty() ? nextSequence : pages.keySet().iterator().next() << PAGE_BITS;
+    return pages.isEmpty() ? nextSequence : pages.firstKey() << PAGE_BITS;
   }
 
-  /** All messages that {@code filter} accepts, from the lowest number on. */
+  /**
+   * Returns all messages that {@code filter} accepts, from the lowest number on. Visits every
+   * message, so it is only for a broker that starts or stops.
+   */
   public List<MessageEntry> find(Predicate<MessageEntry> filter) {
-    return find(0, Integer.MAX_VALUE, filter);
-  }
-
-  /** Up to {@code limit} messages that {@code filter} accepts, from number {@code from} on. */
-  public List<MessageEntry> find(long from, int limit, Predicate<MessageEntry> filter) {
     List<MessageEntry> found = new ArrayList<>();
-    for (Map.Entry<Long, Page> page : pages.entrySet()) {
-      if (page.getKey() < pageOf(from)) {
-        continue;
-      }
-      for (MessageEntry entry : page.getValue().entries) {
-        if (entry != null && entry.sequence >= from && filter.test(entry)) {
+    for (Page page : pages.values()) {
+      for (MessageEntry entry : page.entries) {
+        if (entry != null && filter.test(entry)) {
           found.add(entry);
-          if (found.size() == limit) {
-            return found;
-          }
         }
       }
     }
     return found;
+  }
+
+  /**
+   * The result of one step of a search.
+   *
+   * @param next the number from which the next step continues; the end of the range if no message
+   *     is left
+   */
+  public record SearchStep(List<MessageEntry> found, long next) {}
+
+  /**
+   * Returns up to {@code limit} messages that {@code filter} accepts, with numbers of {@code from}
+   * until before {@code end}, in their order. Visits at most {@link #MAX_VISITS} messages.
+   */
+  public SearchStep search(long from, long end, int limit, Predicate<MessageEntry> filter) {
+    List<MessageEntry> found = new ArrayList<>();
+    int visits = 0;
+    for (Page page : pages.tailMap(pageOf(from), true).values()) {
+      for (MessageEntry entry : page.entries) {
+        if (entry == null || entry.sequence < from) {
+          continue;
+        }
+        if (entry.sequence >= end) {
+          return new SearchStep(found, end);
+        }
+        if (visits == MAX_VISITS || found.size() == limit) {
+          return new SearchStep(found, entry.sequence);
+        }
+        visits++;
+        if (filter.test(entry)) {
+          found.add(entry);
+        }
+      }
+    }
+    return new SearchStep(found, end);
   }
 
   private static long pageOf(long sequence) {

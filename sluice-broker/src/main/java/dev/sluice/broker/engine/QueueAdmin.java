@@ -17,14 +17,14 @@ import org.jspecify.annotations.Nullable;
 
 /** Creates, changes and deletes queues, config entries and limits; splits long work into slices. */
 public final class QueueAdmin {
-  /** Messages in one piece of long work. */
+  /** The most messages that one step of long work removes. */
   static final int SLICE = 1_000;
 
   private final EngineState state;
   private final Dispatcher dispatcher;
   private final EnqueueHandler enqueueHandler;
 
-  /** Long work; each returns whether it is done. */
+  /** Long work; each does one step and returns whether it is done. */
   private final Deque<BooleanSupplier> tasks = new ArrayDeque<>();
 
   QueueAdmin(EngineState state, Dispatcher dispatch, EnqueueHandler intake) {
@@ -33,20 +33,35 @@ public final class QueueAdmin {
     this.enqueueHandler = intake;
   }
 
-  /** Goes through all messages, a piece at a time. */
+  /** Goes through a range of all messages, a bounded number of them in each step. */
   private final class Cursor {
+    private final long end;
     private long from;
 
-    List<MessageEntry> next(Predicate<MessageEntry> filter) {
-      List<MessageEntry> slice = state.index.find(from, SLICE, filter);
-      if (!slice.isEmpty()) {
-        from = slice.get(slice.size() - 1).sequence + 1;
-      }
-      return slice;
+    Cursor(long from, long end) {
+      this.from = from;
+      this.end = end;
+    }
+
+    List<MessageEntry> next(int limit, Predicate<MessageEntry> filter) {
+      MessageIndex.SearchStep step = state.index.search(from, end, limit, filter);
+      from = step.next();
+      return step.found();
+    }
+
+    boolean hasEnded() {
+      return from >= end;
     }
   }
 
-  /** Does one piece of long work; returns whether there is more. */
+  /** Begins long work: at once if it has no messages to go through, else with the next tick. */
+  private void begin(BooleanSupplier task, boolean trivial) {
+    if (!trivial || !task.getAsBoolean()) {
+      tasks.addLast(task);
+    }
+  }
+
+  /** Does one step of one piece of long work; returns whether there is more. */
   boolean runTask() {
     BooleanSupplier task = tasks.pollFirst();
     if (task != null && !task.getAsBoolean()) {
@@ -172,8 +187,8 @@ public final class QueueAdmin {
         deleted.add(deadLetters);
       }
       deleted.forEach(this::shut);
-      Cursor cursor = new Cursor();
-      tasks.add(() -> deleteSlice(deleted, cursor, future));
+      Cursor cursor = new Cursor(0, Long.MAX_VALUE);
+      begin(() -> deleteSlice(deleted, cursor, future), depth(deleted) == 0);
     } catch (BrokerException refused) {
       state.callbacks.reject(future, refused);
     }
@@ -188,13 +203,18 @@ public final class QueueAdmin {
 
   private boolean deleteSlice(
       List<BrokerQueue> deleted, Cursor cursor, CompletableFuture<Void> future) {
-    List<MessageEntry> slice = cursor.next(entry -> deleted.contains(entry.queue));
-    slice.forEach(this::remove);
-    if (slice.size() == SLICE) {
-      return false;
+    if (depth(deleted) > 0) {
+      cursor.next(SLICE, entry -> deleted.contains(entry.queue)).forEach(this::remove);
+      if (depth(deleted) > 0 && !cursor.hasEnded()) {
+        return false;
+      }
     }
     for (BrokerQueue brokerQueue : deleted) {
-      enqueueHandler.forgetAll(brokerQueue);
+      if (!enqueueHandler.forgetSome(brokerQueue)) {
+        return false;
+      }
+    }
+    for (BrokerQueue brokerQueue : deleted) {
       brokerQueue.fairnessKeys.forgetAll();
       state.configHeapUsage.removed(brokerQueue.config);
       state.queues.remove(brokerQueue.name);
@@ -206,6 +226,10 @@ public final class QueueAdmin {
     return true;
   }
 
+  private static long depth(List<BrokerQueue> queues) {
+    return queues.stream().mapToLong(queue -> queue.depth).sum();
+  }
+
   private void remove(MessageEntry entry) {
     state.forget(entry);
     state.batch.changes.add(new StateChange.Removed(entry));
@@ -215,16 +239,16 @@ public final class QueueAdmin {
   public void purge(String name, CompletableFuture<Long> future) {
     try {
       BrokerQueue brokerQueue = state.queue(name);
-      long end = state.nextSequence;
       long[] removed = {0};
-      Cursor cursor = new Cursor();
-      tasks.add(
+      Cursor cursor = new Cursor(0, state.nextSequence);
+      begin(
           () -> {
-            List<MessageEntry> slice =
-                cursor.next(entry -> waitsIn(brokerQueue, entry) && entry.sequence < end);
-            slice.forEach(this::remove);
-            removed[0] += slice.size();
-            boolean done = slice.size() < SLICE;
+            if (brokerQueue.waiting() > 0) {
+              List<MessageEntry> slice = cursor.next(SLICE, entry -> waitsIn(brokerQueue, entry));
+              slice.forEach(this::remove);
+              removed[0] += slice.size();
+            }
+            boolean done = brokerQueue.waiting() == 0 || cursor.hasEnded();
             if (done) {
               state
                   .batch
@@ -233,7 +257,8 @@ public final class QueueAdmin {
                   .add(new Completion<>(future, removed[0]));
             }
             return done;
-          });
+          },
+          brokerQueue.waiting() == 0);
     } catch (BrokerException refused) {
       state.callbacks.reject(future, refused);
     }
@@ -245,24 +270,40 @@ public final class QueueAdmin {
   }
 
   /**
-   * Takes up to {@code limit} dead letters that wait out of {@code queue}, the oldest first; they
-   * are not delivered until {@link #redrive} has moved them.
+   * Which dead letters to take.
    *
-   * @param range the numbers among which to look; from 0 on, it is an error if there is no room
+   * @param from the lowest number among which to look; with 0, it is an error if there is no room
+   * @param end higher than the highest number
+   * @param canceled ends the search
+   */
+  public record DeadLetterClaim(
+      String queue, int limit, long from, long end, BooleanSupplier canceled) {}
+
+  /**
+   * Takes the oldest dead letters that wait out of a queue: up to as many as claimed, and at least
+   * one if there is one. They are not delivered until {@link #redrive} has moved them.
    */
   public void claimDeadLetters(
-      String queue, int limit, Range range, CompletableFuture<List<MessageEntry>> future) {
+      DeadLetterClaim claim, CompletableFuture<List<MessageEntry>> future) {
+    Cursor cursor = new Cursor(claim.from, claim.end);
+    BrokerQueue deadLetters = state.queues.get(claim.queue);
+    begin(
+        () -> claimStep(claim, cursor, future), deadLetters == null || deadLetters.waiting() == 0);
+  }
+
+  private boolean claimStep(
+      DeadLetterClaim claim, Cursor cursor, CompletableFuture<List<MessageEntry>> future) {
     try {
-      BrokerQueue brokerQueue = state.queue(queue);
-      int budget = (int) Math.min(limit, spaceAtSource(brokerQueue, range.from == 0));
+      BrokerQueue deadLetters = state.queue(claim.queue);
+      boolean first = claim.from == 0;
+      int budget = (int) Math.min(claim.limit, spaceAtSource(deadLetters, first));
+      boolean over = budget == 0 || deadLetters.waiting() == 0 || claim.canceled.getAsBoolean();
       List<MessageEntry> claimed =
-          budget == 0
-              ? List.of()
-              : state.index.find(
-                  range.from,
-                  budget,
-                  entry -> waitsIn(brokerQueue, entry) && entry.sequence < range.end);
-      List<MessageEntry> fitting = fitting(claimed, range.from == 0);
+          over ? List.of() : cursor.next(budget, entry -> waitsIn(deadLetters, entry));
+      if (claimed.isEmpty() && !over && !cursor.hasEnded()) {
+        return false;
+      }
+      List<MessageEntry> fitting = fitting(claimed, first);
       for (MessageEntry entry : fitting) {
         state.unschedule(entry);
         entry.stage = MessageEntry.Stage.MOVING;
@@ -272,6 +313,7 @@ public final class QueueAdmin {
     } catch (BrokerException refused) {
       state.callbacks.reject(future, refused);
     }
+    return true;
   }
 
   /** Those of {@code claimed} for which there is room on the disk, from the first on. */
@@ -287,9 +329,6 @@ public final class QueueAdmin {
     }
     return claimed.subList(0, count);
   }
-
-  /** Numbers of messages, without the end. */
-  public record Range(long from, long end) {}
 
   private long spaceAtSource(BrokerQueue deadLetters, boolean first) {
     BrokerQueue source = source(deadLetters);

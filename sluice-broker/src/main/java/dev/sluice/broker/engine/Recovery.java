@@ -229,7 +229,7 @@ public final class Recovery {
       entry = new MessageEntry(queue, sequence, route, row.bytes(), row.expiresAt());
     } else {
       entry = new MovedMessageEntry(queue, sequence, route, row.bytes(), row.expiresAt(), id);
-      heapCheck.addMovedId();
+      heapCheck.addMovedId(queue.messageHeap);
     }
     entry.attempts = row.attempts();
     return new Waiting(entry, row.availableAt());

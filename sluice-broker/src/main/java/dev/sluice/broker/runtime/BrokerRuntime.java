@@ -63,7 +63,7 @@ public final class BrokerRuntime implements EngineState.EngineCallbacks, Committ
     this.engine = new EngineCalls(inbox, calls, callbacks);
     this.registry = new QueueRegistry(config.metrics());
     this.deliveries = new DeliveryReader(reader, engine);
-    this.consumers = new ConsumerRegistry(engine, deliveries);
+    this.consumers = new ConsumerRegistry(engine, deliveries, callbacks);
     this.configurator = new QueueConfigurator(registry, engine);
     this.hooks = new HookCoordinator(config, registry, reader, engine);
     this.enqueuePipeline =

@@ -13,8 +13,9 @@ import java.util.List;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
+import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.ThreadPoolExecutor;
 import java.util.function.LongUnaryOperator;
 import org.jspecify.annotations.Nullable;
 
@@ -22,14 +23,19 @@ import org.jspecify.annotations.Nullable;
 final class ConsumerRegistry {
   private final EngineCalls engine;
   private final DeliveryReader reader;
-  private final ExecutorService handlers =
-      Executors.newCachedThreadPool(BrokerThreads.named("handler"));
+  private final CallbackExecutor callbacks;
+
+  /** Has a thread for each handler that runs; one that waits for its receiver has none. */
+  private final ThreadPoolExecutor handlers =
+      (ThreadPoolExecutor) Executors.newCachedThreadPool(BrokerThreads.named("handler"));
+
   private final Set<PrefetchingConsumer> open = ConcurrentHashMap.newKeySet();
   private final PrefetchBudget prefetched = new PrefetchBudget();
 
-  ConsumerRegistry(EngineCalls engine, DeliveryReader reader) {
+  ConsumerRegistry(EngineCalls engine, DeliveryReader reader, CallbackExecutor callbacks) {
     this.engine = engine;
     this.reader = reader;
+    this.callbacks = callbacks;
   }
 
   MessageConsumer consume(
@@ -70,8 +76,28 @@ final class ConsumerRegistry {
   }
 
   /** Returns the threads that call handlers and read messages. */
-  ExecutorService handlers() {
+  ThreadPoolExecutor handlers() {
     return handlers;
+  }
+
+  /**
+   * Calls a handler on a thread of its own; returns why there is none, or null. Callers are threads
+   * on which the broker depends: that the system refuses a thread must not stop them.
+   */
+  @Nullable Throwable tryRun(Runnable handling) {
+    try {
+      handlers.execute(handling);
+      return null;
+    } catch (OutOfMemoryError | RejectedExecutionException noThread) {
+      return noThread;
+    }
+  }
+
+  /** Tells a handler that its consumer has ended; without a thread of its own on a shared one. */
+  void notifyEnded(Runnable ended) {
+    if (tryRun(() -> CallbackExecutor.guarded(ended)) != null) {
+      callbacks.executeAlways(ended);
+    }
   }
 
   /** Returns the bytes that may wait in mailboxes. */

@@ -22,9 +22,23 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>The mailbox has a lock of its own, under which no code of users runs. Messages whose leases
  * ended in the mailbox are dropped when they are polled, and renew the credit then.
+ *
+ * <p>A handler has a thread while it is {@linkplain Handling#RUNNING running}. A consumer for which
+ * the system refuses a thread ends, and its messages go to others.
  */
 final class PrefetchingConsumer implements MessageConsumer {
+  private static final System.Logger LOG = System.getLogger(Broker.class.getName());
   private static final Duration MAX_WAIT = Duration.ofDays(365);
+
+  /** What the handler does. */
+  private enum Handling {
+    /** It is called when messages arrive. */
+    IDLE,
+    /** A thread calls it until no messages wait or it takes none. */
+    RUNNING,
+    /** It is called when it is resumed. */
+    PAUSED
+  }
 
   private final Broker broker;
   private final String queue;
@@ -43,7 +57,10 @@ final class PrefetchingConsumer implements MessageConsumer {
     private final Deque<PendingDelivery> waiting = new ArrayDeque<>();
     private long waitingBytes;
     private @Nullable BrokerException end;
-    private boolean handling;
+    private Handling handling = Handling.IDLE;
+
+    /** Whether the handler was resumed since it was last asked for its budget. */
+    private boolean resumed;
 
     @Override
     public void deliver(List<PendingDelivery> batch) {
@@ -54,14 +71,50 @@ final class PrefetchingConsumer implements MessageConsumer {
         }
         batch.forEach(this::add);
         arrived.signalAll();
-        if (handler == null || handling) {
+        if (handler == null || handling != Handling.IDLE) {
           return;
         }
-        handling = true;
+        handling = Handling.RUNNING;
       } finally {
         lock.unlock();
       }
-      registry.handlers().execute(PrefetchingConsumer.this::handleAll);
+      startHandling();
+    }
+
+    void resume() {
+      lock.lock();
+      try {
+        resumed = true;
+        if (handling != Handling.PAUSED || end != null) {
+          return;
+        }
+        handling = Handling.RUNNING;
+      } finally {
+        lock.unlock();
+      }
+      startHandling();
+    }
+
+    /** Returns the size of the messages that wait, before the handler is asked for its budget. */
+    long beginRound() {
+      lock.lock();
+      try {
+        resumed = false;
+        return waitingBytes;
+      } finally {
+        lock.unlock();
+      }
+    }
+
+    /** The handler takes no messages; returns false if it has been resumed meanwhile. */
+    boolean pause() {
+      lock.lock();
+      try {
+        handling = resumed ? Handling.RUNNING : Handling.PAUSED;
+        return !resumed;
+      } finally {
+        lock.unlock();
+      }
     }
 
     /**
@@ -84,7 +137,7 @@ final class PrefetchingConsumer implements MessageConsumer {
     @Override
     public void closed(BrokerException reason) {
       if (close(reason) && handler != null) {
-        registry.handlers().execute(() -> CallbackExecutor.guarded(() -> handler.ended(reason)));
+        registry.notifyEnded(() -> handler.ended(reason));
       }
     }
 
@@ -125,21 +178,12 @@ final class PrefetchingConsumer implements MessageConsumer {
       }
     }
 
-    long waitingBytes() {
-      lock.lock();
-      try {
-        return waitingBytes;
-      } finally {
-        lock.unlock();
-      }
-    }
-
     /** Returns messages for the handler; if there are none, the handler is called again later. */
     List<PendingDelivery> takeForHandler(long maxBytes) {
       lock.lock();
       try {
         List<PendingDelivery> taken = drain(Integer.MAX_VALUE, maxBytes);
-        handling = !taken.isEmpty();
+        handling = taken.isEmpty() ? Handling.IDLE : Handling.RUNNING;
         return taken;
       } finally {
         lock.unlock();
@@ -244,12 +288,47 @@ final class PrefetchingConsumer implements MessageConsumer {
     }
   }
 
+  private void startHandling() {
+    Throwable noThread = registry.tryRun(this::handleAll);
+    if (noThread != null) {
+      giveUp(noThread);
+    }
+  }
+
+  /** Ends the consumer, for which there is no thread: its messages go to others. */
+  @SuppressWarnings("FutureReturnValueIgnored") // a consumer that was not opened has no messages
+  private void giveUp(Throwable noThread) {
+    BrokerException reason =
+        new BrokerException(
+            BrokerException.Code.CONSUMER_CLOSED,
+            "the consumer was closed because no thread could be started: queue=%s, reason=%s"
+                .formatted(queue, noThread.getMessage()));
+    LOG.log(System.Logger.Level.WARNING, reason.getMessage());
+    registry.remove(this);
+    mailbox.closed(reason);
+    // Does not wait: the thread at hand may be the one that opens the consumer.
+    state.thenAccept(known -> engine.submit(machine -> machine.dispatcher.close(known, null)));
+  }
+
   private void handleAll() {
-    for (List<PendingDelivery> taken = mailbox.takeForHandler(payloadBudget());
+    for (List<PendingDelivery> taken = nextForHandler();
         !taken.isEmpty();
-        taken = mailbox.takeForHandler(payloadBudget())) {
+        taken = nextForHandler()) {
       List<PendingDelivery> batch = taken;
       CallbackExecutor.guarded(() -> handle(read(batch)));
+    }
+  }
+
+  /** Returns messages for the handler; none ends the thread that calls it. */
+  private List<PendingDelivery> nextForHandler() {
+    for (; ; ) {
+      long budget = payloadBudget(mailbox.beginRound());
+      if (budget != Handler.NOT_NOW) {
+        return mailbox.takeForHandler(budget);
+      }
+      if (mailbox.pause()) {
+        return List.of();
+      }
     }
   }
 
@@ -270,8 +349,7 @@ final class PrefetchingConsumer implements MessageConsumer {
     }
   }
 
-  private long payloadBudget() {
-    long waiting = mailbox.waitingBytes();
+  private long payloadBudget(long waiting) {
     long[] budget = {Handler.DEFAULT_PAYLOAD_BUDGET};
     if (handler != null && waiting > 0) {
       CallbackExecutor.guarded(() -> budget[0] = handler.payloadBudget(waiting));
@@ -300,6 +378,11 @@ final class PrefetchingConsumer implements MessageConsumer {
   /** Reports that the broker has ended. */
   void end(BrokerException reason) {
     mailbox.closed(reason);
+  }
+
+  @Override
+  public void resume() {
+    mailbox.resume();
   }
 
   @Override

@@ -59,10 +59,11 @@ final class Redrive {
       return;
     }
     int limit = (int) Math.min(count - moved, MAX_BATCH);
-    QueueAdmin.Range range = new QueueAdmin.Range(from, end);
+    QueueAdmin.DeadLetterClaim claim =
+        new QueueAdmin.DeadLetterClaim(queue, limit, from, end, result::isDone);
     then(
         engine.<List<MessageEntry>>call(
-            (machine, call) -> machine.queueAdmin.claimDeadLetters(queue, limit, range, call)),
+            (machine, call) -> machine.queueAdmin.claimDeadLetters(claim, call)),
         this::claimed);
   }
 

@@ -57,8 +57,7 @@ final class FilaConsumeStream extends DeliveryStream<ConsumeResponse> {
 
   @Override
   public void handle(List<Delivery> deliveries) {
-    deliveries.forEach(
-        each -> sendWhenRead(List.of(each), one -> FilaProtoMapper.response(one.get(0))));
+    deliveries.forEach(each -> forward(List.of(each), one -> FilaProtoMapper.response(one.get(0))));
     MessageConsumer from = consumer();
     if (from != null && !hasEnded()) {
       from.addCredit(deliveries.size());

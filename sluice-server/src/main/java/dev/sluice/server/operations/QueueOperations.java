@@ -58,6 +58,7 @@ public final class QueueOperations {
   private final AccountQuotas quotas;
   private final ConcurrencyQuota openCalls;
   private final AccountTurns settleTurns = new AccountTurns(SettleCall.PIECES_OF_ACCOUNT);
+  private final RedriveTurns redriveTurns;
 
   /**
    * Asks {@code broker}.
@@ -70,6 +71,7 @@ public final class QueueOperations {
     this.access = access;
     this.quotas = quotas;
     this.openCalls = openCalls;
+    this.redriveTurns = new RedriveTurns(openCalls);
   }
 
   /** Checks a caller whose request is not complete yet, or does not say enough. */
@@ -323,25 +325,30 @@ public final class QueueOperations {
 
   /**
    * Needs {@code produce} on the queue that gets them, too; {@code count} 0 means all. Ends between
-   * two portions, and fails, once the key is revoked, is changed or expires.
+   * two portions, and fails, once the key is revoked, is changed or expires. Waits for other
+   * redrives of its account.
    */
   public CompletableFuture<Long> redrive(
       Credential key, String deadLetterQueue, long count, boolean runScript) {
     Caller caller = key.caller();
     String target = QueueNames.sourceOf(deadLetterQueue);
-    return access.call(
-        caller,
-        Kind.ADMIN,
-        deadLetterQueue,
+    Supplier<CompletableFuture<Long>> redrive =
         () ->
             access.call(
                 caller,
-                Kind.PRODUCE,
-                target,
-                () -> {
-                  requireBetween("count", count, 0, Long.MAX_VALUE);
-                  return whileKeyLasts(key, broker.redriveAsync(deadLetterQueue, count, runScript));
-                }));
+                Kind.ADMIN,
+                deadLetterQueue,
+                () ->
+                    access.call(
+                        caller,
+                        Kind.PRODUCE,
+                        target,
+                        () -> broker.redriveAsync(deadLetterQueue, count, runScript)));
+    // Checked again when its turn comes: queues may have been made or deleted meanwhile.
+    access.require(caller, Kind.ADMIN, deadLetterQueue);
+    access.require(caller, Kind.PRODUCE, target);
+    requireBetween("count", count, 0, Long.MAX_VALUE);
+    return whileKeyLasts(key, redriveTurns.run(caller, redrive));
   }
 
   private static <T> CompletableFuture<T> whileKeyLasts(Credential key, CompletableFuture<T> work) {

@@ -194,13 +194,13 @@ public final class ConsumeStream extends DeliveryStream<ConsumeResponse>
     for (int i = 0; i < deliveries.size(); i++) {
       int size = deliveries.get(i).payload().length;
       if (i > from && bytes + size > MAX_RESPONSE_BYTES) {
-        sendWhenRead(deliveries.subList(from, i), ConsumeStream::response);
+        forward(deliveries.subList(from, i), ConsumeStream::response);
         from = i;
         bytes = 0;
       }
       bytes += size;
     }
-    sendWhenRead(deliveries.subList(from, deliveries.size()), ConsumeStream::response);
+    forward(deliveries.subList(from, deliveries.size()), ConsumeStream::response);
   }
 
   private static ConsumeResponse response(List<Delivery> deliveries) {

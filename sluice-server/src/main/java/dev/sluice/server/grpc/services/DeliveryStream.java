@@ -12,9 +12,10 @@ import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A stream of deliveries to one client. They wait on a thread of the broker while the client does
- * not read, so that a slow one costs no memory; when the stream ends, however it does, messages
- * that were never sent go to others at once, and {@link #release} decides about the others.
+ * A stream of deliveries to one client. They wait in the broker, unread, while the client does not
+ * read, so that a slow one costs neither memory nor a thread; when the stream ends, however it
+ * does, messages that were never sent go to others at once, and {@link #release} decides about the
+ * others.
  *
  * <p>A message is claimed by {@link Delivery#markForwarded} right before it is handed to the
  * transport, under the lock that also ends the stream. So when the stream ends, each message either
@@ -44,11 +45,10 @@ public abstract class DeliveryStream<R> implements MessageConsumer.Handler, Open
 
   /** The client has read what was sent, or most of it. */
   void ready() {
-    wake();
-  }
-
-  private synchronized void wake() {
-    notifyAll();
+    MessageConsumer known = consumer();
+    if (known != null) {
+      known.resume();
+    }
   }
 
   /** Lets deliveries of {@code opened} through; false if the stream has ended meanwhile. */
@@ -58,7 +58,7 @@ public abstract class DeliveryStream<R> implements MessageConsumer.Handler, Open
       return false;
     }
     consumer = opened;
-    notifyAll();
+    opened.resume();
     return true;
   }
 
@@ -86,20 +86,20 @@ public abstract class DeliveryStream<R> implements MessageConsumer.Handler, Open
 
   /** Messages are not read for a client that has not read those before them. */
   @Override
-  public final long payloadBudget(long waitingBytes) {
-    awaitReady();
-    return MAX_READ_BYTES;
+  public final synchronized long payloadBudget(long waitingBytes) {
+    boolean unready = consumer == null || !call.isReady();
+    return unready && !ended ? NOT_NOW : MAX_READ_BYTES;
   }
 
   /**
-   * Waits until the client has read what was sent before, then sends those of {@code deliveries}
-   * whose lease has not ended meanwhile; does nothing if the client is gone.
+   * Sends those of {@code deliveries} whose lease has not ended meanwhile; does nothing if the
+   * client is gone.
    *
    * @param toAnswer makes the answer that carries them
    */
-  public final synchronized void sendWhenRead(
+  public final synchronized void forward(
       List<Delivery> deliveries, Function<List<Delivery>, R> toAnswer) {
-    if (!awaitReady() || ended || call.isCancelled()) {
+    if (ended || call.isCancelled()) {
       return;
     }
     List<Delivery> current = deliveries.stream().filter(Delivery::markForwarded).toList();
@@ -113,18 +113,6 @@ public abstract class DeliveryStream<R> implements MessageConsumer.Handler, Open
 
   /** Called with the number of messages that were not sent because their leases had ended. */
   void outdated(int messages) {}
-
-  private synchronized boolean awaitReady() {
-    try {
-      while (!ended && (consumer == null || !call.isReady())) {
-        wait();
-      }
-      return true;
-    } catch (InterruptedException closing) {
-      Thread.currentThread().interrupt();
-      return false;
-    }
-  }
 
   @Override
   public final void ended(BrokerException why) {
@@ -157,7 +145,6 @@ public abstract class DeliveryStream<R> implements MessageConsumer.Handler, Open
   private synchronized void end() {
     ended = true;
     streams.remove(this);
-    notifyAll();
     if (consumer != null) {
       release(consumer);
     }
