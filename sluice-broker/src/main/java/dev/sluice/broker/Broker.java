@@ -196,6 +196,19 @@ public interface Broker extends AutoCloseable {
   CompletableFuture<List<UUID>> enqueueAll(String queue, List<Message> messages);
 
   /**
+   * Enqueues messages as {@link #enqueueAll(String, List)}, on behalf of one of several callers
+   * that share the hook threads.
+   *
+   * @param queue the name of the queue
+   * @param messages the messages
+   * @param caller whose share is used, and who may withdraw the messages while they wait
+   * @return the ids in the order of the messages, once they are stored
+   * @throws IllegalArgumentException if a message is too large
+   */
+  CompletableFuture<List<UUID>> enqueueAll(
+      String queue, List<Message> messages, EnqueueCaller caller);
+
+  /**
    * Opens a consumer that is polled.
    *
    * @param queue the name of the queue

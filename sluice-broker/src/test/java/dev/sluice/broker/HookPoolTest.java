@@ -12,8 +12,10 @@ import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.Stream;
 import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 import org.awaitility.Awaitility;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -48,6 +50,15 @@ class HookPoolTest {
     pool.stop();
   }
 
+  /** A call without an account. */
+  private void call(String queue, int messages, long size, Runnable task) {
+    pool.call(null, queue, messages, size, task);
+  }
+
+  private void awaitNone(String... queues) {
+    Awaitility.await().atMost(SOON).until(() -> Stream.of(queues).noneMatch(pool::isBusy));
+  }
+
   private Runnable note(String what) {
     return () -> ran.add(what);
   }
@@ -62,7 +73,7 @@ class HookPoolTest {
 
   /** Holds the thread of {@code queue} until the gate opens. */
   private void occupy(String queue) {
-    pool.call(queue, 1, 1, this::awaitGate);
+    call(queue, 1, 1, this::awaitGate);
   }
 
   private List<String> openGateAndAwait(int tasks) {
@@ -82,17 +93,87 @@ class HookPoolTest {
   void quietQueue_goesBeforeTheBacklogOfABusyOne() {
     occupy("busy");
     for (int i = 0; i < 50; i++) {
-      pool.call("busy", 1_000, 1, note("busy"));
+      call("busy", 1_000, 1, note("busy"));
     }
-    pool.call("quiet", 1, 1, note("quiet"));
+    call("quiet", 1, 1, note("quiet"));
     assertThat(openGateAndAwait(51).indexOf("quiet")).isLessThanOrEqualTo(2);
+  }
+
+  /** A task that notes {@code queue} and calls again, so many times. */
+  private Runnable again(@Nullable String account, String queue, int times) {
+    return () -> {
+      ran.add(queue);
+      if (times > 0) {
+        pool.call(account, queue, 1, 0, again(account, queue, times - 1));
+      }
+    };
+  }
+
+  @Test
+  void laterCallsOfAQuietQueue_doNotWaitForTheBacklogOfABusyOne() {
+    occupy("busy");
+    for (int i = 0; i < 900; i++) {
+      call("busy", 1, 0, note("busy"));
+    }
+    call("quiet", 1, 0, again(null, "quiet", 2));
+    List<String> order = openGateAndAwait(903);
+    assertThat(order.lastIndexOf("quiet")).isLessThanOrEqualTo(8);
+  }
+
+  @Test
+  void laterCallsOfAQuietAccount_doNotWaitForManyQueuesOfAnother() {
+    pool.call("busy", "busy 0", 1, 0, this::awaitGate);
+    for (int i = 0; i < 18; i++) {
+      for (int queue = 0; queue < 50; queue++) {
+        pool.call("busy", "busy " + queue, 1, 0, note("busy"));
+      }
+    }
+    pool.call("calm", "quiet", 1, 0, again("calm", "quiet", 2));
+    List<String> order = openGateAndAwait(903);
+    assertThat(order.lastIndexOf("quiet")).isLessThanOrEqualTo(8);
+  }
+
+  @Test
+  void queuesOfOneAccount_takeTurns() {
+    pool.call("one", "long", 1, 0, this::awaitGate);
+    for (int i = 0; i < 100; i++) {
+      pool.call("one", "long", 1, 0, note("long"));
+    }
+    pool.call("one", "short", 1, 0, again("one", "short", 2));
+    assertThat(openGateAndAwait(103).lastIndexOf("short")).isLessThanOrEqualTo(8);
+  }
+
+  /** The order of a queue is that of its calls, whoever makes them. */
+  @Test
+  void callsOfSeveralAccountsToOneQueue_keepTheirOrder() {
+    pool.stop();
+    pool = pool(4);
+    List<String> sent = new ArrayList<>();
+    occupy("q");
+    for (int i = 0; i < 500; i++) {
+      sent.add("call " + i);
+      pool.call("account " + i % 3, "q", 1 + i % 100, 0, note("call " + i));
+      pool.call("account " + i % 2, "other", 1, 0, () -> {});
+    }
+    awaitNone("other");
+    assertThat(openGateAndAwait(500)).isEqualTo(sent);
+  }
+
+  @Test
+  void failureHooksOfManyQueues_takeTurnsWithCalls() {
+    occupy("q");
+    for (int i = 0; i < 900; i++) {
+      pool.run(HookExecutor.Work.FAILURE, "busy " + i % 300, 1, note("failure"));
+    }
+    call("quiet", 1, 0, again(null, "quiet", 2));
+    assertThat(openGateAndAwait(903).lastIndexOf("quiet")).isLessThanOrEqualTo(8);
   }
 
   @Test
   void largeAndSmallCalls_areFairByRuns_notByCalls() {
     occupy("other");
     for (int i = 0; i < 10; i++) {
-      pool.call("large", 1_000, 1, note("large"));
+      call("large", 1_000, 1, note("large"));
       pool.run(HookExecutor.Work.FAILURE, "small", 1, note("small"));
     }
     // All ten small ones cost less than a hundredth of one large call.
@@ -108,9 +189,9 @@ class HookPoolTest {
     List<String> sent = new ArrayList<>();
     for (int i = 0; i < 500; i++) {
       sent.add("call " + i);
-      pool.call("q", 1 + i % 3, 0, note("call " + i));
+      call("q", 1 + i % 3, 0, note("call " + i));
     }
-    pool.call("other", 1, 1, note("other"));
+    call("other", 1, 1, note("other"));
     Awaitility.await().atMost(SOON).until(() -> ran.contains("other"));
     assertThat(ran).as("one queue holds one thread").containsExactly("other");
     assertThat(openGateAndAwait(501).subList(1, 501)).isEqualTo(sent);
@@ -120,41 +201,57 @@ class HookPoolTest {
   void callBeyondTheBoundOfItsQueue_isRefused_othersAreNot() {
     occupy("full");
     for (int i = 1; i < HookExecutor.MAX_CALLS; i++) {
-      pool.call("full", 1, 0, note("full"));
+      call("full", 1, 0, note("full"));
     }
-    assertRefused(() -> pool.call("full", 1, 0, note("full")), Code.BUSY, "queue=full", "1000");
-    pool.call("other", 1, 0, note("other"));
+    assertRefused(() -> call("full", 1, 0, note("full")), Code.BUSY, "queue=full", "1000");
+    call("other", 1, 0, note("other"));
     pool.run(HookExecutor.Work.FAILURE, "full", 1, note("failure"));
     assertThat(openGateAndAwait(1_001)).contains("other", "failure");
     Awaitility.await().atMost(SOON).until(() -> !pool.isBusy("full"));
-    pool.call("full", 1, 0, note("again"));
+    call("full", 1, 0, note("again"));
     openGateAndAwait(1_002);
   }
 
   @Test
-  void bytesThatWait_areBoundedByQueueAndInAll() {
+  void bytesThatWait_areBoundedByQueueAndInAll_butNotForSmallHolders() {
     occupy("a");
-    pool.call("a", 1, MAX_BYTES / 2 - 1, note("a"));
-    assertRefused(() -> pool.call("a", 1, 1, note("a")), Code.BUSY, "queue=a", "bytes=500");
-    pool.call("b", 1, MAX_BYTES / 2, note("b"));
-    assertRefused(
-        () -> pool.call("c", 1, 1, note("c")), Code.BUSY, "queue=c", "maxInboundBytes=1000");
-    openGateAndAwait(2);
-    Awaitility.await().atMost(SOON).until(() -> !pool.isBusy("a") && !pool.isBusy("b"));
-    pool.call("c", 1, MAX_BYTES, note("c"));
+    call("a", 1, MAX_BYTES / 2 - 1, note("a"));
+    assertRefused(() -> call("a", 1, 1, note("a")), Code.BUSY, "queue=a", "bytes=500");
+    call("b", 1, MAX_BYTES / 4, note("b"));
+    assertRefused(() -> call("b", 1, 1, note("b")), Code.BUSY, "maxInboundBytes=1000");
+    assertRefused(() -> call("c", 1, 16, note("c")), Code.BUSY, "queue=c", "maxInboundBytes=1000");
+    call("c", 1, MAX_BYTES / 64, note("c"));
     openGateAndAwait(3);
+    awaitNone("a", "b", "c");
+    call("c", 1, MAX_BYTES, note("c"));
+    openGateAndAwait(4);
+  }
+
+  @Test
+  void queuesOfOneAccount_shareHalfOfTheBytes_andOtherAccountsAreTaken() {
+    occupy("a");
+    pool.call("tenant", "a", 1, MAX_BYTES / 4, note("a"));
+    pool.call("tenant", "b", 1, MAX_BYTES / 4, note("b"));
+    assertRefused(
+        () -> pool.call("tenant", "c", 1, 1, note("c")), Code.BUSY, "one account: bytes=500");
+    pool.call("other", "c", 1, 240, note("c"));
+    pool.call("small", "c", 1, MAX_BYTES / 64, note("c"));
+    openGateAndAwait(4);
+    awaitNone("a", "b", "c");
+    pool.call("tenant", "a", 1, MAX_BYTES, note("a"));
+    openGateAndAwait(5);
   }
 
   @Test
   void drain_waitsForCalls_andTakesNoMore() throws InterruptedException {
     occupy("q");
-    pool.call("q", 1, 1, note("last"));
+    call("q", 1, 1, note("last"));
     Thread drain = new Thread(() -> pool.drain(SOON));
     drain.start();
     Awaitility.await()
         .atMost(SOON)
         .untilAsserted(
-            () -> assertRefused(() -> pool.call("x", 1, 1, note("late")), Code.STOPPED, "closed"));
+            () -> assertRefused(() -> call("x", 1, 1, note("late")), Code.STOPPED, "closed"));
     assertThat(drain.isAlive()).isTrue();
     gate.countDown();
     drain.join(SOON.toMillis());
@@ -165,17 +262,17 @@ class HookPoolTest {
   @Test
   void drain_ofACallThatDoesNotEnd_givesUp() {
     occupy("q");
-    pool.call("q", 1, 1, note("never"));
+    call("q", 1, 1, note("never"));
     pool.drain(Duration.ofMillis(10));
     pool.stop();
     pool.run(HookExecutor.Work.FAILURE, "q", 1, note("never"));
-    assertRefused(() -> pool.call("q", 1, 1, note("never")), Code.STOPPED, "closed");
+    assertRefused(() -> call("q", 1, 1, note("never")), Code.STOPPED, "closed");
     assertThat(ran).isEmpty();
   }
 
   @Test
   void taskThatThrows_leavesTheThreadAndTheCountsInOrder() {
-    pool.call(
+    call(
         "q",
         1,
         MAX_BYTES / 2,
@@ -183,7 +280,7 @@ class HookPoolTest {
           throw new IllegalStateException("expected by this test");
         });
     Awaitility.await().dontCatchUncaughtExceptions().atMost(SOON).until(() -> !pool.isBusy("q"));
-    pool.call("q", 1, MAX_BYTES, note("next"));
+    call("q", 1, MAX_BYTES, note("next"));
     openGateAndAwait(1);
   }
 }

@@ -103,6 +103,18 @@ final class ApiKeyCommandsTest {
   }
 
   @Test
+  void queueList_withAKeyThatMayReadNothing_saysWhatIsMissing() {
+    String producer =
+        (String)
+            server
+                .json("api-key", "create", "p", "--allow", "produce:mail", "--json")
+                .get(0)
+                .get("secret");
+    assertThat(server.fails(1, "queue", "list", "--api-key", producer))
+        .isEqualTo("sluice queue list: the key does not allow it: read on any name\n");
+  }
+
+  @Test
   void create_printsIdAndSecret() {
     assertThat(server.ok("api-key", "create", "root", "--superadmin"))
         .matches("id      \\S+\nsecret  \\S+\n");

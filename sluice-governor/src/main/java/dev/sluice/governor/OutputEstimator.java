@@ -34,8 +34,14 @@ final class OutputEstimator {
         }
       };
 
-  /** A tenant of a model. */
-  private record ModelTenant(String model, String tenant) {}
+  /** A tenant of a model; ordered, so that maps stay fast if hashes collide. */
+  private record ModelTenant(String model, String tenant) implements Comparable<ModelTenant> {
+    @Override
+    public int compareTo(ModelTenant other) {
+      int order = tenant.compareTo(other.tenant);
+      return order != 0 ? order : model.compareTo(other.model);
+    }
+  }
 
   /** The last ratios of one tenant. */
   private static final class Samples {

@@ -2,7 +2,6 @@ package dev.sluice.server;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.sluice.server.auth.Caller;
 import dev.sluice.server.operations.AccountTurns;
 import java.util.ArrayList;
 import java.util.List;
@@ -12,18 +11,18 @@ import org.junit.jupiter.api.Test;
 /** Tasks of one account take turns; tasks of other accounts do not wait for them. */
 final class AccountTurnsTest {
   private static final int AT_ONCE = 2;
-  private static final Caller TENANT = new Caller("tenant", false, List.of(), 0);
-  private static final Caller OTHER = new Caller("other", false, List.of(), 0);
+  private static final Object TENANT = "tenant";
+  private static final Object OTHER = "other";
 
   private final AccountTurns turns = new AccountTurns(AT_ONCE);
   private final List<CompletableFuture<Integer>> begun = new ArrayList<>();
   private final List<CompletableFuture<Integer>> results = new ArrayList<>();
 
   /** Submits a task that runs until its future in {@code begun} is completed. */
-  private void submit(Caller caller) {
+  private void submit(Object owner) {
     results.add(
         turns.run(
-            caller,
+            owner,
             () -> {
               CompletableFuture<Integer> running = new CompletableFuture<>();
               begun.add(running);

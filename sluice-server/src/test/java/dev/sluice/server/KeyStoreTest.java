@@ -68,7 +68,7 @@ final class KeyStoreTest {
     RevocationWatcher keys =
         new RevocationWatcher(
             new ApiKeyAuthenticator(store, Instant::now, new Secret("bootstrap")), Instant::now);
-    Credential tenant = keys.authenticate("Bearer " + created.token());
+    Credential tenant = keys.authenticate("Bearer " + created.token(), "connection");
     api.revoke(by(Caller.ANYBODY), created.id());
     for (ThrowingCallable late :
         List.<ThrowingCallable>of(

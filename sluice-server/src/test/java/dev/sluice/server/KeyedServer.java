@@ -68,8 +68,8 @@ final class KeyedServer implements AutoCloseable {
 
   /** A key that stays valid. */
   static Credential by(Caller caller) {
-    return new Credential(
-        new RevocationWatcher(authorization -> caller, InstantSource.system()), null, caller);
+    return new RevocationWatcher(authorization -> caller, InstantSource.system())
+        .authenticate(null, "connection");
   }
 
   int grpcPort() {

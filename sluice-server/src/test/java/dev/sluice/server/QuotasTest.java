@@ -279,7 +279,7 @@ final class QuotasTest {
               new QueueAuthorization(broker),
               new AccountQuotas(ApiKeyStore.open(dir)),
               open);
-      Credential key = watches(caller).authenticate(null);
+      Credential key = watches(caller).authenticate(null, "connection");
       Duration wait = Duration.ofSeconds(30);
       ResponseMemoryBudget.Reservation room = MemoryBudgets.ofHeap().answers().part("c");
       var first = queues.receive(key, "q", 1, wait, room);

@@ -3,10 +3,13 @@ package dev.sluice.server;
 import dev.sluice.proto.v1.ConsumeRequest;
 import dev.sluice.proto.v1.ConsumeResponse;
 import dev.sluice.proto.v1.QueuesGrpc;
+import io.grpc.Attributes;
+import io.grpc.Grpc;
 import io.grpc.Metadata;
 import io.grpc.MethodDescriptor;
 import io.grpc.ServerCall;
 import io.grpc.Status;
+import java.net.InetSocketAddress;
 import java.util.ArrayList;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
@@ -17,6 +20,13 @@ final class RecordingCall extends ServerCall<ConsumeRequest, ConsumeResponse> {
 
   /** Null while the call is open. */
   @Nullable Status end;
+
+  @Override
+  public Attributes getAttributes() {
+    return Attributes.newBuilder()
+        .set(Grpc.TRANSPORT_ATTR_REMOTE_ADDR, new InetSocketAddress(1))
+        .build();
+  }
 
   @Override
   public void request(int messages) {}

@@ -1,18 +1,32 @@
 package dev.sluice.server;
 
 import static com.tngtech.archunit.lang.syntax.ArchRuleDefinition.noClasses;
+import static org.assertj.core.api.Assertions.assertThat;
 
 import com.tngtech.archunit.base.DescribedPredicate;
 import com.tngtech.archunit.core.domain.JavaAccess;
+import com.tngtech.archunit.core.domain.JavaClass;
 import com.tngtech.archunit.core.domain.JavaClasses;
+import com.tngtech.archunit.core.domain.JavaField;
+import com.tngtech.archunit.core.domain.JavaModifier;
+import com.tngtech.archunit.core.domain.JavaParameterizedType;
 import com.tngtech.archunit.core.importer.ClassFileImporter;
+import dev.sluice.FairScheduler;
 import dev.sluice.broker.Broker;
+import dev.sluice.governor.TokenRequest;
+import dev.sluice.governor.redis.RedisBudgets;
+import dev.sluice.redis.RedisUnavailableException;
 import dev.sluice.server.auth.QueueAuthorization;
+import dev.sluice.server.config.Setting;
+import dev.sluice.server.http.HttpRoute;
 import dev.sluice.server.operations.QueueOperations;
 import java.net.URL;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
+import java.util.SortedMap;
+import java.util.SortedSet;
 import java.util.stream.Collectors;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -35,6 +49,60 @@ final class ServerArchitectureTest {
   @Test
   void immutableHashTables_areNotFilledAtRunTime() {
     noClasses().should().accessTargetWhere(isQuadratic()).check(CLASSES);
+  }
+
+  /**
+   * A hash map orders keys whose hashes collide if they are comparable, and compares them one by
+   * one otherwise. Callers choose tenants, idempotency keys, throttle keys and the like.
+   */
+  @Test
+  void recordsOfStringsThatAreKeysOfHashTables_areComparable() {
+    JavaClasses all =
+        new ClassFileImporter()
+            .importUrls(
+                List.of(
+                    locationOf(FairScheduler.class),
+                    locationOf(Broker.class),
+                    locationOf(TokenRequest.class),
+                    locationOf(RedisUnavailableException.class),
+                    locationOf(RedisBudgets.class),
+                    locationOf(SluiceServer.class)));
+    List<String> slow =
+        all.stream()
+            .flatMap(type -> type.getFields().stream())
+            .filter(field -> keyOf(field).filter(ServerArchitectureTest::isSlow).isPresent())
+            .map(JavaField::getFullName)
+            .toList();
+    assertThat(slow).isEmpty();
+  }
+
+  /** The keys of a map or set. */
+  private static Optional<JavaClass> keyOf(JavaField field) {
+    boolean isTable =
+        field.getRawType().isAssignableTo(Map.class)
+            || field.getRawType().isAssignableTo(Set.class);
+    return isTable
+            && field.getType() instanceof JavaParameterizedType table
+            && !field.getRawType().isAssignableTo(SortedMap.class)
+            && !field.getRawType().isAssignableTo(SortedSet.class)
+        ? Optional.of(table.getActualTypeArguments().get(0).toErasure())
+        : Optional.empty();
+  }
+
+  /** The settings and routes of a server are fixed; callers choose none. */
+  private static boolean isSlow(JavaClass key) {
+    return hasString(key)
+        && !key.isAssignableTo(Comparable.class)
+        && !key.isEquivalentTo(Setting.class)
+        && !key.isEquivalentTo(HttpRoute.class);
+  }
+
+  private static boolean hasString(JavaClass type) {
+    return type.isRecord()
+        && type.getFields().stream()
+            .filter(field -> !field.getModifiers().contains(JavaModifier.STATIC))
+            .map(JavaField::getRawType)
+            .anyMatch(part -> part.isEquivalentTo(String.class) || hasString(part));
   }
 
   /**

@@ -8,7 +8,10 @@ import dev.sluice.broker.Broker;
 import dev.sluice.broker.Delivery;
 import dev.sluice.broker.Message;
 import dev.sluice.broker.QueueConfig;
+import dev.sluice.server.auth.ApiKey;
 import dev.sluice.server.auth.Caller;
+import dev.sluice.server.auth.Credential;
+import dev.sluice.server.auth.RevocationWatcher;
 import dev.sluice.server.operations.AccountTurns;
 import dev.sluice.server.operations.QueueOperations.Action;
 import dev.sluice.server.operations.QueueOperations.Settlement;
@@ -17,6 +20,7 @@ import dev.sluice.server.support.ApiException;
 import dev.sluice.server.support.Futures;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.time.InstantSource;
 import java.util.Collections;
 import java.util.List;
 import java.util.Optional;
@@ -24,6 +28,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicReference;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
@@ -41,6 +46,8 @@ final class SettleCallTest {
 
   /** Calls with at most so many settlements do not wait. */
   private static final int SMALL = 50;
+
+  private static final Credential KEY = KeyedServer.by(Caller.ANYBODY);
 
   @TempDir private Path dir;
   private final AtomicBoolean memoryGiven = new AtomicBoolean();
@@ -66,9 +73,18 @@ final class SettleCallTest {
   private CompletableFuture<List<Optional<ApiException>>> settle(Action action) {
     List<Settlement> all =
         leased.stream().map(each -> new Settlement(each.id(), each.leaseToken(), action)).toList();
-    return new SettleCall(
-            broker, "q", all, () -> memoryGiven.set(true), Caller.ANYBODY, new AccountTurns(1))
-        .start();
+    return settle(all, KEY, new AccountTurns(1));
+  }
+
+  private CompletableFuture<List<Optional<ApiException>>> settle(
+      List<Settlement> all, Credential key, AccountTurns turns) {
+    return new SettleCall(broker, "q", all, () -> memoryGiven.set(true), key, turns).start();
+  }
+
+  private List<Settlement> acks(int count) {
+    return leased.subList(0, count).stream()
+        .map(each -> new Settlement(each.id(), each.leaseToken(), new Action.Ack()))
+        .toList();
   }
 
   private long inFlight() {
@@ -137,14 +153,8 @@ final class SettleCallTest {
   void settlementsOfALargeCall_waitForATurnOfTheirAccount(int count) {
     AccountTurns turns = new AccountTurns(1);
     CompletableFuture<String> other = new CompletableFuture<>();
-    CompletableFuture<String> first = turns.run(Caller.ANYBODY, () -> other);
-    List<Settlement> few =
-        leased.subList(0, count).stream()
-            .map(each -> new Settlement(each.id(), each.leaseToken(), new Action.Ack()))
-            .toList();
-    CompletableFuture<List<Optional<ApiException>>> answer =
-        new SettleCall(broker, "q", few, () -> memoryGiven.set(true), Caller.ANYBODY, turns)
-            .start();
+    CompletableFuture<String> first = turns.run(KEY.owner(), () -> other);
+    CompletableFuture<List<Optional<ApiException>>> answer = settle(acks(count), KEY, turns);
     if (count > SMALL) {
       assertThat(inFlight()).isEqualTo(MANY);
       assertThat(answer).isNotDone();
@@ -153,6 +163,55 @@ final class SettleCallTest {
     assertThat(answer.join()).hasSize(count).allMatch(Optional::isEmpty);
     assertThat(first.isDone()).isEqualTo(count > SMALL);
     assertThat(inFlight()).isEqualTo(MANY - count);
+  }
+
+  @ParameterizedTest
+  @ValueSource(ints = {SMALL + 1, MANY})
+  void callCanceledWhileItWaitsForItsTurn_settlesNothingAndGivesItsMemory(int count) {
+    AccountTurns turns = new AccountTurns(1);
+    CompletableFuture<String> other = new CompletableFuture<>();
+    CompletableFuture<String> first = turns.run(KEY.owner(), () -> other);
+    assertThat(settle(acks(count), KEY, turns).cancel(false)).isTrue();
+    other.complete("done");
+    assertThat(first).isCompletedWithValue("done");
+    assertThat(memoryGiven).isTrue();
+    // The broker answers in order: nothing is on its way there.
+    assertThat(settle(acks(1), KEY, turns).join()).containsExactly(Optional.empty());
+    assertThat(inFlight()).isEqualTo(MANY - 1);
+  }
+
+  @ParameterizedTest
+  @ValueSource(ints = {SMALL + 1, MANY})
+  void callWhoseKeyIsRevokedWhileItWaitsForItsTurn_failsAtOnceAndSettlesNothing(int count) {
+    AtomicReference<Caller> holder = new AtomicReference<>(Caller.ANYBODY);
+    RevocationWatcher watches =
+        new RevocationWatcher(unused -> holder.get(), InstantSource.system());
+    Credential key = watches.authenticate(null, "connection");
+    AccountTurns turns = new AccountTurns(1);
+    CompletableFuture<String> other = new CompletableFuture<>();
+    CompletableFuture<String> first = turns.run(key.owner(), () -> other);
+    CompletableFuture<List<Optional<ApiException>>> answer = settle(acks(count), key, turns);
+    assertThat(answer).isNotDone();
+    holder.set(new Caller("changed", false, List.of(), ApiKey.NEVER));
+    watches.check();
+    assertThat(answer).isCompletedExceptionally();
+    other.complete("done");
+    assertThat(first).isCompletedWithValue("done");
+    assertThat(memoryGiven).isTrue();
+    assertThat(settle(acks(1), KEY, turns).join()).containsExactly(Optional.empty());
+    assertThat(inFlight()).isEqualTo(MANY - 1);
+    assertThat(watches.count()).isZero();
+  }
+
+  /** Without keys the owner is the connection, as for threads and memory. */
+  @Test
+  void callsOnOtherConnections_waitForNoTurn_withoutKeys() {
+    AccountTurns turns = new AccountTurns(1);
+    CompletableFuture<String> first = turns.run(KEY.owner(), CompletableFuture::new);
+    Credential other = KEY.watches().authenticate(null, "another connection");
+    assertThat(settle(acks(MANY), other, turns).join()).allMatch(Optional::isEmpty);
+    assertThat(first).isNotDone();
+    assertThat(inFlight()).isZero();
   }
 
   @Test

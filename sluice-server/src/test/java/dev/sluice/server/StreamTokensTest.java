@@ -156,7 +156,8 @@ final class StreamTokensTest {
   }
 
   private ConsumeStream open(Transport transport) {
-    var stream = new ConsumeStream(queues, Caller.ANYBODY, transport, new OpenStreams());
+    var stream =
+        new ConsumeStream(queues, KeyedServer.by(Caller.ANYBODY), transport, new OpenStreams());
     stream.onNext(
         ConsumeRequest.newBuilder()
             .setOpen(ConsumeRequest.Open.newBuilder().setQueue("q").setPrefetch(MESSAGES))

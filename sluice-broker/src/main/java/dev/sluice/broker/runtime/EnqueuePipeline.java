@@ -3,6 +3,7 @@ package dev.sluice.broker.runtime;
 import dev.sluice.broker.BrokerConfig;
 import dev.sluice.broker.BrokerException;
 import dev.sluice.broker.BrokerException.Code;
+import dev.sluice.broker.EnqueueCaller;
 import dev.sluice.broker.Message;
 import dev.sluice.broker.engine.EngineState;
 import dev.sluice.broker.engine.InternedPlacement;
@@ -20,6 +21,7 @@ import java.util.SortedMap;
 import java.util.TreeMap;
 import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Takes messages from callers to the engine. Messages are checked and encoded on the caller's
@@ -32,6 +34,20 @@ import java.util.concurrent.CompletableFuture;
 public final class EnqueuePipeline {
   /** The heap of a header besides its characters: a map entry and two strings. */
   private static final int HEADER_BYTES = 150;
+
+  /** Shares the hook threads by queue, and withdraws nothing. */
+  static final EnqueueCaller ANYBODY =
+      new EnqueueCaller() {
+        @Override
+        public @Nullable String account() {
+          return null;
+        }
+
+        @Override
+        public boolean mayStore() {
+          return true;
+        }
+      };
 
   private final BrokerConfig config;
   private final QueueRegistry registry;
@@ -60,7 +76,12 @@ public final class EnqueuePipeline {
     this.rejections = refusals;
   }
 
-  public CompletableFuture<List<UUID>> enqueue(String queue, List<Message> messages) {
+  /** An accepted call; its future is done early if the caller has left. */
+  private record Enqueue(
+      QueueRegistry.QueueHandle view, EnqueueCaller caller, CompletableFuture<List<UUID>> future) {}
+
+  public CompletableFuture<List<UUID>> enqueue(
+      String queue, List<Message> messages, EnqueueCaller caller) {
     QueueRegistry.QueueHandle view = registry.find(queue);
     List<PreparedMessage> preparedMessages = view == null ? List.of() : prepare(messages);
     long bytes = requireFit(preparedMessages);
@@ -72,9 +93,9 @@ public final class EnqueuePipeline {
       if (view == null) {
         throw EngineState.queueNotFound(queue);
       } else if (view.onEnqueue() != null || hooks.isBusy(queue)) {
-        submitToHooks(view, messages, preparedMessages, bytes, call);
+        submitToHooks(new Enqueue(view, caller, call), messages, preparedMessages, bytes);
       } else {
-        put(view, preparedMessages, bytes, call);
+        put(new Enqueue(view, caller, call), preparedMessages, bytes);
       }
     } catch (BrokerException refused) {
       count(queue, refused);
@@ -113,15 +134,17 @@ public final class EnqueuePipeline {
     return Checks.requireBetween("bytes of messages", bytes, 0, config.maxInboundBytes());
   }
 
-  private void put(
-      QueueRegistry.QueueHandle view,
-      List<PreparedMessage> preparedMessages,
-      long bytes,
-      CompletableFuture<List<UUID>> call) {
+  private void put(Enqueue call, List<PreparedMessage> preparedMessages, long bytes) {
+    if (!call.caller().mayStore()) {
+      call.future().cancel(false); // unless the caller has said why
+      return;
+    }
+    QueueRegistry.QueueHandle view = call.view();
     boolean taken =
         inbox.putMessages(
             machine ->
-                machine.enqueueHandler.enqueue(view.name(), view.id(), preparedMessages, call),
+                machine.enqueueHandler.enqueue(
+                    view.name(), view.id(), preparedMessages, call.future()),
             bytes);
     if (taken) {
       return;
@@ -143,27 +166,25 @@ public final class EnqueuePipeline {
   }
 
   private void submitToHooks(
-      QueueRegistry.QueueHandle view,
-      List<Message> messages,
-      List<PreparedMessage> preparedMessages,
-      long bytes,
-      CompletableFuture<List<UUID>> call) {
+      Enqueue call, List<Message> messages, List<PreparedMessage> preparedMessages, long bytes) {
+    String queue = call.view().name();
     // Not the messages: their payloads are in the submissions already.
     List<HookEngine.EnqueueContext> arrivals = new ArrayList<>(messages.size());
     long held = bytes;
     for (Message message : messages) {
       arrivals.add(
-          new HookEngine.EnqueueContext(view.name(), message.headers(), message.payload().length));
+          new HookEngine.EnqueueContext(queue, message.headers(), message.payload().length));
       held += bytes(message.headers());
     }
     long from = System.nanoTime();
     hooks.call(
-        view.name(),
+        call.caller().account(),
+        queue,
         arrivals.size(),
         held,
         () -> {
-          config.metrics().hookWaited(view.name(), System.nanoTime() - from);
-          runHooksAndPut(view, arrivals, preparedMessages, call);
+          config.metrics().hookWaited(queue, System.nanoTime() - from);
+          runHooksAndPut(call, arrivals, preparedMessages);
         });
   }
 
@@ -181,14 +202,15 @@ public final class EnqueuePipeline {
    * nothing.
    */
   private void runHooksAndPut(
-      QueueRegistry.QueueHandle view,
+      Enqueue call,
       List<HookEngine.EnqueueContext> arrivals,
-      List<PreparedMessage> preparedMessages,
-      CompletableFuture<List<UUID>> call) {
+      List<PreparedMessage> preparedMessages) {
+    QueueRegistry.QueueHandle view = call.view();
+    CompletableFuture<List<UUID>> future = call.future();
     try {
       HookBudget budget = new HookBudget();
       List<PreparedMessage> routed = new ArrayList<>(preparedMessages.size());
-      for (int i = 0; i < arrivals.size() && !call.isDone(); i++) {
+      for (int i = 0; i < arrivals.size() && !future.isDone(); i++) {
         if (budget.isSpent()) {
           throw budget.refusal(view.name(), i, arrivals.size());
         }
@@ -199,14 +221,14 @@ public final class EnqueuePipeline {
                 ? prepared
                 : prepared.withPlacement(placement(assigned, prepared.placement().priority())));
       }
-      if (!call.isDone()) {
-        put(view, routed, requireFit(routed), call);
+      if (!future.isDone()) {
+        put(call, routed, requireFit(routed));
       }
     } catch (BrokerException refused) {
       count(view.name(), refused);
-      rejections.reject(call, refused);
+      rejections.reject(future, refused);
     } catch (RuntimeException | Error failed) {
-      rejections.reject(call, failed);
+      rejections.reject(future, failed);
     }
   }
 

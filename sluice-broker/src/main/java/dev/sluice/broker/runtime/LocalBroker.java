@@ -10,6 +10,7 @@ import dev.sluice.broker.Broker;
 import dev.sluice.broker.BrokerConfig;
 import dev.sluice.broker.BrokerView;
 import dev.sluice.broker.Delivery;
+import dev.sluice.broker.EnqueueCaller;
 import dev.sluice.broker.LeaseToken;
 import dev.sluice.broker.Message;
 import dev.sluice.broker.MessageConsumer;
@@ -130,7 +131,13 @@ public final class LocalBroker implements Broker {
 
   @Override
   public CompletableFuture<List<UUID>> enqueueAll(String queue, List<Message> messages) {
-    return runtime().enqueuePipeline.enqueue(queue, messages);
+    return enqueueAll(queue, messages, EnqueuePipeline.ANYBODY);
+  }
+
+  @Override
+  public CompletableFuture<List<UUID>> enqueueAll(
+      String queue, List<Message> messages, EnqueueCaller caller) {
+    return runtime().enqueuePipeline.enqueue(queue, messages, caller);
   }
 
   @Override

@@ -5,16 +5,24 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The key that a call was made with.
+ * The key that a call was made with, on one connection.
  *
  * @param watches ends calls when the key changes
  * @param authorization the header of the call, null if it had none
  * @param caller who makes the call
+ * @param connection identifies the connection
  */
-public record Credential(RevocationWatcher watches, @Nullable String authorization, Caller caller) {
+public record Credential(
+    RevocationWatcher watches, @Nullable String authorization, Caller caller, Object connection) {
   /** Returns the account whose share of memory the call uses; null without keys. */
   public @Nullable Object account() {
     return caller.equals(Caller.ANYBODY) ? null : caller.account();
+  }
+
+  /** Returns the owner of the call's shares: its account; without keys its connection. */
+  public Object owner() {
+    Object account = account();
+    return account == null ? connection : account;
   }
 
   /** Throws unless the key is valid and allows what it did when the call was made. */

@@ -29,10 +29,12 @@ public final class RevocationWatcher {
    * Returns the key and the caller of a request.
    *
    * @param authorization the value of that header, null without one
+   * @param connection identifies the connection of the request
    * @throws ApiException if a key is required and this is not a valid one
    */
-  public Credential authenticate(@Nullable String authorization) {
-    return new Credential(this, authorization, authenticator.authenticate(authorization));
+  public Credential authenticate(@Nullable String authorization, Object connection) {
+    return new Credential(
+        this, authorization, authenticator.authenticate(authorization), connection);
   }
 
   /** Throws unless the key is valid and allows what it did. */

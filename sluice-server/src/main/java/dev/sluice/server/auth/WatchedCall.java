@@ -23,6 +23,9 @@ public final class WatchedCall {
 
   /** Ends the call at once if its key has changed since the call was authenticated. */
   public void start() {
+    if (over.get()) {
+      return;
+    }
     watches.add(this);
     check();
     if (over.get()) {
@@ -61,7 +64,16 @@ public final class WatchedCall {
 
   /** Stops watching: the call is over. */
   public void close() {
-    over.set(true);
+    finish();
+  }
+
+  /**
+   * Stops watching, and returns whether the call has not been ended before: then it will not be,
+   * and may do what cannot be undone.
+   */
+  public boolean finish() {
+    boolean valid = over.compareAndSet(false, true);
     watches.remove(this);
+    return valid;
   }
 }

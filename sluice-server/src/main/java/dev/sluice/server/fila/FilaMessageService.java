@@ -41,7 +41,11 @@ public final class FilaMessageService extends FilaServiceGrpc.FilaServiceImplBas
   public void enqueue(EnqueueRequest request, StreamObserver<EnqueueResponse> call) {
     UnaryCalls.answerLater(
         call,
-        caller -> queues.enqueue(caller, request.getQueue(), () -> List.of(message(request))),
+        caller ->
+            queues.enqueue(
+                AuthenticationInterceptor.key(),
+                request.getQueue(),
+                () -> List.of(message(request))),
         ids -> EnqueueResponse.newBuilder().setMessageId(ids.get(0).toString()).build());
     // A script may keep it waiting; the broker counts the message.
     RequestAdmission.parsed();
@@ -92,7 +96,11 @@ public final class FilaMessageService extends FilaServiceGrpc.FilaServiceImplBas
     }
     Settlement settlement = new Settlement(QueueProtoMapper.id(messageId), null, action);
     return queues
-        .settle(caller, queue, () -> List.of(settlement), RequestAdmission::hold)
+        .settle(
+            AuthenticationInterceptor.key(),
+            queue,
+            () -> List.of(settlement),
+            RequestAdmission::hold)
         .thenAccept(FilaMessageService::requireDone);
   }
 

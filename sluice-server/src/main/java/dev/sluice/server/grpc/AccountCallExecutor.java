@@ -67,8 +67,7 @@ public final class AccountCallExecutor implements ServerCallExecutorSupplier, Se
   public <Q, A> ServerCall.Listener<Q> interceptCall(
       ServerCall<Q, A> call, Metadata headers, ServerCallHandler<Q, A> next) {
     AccountCallExecutor.AccountExecutor turns = Objects.requireNonNull(CURRENT.get());
-    Object account = AuthenticationInterceptor.key().account();
-    Object owner = account == null ? RequestAdmission.connectionOf(call) : account;
+    Object owner = AuthenticationInterceptor.key().owner();
     turns.share = shares.of(owner, pool, isList(call.getMethodDescriptor()));
     turns.ending = shares.forAnswers(owner, pool);
     return next.startCall(

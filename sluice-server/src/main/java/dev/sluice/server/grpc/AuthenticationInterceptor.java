@@ -60,7 +60,7 @@ public final class AuthenticationInterceptor implements ServerInterceptor {
       ServerCall<Q, A> call, Metadata headers, ServerCallHandler<Q, A> next) {
     Credential key;
     try {
-      key = keys.authenticate(headers.get(AUTHORIZATION));
+      key = keys.authenticate(headers.get(AUTHORIZATION), RequestAdmission.connectionOf(call));
     } catch (RuntimeException refused) {
       close(call, refused);
       return new ServerCall.Listener<>() {};

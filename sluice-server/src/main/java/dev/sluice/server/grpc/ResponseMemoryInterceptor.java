@@ -46,8 +46,7 @@ public final class ResponseMemoryInterceptor implements ServerInterceptor {
   public <Q, A> ServerCall.Listener<Q> interceptCall(
       ServerCall<Q, A> call, Metadata headers, ServerCallHandler<Q, A> next) {
     SocketAddress client = RequestAdmission.connectionOf(call);
-    Object account = AuthenticationInterceptor.key().account();
-    ResponseMemoryBudget.Reservation part = budget.part(account == null ? client : account);
+    ResponseMemoryBudget.Reservation part = budget.part(AuthenticationInterceptor.key().owner());
     Outbound<Q, A> outbound = new Outbound<>(call, part, () -> cut.accept(client));
     return outbound.listener(
         Contexts.interceptCall(Context.current().withValue(PART, part), outbound, headers, next));

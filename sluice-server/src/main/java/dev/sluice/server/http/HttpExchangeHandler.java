@@ -88,7 +88,7 @@ final class HttpExchangeHandler {
       send(exchange, HttpResponse.refusal(ApiException.of(refused)));
       return;
     }
-    ResponseMemoryBudget.Reservation answer = shared.listen().memory().answers().part(owner(key));
+    ResponseMemoryBudget.Reservation answer = shared.listen().memory().answers().part(key.owner());
     whenOver(answer::close);
     if (!route.open()) {
       exchange.putAttachment(ROOM, answer);
@@ -124,19 +124,17 @@ final class HttpExchangeHandler {
         all.inbound().part(connection, account), all.work().part(connection, account));
   }
 
-  private Object owner(Credential key) {
-    Object account = key.account();
-    return account == null ? exchange.getConnection() : account;
-  }
-
   private SocketAddress client() {
     return exchange.getConnection().getPeerAddress();
   }
 
   private Credential authenticate() {
+    Object connection = exchange.getConnection();
     return route.open()
-        ? new Credential(shared.keys(), null, Caller.ANYBODY)
-        : shared.keys().authenticate(exchange.getRequestHeaders().getFirst(Headers.AUTHORIZATION));
+        ? new Credential(shared.keys(), null, Caller.ANYBODY, connection)
+        : shared
+            .keys()
+            .authenticate(exchange.getRequestHeaders().getFirst(Headers.AUTHORIZATION), connection);
   }
 
   /** Receives the body or the failure to read it. */
@@ -158,7 +156,7 @@ final class HttpExchangeHandler {
     @Override
     public void received(byte[] body) {
       exchange.dispatch(
-          shared.threads().of(owner(key), exchange.getConnection().getWorker(), route.lists()),
+          shared.threads().of(key.owner(), exchange.getConnection().getWorker(), route.lists()),
           same -> handle(key, body, answer, memory));
     }
 
@@ -215,7 +213,7 @@ final class HttpExchangeHandler {
     } else if (reply instanceof HandlerResult.SingleResponse<?> single) {
       Futures.whenOver(single.work(), memory::close);
       Executor threads = exchange.getConnection().getWorker();
-      answer(single, shared.threads().forAnswers(owner(key), threads));
+      answer(single, shared.threads().forAnswers(key.owner(), threads));
     }
   }
 

@@ -1,6 +1,6 @@
 package dev.sluice.server.operations;
 
-import dev.sluice.server.auth.Caller;
+import dev.sluice.server.auth.Credential;
 import dev.sluice.server.support.Futures;
 import java.util.ArrayDeque;
 import java.util.HashMap;
@@ -21,7 +21,7 @@ public final class AccountTurns {
   private final int atOnce;
 
   // Guarded by this. An account without running tasks has no entry.
-  private final Map<String, Account> accounts = new HashMap<>();
+  private final Map<Object, Account> accounts = new HashMap<>();
 
   private static final class Account {
     final Queue<Task<?>> waiting = new ArrayDeque<>();
@@ -46,20 +46,21 @@ public final class AccountTurns {
   }
 
   /**
-   * Runs {@code work} now, or when enough earlier tasks of the caller's account have ended.
+   * Runs {@code work} now, or when enough earlier tasks of the account have ended.
    *
+   * @param owner the account: the {@link Credential#owner} of a call
    * @return completes as the future of {@code work} does
    */
-  public <T> CompletableFuture<T> run(Caller caller, Supplier<CompletableFuture<T>> work) {
+  public <T> CompletableFuture<T> run(Object owner, Supplier<CompletableFuture<T>> work) {
     Task<T> task = new Task<>(work, new CompletableFuture<>());
-    if (mayBegin(caller.account(), task)) {
-      runFrom(caller.account(), task);
+    if (mayBegin(owner, task)) {
+      runFrom(owner, task);
     }
     return task.result();
   }
 
-  private synchronized boolean mayBegin(String name, Task<?> task) {
-    Account account = accounts.computeIfAbsent(name, unused -> new Account());
+  private synchronized boolean mayBegin(Object owner, Task<?> task) {
+    Account account = accounts.computeIfAbsent(owner, unused -> new Account());
     if (account.running < atOnce) {
       account.running++;
       return true;
@@ -69,21 +70,21 @@ public final class AccountTurns {
   }
 
   /** Runs a task and its successors; in a loop, because tasks may end at once. */
-  private void runFrom(String name, @Nullable Task<?> first) {
-    for (Task<?> task = first; task != null; task = successor(name)) {
+  private void runFrom(Object owner, @Nullable Task<?> first) {
+    for (Task<?> task = first; task != null; task = successor(owner)) {
       CompletableFuture<?> running = task.begin();
       if (!running.isDone()) {
-        Futures.whenOver(running, () -> runFrom(name, successor(name)));
+        Futures.whenOver(running, () -> runFrom(owner, successor(owner)));
         return;
       }
     }
   }
 
-  private synchronized @Nullable Task<?> successor(String name) {
-    Account account = Objects.requireNonNull(accounts.get(name));
+  private synchronized @Nullable Task<?> successor(Object owner) {
+    Account account = Objects.requireNonNull(accounts.get(owner));
     Task<?> next = account.waiting.poll();
     if (next == null && --account.running == 0) {
-      accounts.remove(name);
+      accounts.remove(owner);
     }
     return next;
   }

@@ -2,13 +2,14 @@ package dev.sluice.server.operations;
 
 import dev.sluice.governor.spi.StoreClosedException;
 import dev.sluice.redis.RedisUnavailableException;
+import dev.sluice.server.auth.Caller;
+import dev.sluice.server.auth.ConcurrencyQuota;
 import dev.sluice.server.support.ApiException;
 import dev.sluice.server.support.ErrorKind;
 import dev.sluice.server.support.Futures;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.Executor;
-import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Supplier;
 
 /**
@@ -20,7 +21,11 @@ public final class GovernorCalls {
   /** The most calls that may wait for the store of the governor; further ones are refused. */
   static final int MAX_PENDING = 10_000;
 
-  private final AtomicInteger pending = new AtomicInteger();
+  /** How many of them may be of one account. */
+  static final int MAX_PENDING_OF_ACCOUNT = MAX_PENDING / 4;
+
+  private final ConcurrencyQuota pending =
+      new ConcurrencyQuota("calls of the governor", MAX_PENDING, MAX_PENDING_OF_ACCOUNT);
   private final Executor workers;
 
   /**
@@ -33,22 +38,21 @@ public final class GovernorCalls {
   }
 
   /** Returns the result of {@code call}, or an {@link ApiException}. */
-  <T> CompletableFuture<T> call(Supplier<CompletableFuture<T>> call) {
-    if (pending.incrementAndGet() > MAX_PENDING) {
-      pending.decrementAndGet();
-      return CompletableFuture.failedFuture(
-          new ApiException(
-              ErrorKind.UNAVAILABLE,
-              "at most %d calls may wait for the governor".formatted(MAX_PENDING)));
+  <T> CompletableFuture<T> call(Caller caller, Supplier<CompletableFuture<T>> call) {
+    ConcurrencyQuota.Hold place;
+    try {
+      place = pending.take(caller);
+    } catch (ApiException full) {
+      return CompletableFuture.failedFuture(full);
     }
     CompletableFuture<T> answer = start(call);
-    Futures.whenOver(answer, pending::decrementAndGet);
+    Futures.whenOver(answer, place::close);
     return answer.handle(GovernorCalls::result);
   }
 
   /** As {@link #call}, for a result that takes long to encode: a worker continues with it. */
-  <T> CompletableFuture<T> callForMuch(Supplier<CompletableFuture<T>> call) {
-    CompletableFuture<T> answer = call(call);
+  <T> CompletableFuture<T> callForMuch(Caller caller, Supplier<CompletableFuture<T>> call) {
+    CompletableFuture<T> answer = call(caller, call);
     return answer.isDone() ? answer : answer.thenApplyAsync(same -> same, workers);
   }
 

@@ -127,14 +127,14 @@ public final class GovernorOperations {
       Caller caller, GovernorOperations.TokenRequestSpec wanted) {
     TokenRequest request = withClass(wanted.toRequest());
     requireUse(caller, request);
-    return calls.call(() -> governor.request(request));
+    return calls.call(caller, () -> governor.request(request));
   }
 
   public CompletableFuture<TokenExplanation> explain(
       Caller caller, GovernorOperations.TokenRequestSpec wanted) {
     TokenRequest request = withClass(wanted.toRequest());
     requireUse(caller, request);
-    return calls.call(() -> governor.explain(request));
+    return calls.call(caller, () -> governor.explain(request));
   }
 
   // ---- tickets and reservations
@@ -183,6 +183,7 @@ public final class GovernorOperations {
     // The id is kept while the call waits, and repeated in the refusal of an unknown one.
     QueueOperations.requireBetween("the length of an id", id.length(), 0, MAX_NAME_BYTES);
     return calls.call(
+        caller,
         () ->
             isHeldBy(caller, id)
                 .thenCompose(
@@ -268,7 +269,7 @@ public final class GovernorOperations {
             QueueOperations.requireBetween(
                 "the length of a header", name.length() + value.length(), 0, MAX_HEADER_CHARS));
     ProviderResponse answer = new ProviderResponse(status, headers);
-    return calls.call(() -> governor.feedback(model, answer));
+    return calls.call(caller, () -> governor.feedback(model, answer));
   }
 
   /** The models that the caller may see or use. */
@@ -276,7 +277,7 @@ public final class GovernorOperations {
     if (!caller.maySome(Kind.GOVERNOR)) {
       caller.requireSome(Kind.READ);
     }
-    return calls.callForMuch(governor::status).thenApply(all -> shown(caller, all));
+    return calls.callForMuch(caller, governor::status).thenApply(all -> shown(caller, all));
   }
 
   private static GovernorStatus shown(Caller caller, GovernorStatus all) {
@@ -302,7 +303,7 @@ public final class GovernorOperations {
       Caller caller, String model, int offset, int limit) {
     caller.require(Kind.READ, nameOf(model));
     return calls
-        .callForMuch(() -> governor.waitingList(model, offset, limit))
+        .callForMuch(caller, () -> governor.waitingList(model, offset, limit))
         .thenApply(line -> caller.mayAll(Kind.ADMIN) ? line : withoutTickets(line));
   }
 
@@ -336,6 +337,7 @@ public final class GovernorOperations {
   public CompletableFuture<List<String>> reload(Caller caller) {
     caller.requireAdminOfAll();
     return calls.call(
+        caller,
         () ->
             budgets
                 .reload(governor::reload)

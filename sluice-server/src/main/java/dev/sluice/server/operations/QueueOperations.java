@@ -81,10 +81,12 @@ public final class QueueOperations {
 
   /**
    * Messages are made of the request only if the caller may enqueue them. Those that name throttle
-   * keys take tokens there: that needs {@code limit} on each.
+   * keys take tokens there: that needs {@code limit} on each. A call that waits for a hook fails,
+   * and stores nothing, once the key is revoked, is changed or expires.
    */
   public CompletableFuture<List<UUID>> enqueue(
-      Caller caller, String queue, Supplier<List<Message>> request) {
+      Credential key, String queue, Supplier<List<Message>> request) {
+    Caller caller = key.caller();
     return access.call(
         caller,
         Kind.PRODUCE,
@@ -92,8 +94,9 @@ public final class QueueOperations {
         () -> {
           List<Message> messages = request.get();
           messages.forEach(
-              each -> each.throttleKeys().keySet().forEach(key -> caller.require(Kind.LIMIT, key)));
-          return broker.enqueueAll(queue, messages);
+              each ->
+                  each.throttleKeys().keySet().forEach(limit -> caller.require(Kind.LIMIT, limit)));
+          return new WatchedEnqueue(key).start(broker, queue, messages);
         });
   }
 
@@ -159,24 +162,24 @@ public final class QueueOperations {
 
   /**
    * The answer has a place for each settlement: empty if it is done. As for {@link #enqueue}. The
-   * broker gets {@link SettleCall#AT_ONCE} at a time; if the call is cancelled, the rest is not
-   * executed.
+   * broker gets {@link SettleCall#AT_ONCE} at a time; if the call is cancelled, or its key ends,
+   * the rest is not executed.
    *
    * @param memory takes bytes for the settlements until they are answered, or throws
    */
   public CompletableFuture<List<Optional<ApiException>>> settle(
-      Caller caller,
+      Credential key,
       String queue,
       Supplier<List<Settlement>> wanted,
       LongFunction<ConcurrencyQuota.Hold> memory) {
     return access.call(
-        caller,
+        key.caller(),
         Kind.CONSUME,
         queue,
         () -> {
           List<Settlement> all = wanted.get();
           ConcurrencyQuota.Hold hold = memory(all.size(), memory);
-          return new SettleCall(broker, queue, all, hold, caller, settleTurns).start();
+          return new SettleCall(broker, queue, all, hold, key, settleTurns).start();
         });
   }
 

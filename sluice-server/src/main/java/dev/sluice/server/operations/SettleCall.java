@@ -2,8 +2,9 @@ package dev.sluice.server.operations;
 
 import dev.sluice.broker.Broker;
 import dev.sluice.broker.LeaseToken;
-import dev.sluice.server.auth.Caller;
 import dev.sluice.server.auth.ConcurrencyQuota;
+import dev.sluice.server.auth.Credential;
+import dev.sluice.server.auth.WatchedCall;
 import dev.sluice.server.operations.QueueOperations.Action;
 import dev.sluice.server.operations.QueueOperations.Settlement;
 import dev.sluice.server.support.ApiException;
@@ -16,6 +17,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.UUID;
+import java.util.concurrent.CancellationException;
 import java.util.concurrent.CompletableFuture;
 
 /*
@@ -23,6 +25,9 @@ import java.util.concurrent.CompletableFuture;
  * thousands of settlements would hold up all other callers, so the broker gets the next piece of it
  * when it has answered the one before. An account that sends many such calls at once holds up only
  * itself: its pieces take turns.
+ *
+ * A call that may wait ends when its key does, or when it is canceled; then no further piece of it
+ * is executed. Its last piece ends that: what is executed as a whole is answered.
  *
  * The memory of the settlements is given back when the broker has none of them, even if the call
  * was cancelled before: otherwise calls that are cancelled at once would pile up uncounted.
@@ -43,9 +48,10 @@ public final class SettleCall {
   private final String queue;
   private final List<Settlement> all;
   private final ConcurrencyQuota.Hold memory;
-  private final Caller caller;
+  private final Object owner;
   private final AccountTurns turns;
   private final CompletableFuture<List<Optional<ApiException>>> answer = new CompletableFuture<>();
+  private final WatchedCall watch;
 
   /** Changed by one thread at a time: the caller's, then those that answer. */
   private final List<Optional<ApiException>> outcomes;
@@ -56,22 +62,28 @@ public final class SettleCall {
       String queue,
       List<Settlement> all,
       ConcurrencyQuota.Hold memory,
-      Caller caller,
+      Credential key,
       AccountTurns turns) {
     this.broker = broker;
     this.queue = queue;
     this.all = all;
     this.memory = memory;
-    this.caller = caller;
+    this.owner = key.owner();
+    this.watch = key.unstarted(answer::completeExceptionally);
     this.turns = turns;
     this.outcomes = new ArrayList<>(all.size());
   }
 
   /**
    * Returns a place for each settlement: empty if it is done. If the future is cancelled, pieces
-   * that the broker does not have yet are not executed.
+   * that the broker does not have yet are not executed. The same holds if the key is revoked, is
+   * changed or expires: then the future fails.
    */
   public CompletableFuture<List<Optional<ApiException>>> start() {
+    if (all.size() > SMALL) {
+      watch.start();
+      Futures.whenOver(answer, watch::close);
+    }
     settleNext();
     return answer;
   }
@@ -85,7 +97,9 @@ public final class SettleCall {
     }
     List<Settlement> piece = all.subList(from, Math.min(from + AT_ONCE, all.size()));
     Futures.when(
-        piece.size() <= SMALL ? settle(piece) : turns.run(caller, () -> settle(piece)),
+        piece.size() <= SMALL
+            ? settleUnlessOver(piece)
+            : turns.run(owner, () -> settleUnlessOver(piece)),
         done -> {
           outcomes.addAll(done);
           settleNext();
@@ -94,6 +108,13 @@ public final class SettleCall {
           memory.close();
           answer.completeExceptionally(failure);
         });
+  }
+
+  private CompletableFuture<List<Optional<ApiException>>> settleUnlessOver(List<Settlement> piece) {
+    boolean isLast = outcomes.size() + piece.size() == all.size();
+    return answer.isDone() || (isLast && !watch.finish())
+        ? CompletableFuture.failedFuture(new CancellationException())
+        : settle(piece);
   }
 
   private CompletableFuture<List<Optional<ApiException>>> settle(List<Settlement> piece) {

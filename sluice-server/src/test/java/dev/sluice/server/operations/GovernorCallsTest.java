@@ -4,8 +4,11 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.sluice.governor.spi.StoreClosedException;
+import dev.sluice.server.auth.ApiKey;
+import dev.sluice.server.auth.Caller;
 import dev.sluice.server.support.ApiException;
 import dev.sluice.server.support.ErrorKind;
+import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import org.junit.jupiter.api.Test;
@@ -14,13 +17,17 @@ class GovernorCallsTest {
   private final GovernorCalls calls = new GovernorCalls(Runnable::run);
 
   private static void assertUnavailable(CompletableFuture<?> answer, String message) {
+    assertRefused(answer, ErrorKind.UNAVAILABLE, message);
+  }
+
+  private static void assertRefused(CompletableFuture<?> answer, ErrorKind kind, String message) {
     assertThatThrownBy(answer::join)
         .isInstanceOf(CompletionException.class)
         .cause()
         .isInstanceOfSatisfying(
             ApiException.class,
             refused -> {
-              assertThat(refused.kind()).isEqualTo(ErrorKind.UNAVAILABLE);
+              assertThat(refused.kind()).isEqualTo(kind);
               assertThat(refused).hasMessageContaining(message);
             });
   }
@@ -28,34 +35,58 @@ class GovernorCallsTest {
   @Test
   void callsBeyondTheBound_areRefused_untilOthersEnd() {
     CompletableFuture<String> store = new CompletableFuture<>();
-    CompletableFuture<String> first = calls.call(() -> store);
+    CompletableFuture<String> first = calls.call(Caller.ANYBODY, () -> store);
     for (int i = 1; i < GovernorCalls.MAX_PENDING; i++) {
-      assertThat(calls.call(() -> store)).isNotDone();
+      assertThat(calls.call(Caller.ANYBODY, () -> store)).isNotDone();
     }
-    assertUnavailable(calls.call(() -> store), "at most 10000 calls may wait for the governor");
+    assertRefused(
+        calls.call(Caller.ANYBODY, () -> store),
+        ErrorKind.RESOURCE_EXHAUSTED,
+        "calls of the governor must be at most 10000 at once");
     store.complete("done");
     assertThat(first).isCompletedWithValue("done");
-    assertThat(calls.call(() -> CompletableFuture.completedFuture("next")))
+    assertThat(calls.call(Caller.ANYBODY, () -> CompletableFuture.completedFuture("next")))
         .isCompletedWithValue("next");
+  }
+
+  @Test
+  void callsOfOneAccount_leaveRoomForOthers() {
+    Caller tenant = new Caller("tenant", false, List.of(), ApiKey.NEVER);
+    Caller other = new Caller("other", false, List.of(), ApiKey.NEVER);
+    CompletableFuture<String> store = new CompletableFuture<>();
+    for (int i = 0; i < GovernorCalls.MAX_PENDING / 4; i++) {
+      assertThat(calls.call(tenant, () -> store)).isNotDone();
+    }
+    assertRefused(
+        calls.call(tenant, () -> store),
+        ErrorKind.RESOURCE_EXHAUSTED,
+        "calls of the governor of one account must be at most 2500 at once");
+    assertThat(calls.call(other, () -> store)).isNotDone();
+    store.complete("done");
+    assertThat(calls.call(tenant, () -> store)).isCompletedWithValue("done");
   }
 
   @Test
   void canceledCall_countsUntilTheStoreAnswers() {
     CompletableFuture<String> store = new CompletableFuture<>();
     for (int i = 0; i < GovernorCalls.MAX_PENDING; i++) {
-      calls.call(() -> store).cancel(false);
+      calls.call(Caller.ANYBODY, () -> store).cancel(false);
     }
     assertThat(store).isNotDone();
-    assertUnavailable(calls.call(() -> store), "may wait");
+    assertRefused(
+        calls.call(Caller.ANYBODY, () -> store), ErrorKind.RESOURCE_EXHAUSTED, "at most 10000");
   }
 
   @Test
   void closedModel_isUnavailable() {
     assertUnavailable(
-        calls.call(() -> CompletableFuture.failedFuture(new StoreClosedException("m is closed"))),
+        calls.call(
+            Caller.ANYBODY,
+            () -> CompletableFuture.failedFuture(new StoreClosedException("m is closed"))),
         "m is closed");
     assertUnavailable(
         calls.call(
+            Caller.ANYBODY,
             () -> {
               throw new StoreClosedException("m is closed");
             }),
@@ -65,7 +96,9 @@ class GovernorCallsTest {
   @Test
   void misuseOfTheStore_isAFaultOfTheServer() {
     assertThatThrownBy(
-            calls.call(() -> CompletableFuture.failedFuture(new IllegalStateException("settled")))
+            calls.call(
+                    Caller.ANYBODY,
+                    () -> CompletableFuture.failedFuture(new IllegalStateException("settled")))
                 ::join)
         .satisfies(
             fault -> assertThat(ApiException.of(fault).kind()).isEqualTo(ErrorKind.INTERNAL));
@@ -74,7 +107,9 @@ class GovernorCallsTest {
   @Test
   void invalidRequest_staysInvalid() {
     assertThatThrownBy(
-            calls.call(() -> CompletableFuture.failedFuture(new IllegalArgumentException("tokens")))
+            calls.call(
+                    Caller.ANYBODY,
+                    () -> CompletableFuture.failedFuture(new IllegalArgumentException("tokens")))
                 ::join)
         .hasCauseInstanceOf(IllegalArgumentException.class);
   }

@@ -27,7 +27,7 @@ public final class NodeGrants {
 
   // Guarded by this. In the order in which they end, but where lives have become longer.
   private final Map<String, NodeGrants.GrantState> byId = new LinkedHashMap<>();
-  private final Map<Key, String> byKey = new LinkedHashMap<>();
+  private final Map<IdempotencyKey, String> byKey = new LinkedHashMap<>();
 
   /**
    * A grant.
@@ -96,8 +96,6 @@ public final class NodeGrants {
    */
   record Extended(Grant grant, long before) {}
 
-  private record Key(String tenant, String key) {}
-
   NodeGrants(StoreTimer timer, LongSupplier lifeNanos) {
     this.timer = timer;
     this.lifeNanos = lifeNanos;
@@ -118,7 +116,7 @@ public final class NodeGrants {
     byId.put(
         grant.id(), new NodeGrants.GrantState(grant, timer.nanoTime() + lifeNanos.getAsLong()));
     if (grant.key() != null) {
-      byKey.put(new Key(grant.tenant(), grant.key()), grant.id());
+      byKey.put(new IdempotencyKey(grant.tenant(), grant.key()), grant.id());
     }
   }
 
@@ -137,7 +135,7 @@ public final class NodeGrants {
 
   private void forgetKey(Grant grant) {
     if (grant.key() != null) {
-      byKey.remove(new Key(grant.tenant(), grant.key()), grant.id());
+      byKey.remove(new IdempotencyKey(grant.tenant(), grant.key()), grant.id());
     }
   }
 
@@ -171,8 +169,8 @@ public final class NodeGrants {
   }
 
   private Optional<Grant> granted(TokenRequest request) {
-    String key = request.idempotencyKey();
-    String id = key == null ? null : byKey.get(new Key(request.tenant(), key));
+    IdempotencyKey key = IdempotencyKey.of(request);
+    String id = key == null ? null : byKey.get(key);
     return Optional.ofNullable(id == null ? null : find(id));
   }
 

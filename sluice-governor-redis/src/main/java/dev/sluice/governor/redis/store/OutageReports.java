@@ -53,7 +53,7 @@ final class OutageReports {
   private record Report(
       long number,
       List<String> over,
-      List<UnansweredKeys.Key> keys,
+      List<IdempotencyKey> keys,
       List<StoreSnapshot.OpenReservation> granted,
       List<StoreSnapshot.OpenTicket> waiting,
       Map<Long, Long> bySecond) {}
@@ -69,7 +69,7 @@ final class OutageReports {
    *
    * @param keys those for which Redis may have granted something of which no caller was told
    */
-  synchronized void add(LocalShareStore.OutageResult ended, List<UnansweredKeys.Key> keys) {
+  synchronized void add(LocalShareStore.OutageResult ended, List<IdempotencyKey> keys) {
     left = ended.left();
     List<StoreSnapshot.OpenReservation> granted = ended.granted();
     List<StoreSnapshot.OpenTicket> waiting = ended.waiting();

@@ -16,18 +16,15 @@ public final class UnansweredKeys {
   private static final int MOST = 10_000;
 
   // Guarded by this.
-  private final Set<Key> unanswered = new LinkedHashSet<>();
-  private final Set<Key> decidedHere = new LinkedHashSet<>();
+  private final Set<IdempotencyKey> unanswered = new LinkedHashSet<>();
+  private final Set<IdempotencyKey> decidedHere = new LinkedHashSet<>();
 
-  /** A key, which is of one tenant. */
-  public record Key(String tenant, String key) {}
-
-  private static List<Key> of(TokenRequest request) {
-    String key = request.idempotencyKey();
-    return key == null ? List.of() : List.of(new Key(request.tenant(), key));
+  private static List<IdempotencyKey> of(TokenRequest request) {
+    IdempotencyKey key = IdempotencyKey.of(request);
+    return key == null ? List.of() : List.of(key);
   }
 
-  private static void keep(Set<Key> keys, Key key) {
+  private static void keep(Set<IdempotencyKey> keys, IdempotencyKey key) {
     keys.add(key);
     if (keys.size() > MOST) {
       keys.remove(keys.iterator().next());
@@ -63,8 +60,8 @@ public final class UnansweredKeys {
   }
 
   /** Returns the keys that this node decided, once: what Redis granted for them goes back. */
-  public synchronized List<Key> takeDecided() {
-    List<Key> keys = new ArrayList<>(decidedHere);
+  public synchronized List<IdempotencyKey> takeDecided() {
+    List<IdempotencyKey> keys = new ArrayList<>(decidedHere);
     decidedHere.clear();
     return keys;
   }

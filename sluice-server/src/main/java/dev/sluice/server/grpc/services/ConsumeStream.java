@@ -6,7 +6,7 @@ import dev.sluice.proto.v1.ConsumeRequest;
 import dev.sluice.proto.v1.ConsumeResponse;
 import dev.sluice.proto.v1.ConsumeResponse.Deliveries;
 import dev.sluice.proto.v1.ConsumeResponse.Settled;
-import dev.sluice.server.auth.Caller;
+import dev.sluice.server.auth.Credential;
 import dev.sluice.server.grpc.AccountCallExecutor;
 import dev.sluice.server.grpc.OpenStreams;
 import dev.sluice.server.grpc.RequestAdmission;
@@ -36,7 +36,7 @@ public final class ConsumeStream extends DeliveryStream<ConsumeResponse>
   private static final int MAX_PREFETCH = 100_000;
 
   private final QueueOperations queues;
-  private final Caller caller;
+  private final Credential key;
   private final StreamFlowControl requests;
 
   // Guarded by this; `settling` counts requests to drain as well.
@@ -47,12 +47,12 @@ public final class ConsumeStream extends DeliveryStream<ConsumeResponse>
 
   public ConsumeStream(
       QueueOperations queues,
-      Caller caller,
+      Credential key,
       ServerCallStreamObserver<ConsumeResponse> call,
       OpenStreams streams) {
     super(call, streams);
     this.queues = queues;
-    this.caller = caller;
+    this.key = key;
     this.requests = new StreamFlowControl(call, this::mayAsk);
     requests.ask();
   }
@@ -90,7 +90,8 @@ public final class ConsumeStream extends DeliveryStream<ConsumeResponse>
     if (consumer() != null) {
       throw ApiException.invalid("open must come once: queue=" + open.getQueue());
     }
-    MessageConsumer opened = queues.consume(caller, open.getQueue(), open.getPrefetch(), this);
+    MessageConsumer opened =
+        queues.consume(key.caller(), open.getQueue(), open.getPrefetch(), this);
     synchronized (this) {
       byCredit = open.getPrefetch() == 0;
       if (!begin(opened)) {
@@ -127,7 +128,7 @@ public final class ConsumeStream extends DeliveryStream<ConsumeResponse>
     Executor threads = AccountCallExecutor.forAnswer();
     Futures.when(
         queues.settle(
-            caller,
+            key,
             from.queue(),
             () -> QueueProtoMapper.settlements(request.getSettlementsList()),
             RequestAdmission::hold),

@@ -2,7 +2,7 @@ package dev.sluice.server.grpc.services;
 
 import dev.sluice.proto.v1.EnqueueStreamRequest;
 import dev.sluice.proto.v1.EnqueueStreamResponse;
-import dev.sluice.server.auth.Caller;
+import dev.sluice.server.auth.Credential;
 import dev.sluice.server.grpc.AccountCallExecutor;
 import dev.sluice.server.grpc.OpenStreams;
 import dev.sluice.server.operations.QueueOperations;
@@ -25,16 +25,16 @@ final class EnqueueStream implements StreamObserver<EnqueueStreamRequest> {
   private static final long MAX_BYTES = 16 << 20;
 
   private final QueueOperations queues;
-  private final Caller caller;
+  private final Credential key;
   private final OrderedResponses<EnqueueStreamResponse> answers;
 
   EnqueueStream(
       QueueOperations queues,
-      Caller caller,
+      Credential key,
       ServerCallStreamObserver<EnqueueStreamResponse> call,
       OpenStreams streams) {
     this.queues = queues;
-    this.caller = caller;
+    this.key = key;
     this.answers = new OrderedResponses<>(call, streams, WINDOW, MAX_BYTES);
     answers.begin();
   }
@@ -53,9 +53,7 @@ final class EnqueueStream implements StreamObserver<EnqueueStreamRequest> {
     try {
       begun =
           queues.enqueue(
-              caller,
-              request.getQueue(),
-              () -> QueueProtoMapper.messages(request.getMessagesList()));
+              key, request.getQueue(), () -> QueueProtoMapper.messages(request.getMessagesList()));
     } catch (RuntimeException refused) {
       begun = CompletableFuture.failedFuture(refused);
     }

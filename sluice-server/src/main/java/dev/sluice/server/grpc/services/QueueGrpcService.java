@@ -66,7 +66,7 @@ public final class QueueGrpcService extends QueuesGrpc.QueuesImplBase {
         call,
         caller ->
             queues.enqueue(
-                caller,
+                AuthenticationInterceptor.key(),
                 request.getQueue(),
                 () -> QueueProtoMapper.messages(request.getMessagesList())),
         ids -> EnqueueResponse.newBuilder().addAllIds(texts(ids)).build());
@@ -83,7 +83,7 @@ public final class QueueGrpcService extends QueuesGrpc.QueuesImplBase {
       StreamObserver<EnqueueStreamResponse> call) {
     return new EnqueueStream(
         queues,
-        AuthenticationInterceptor.caller(),
+        AuthenticationInterceptor.key(),
         (ServerCallStreamObserver<EnqueueStreamResponse>) call,
         streams);
   }
@@ -120,7 +120,7 @@ public final class QueueGrpcService extends QueuesGrpc.QueuesImplBase {
   public StreamObserver<ConsumeRequest> consume(StreamObserver<ConsumeResponse> call) {
     return new ConsumeStream(
         queues,
-        AuthenticationInterceptor.caller(),
+        AuthenticationInterceptor.key(),
         (ServerCallStreamObserver<ConsumeResponse>) call,
         streams);
   }
@@ -131,7 +131,7 @@ public final class QueueGrpcService extends QueuesGrpc.QueuesImplBase {
         call,
         caller ->
             queues.settle(
-                caller,
+                AuthenticationInterceptor.key(),
                 request.getQueue(),
                 () -> QueueProtoMapper.settlements(request.getSettlementsList()),
                 RequestAdmission::hold),

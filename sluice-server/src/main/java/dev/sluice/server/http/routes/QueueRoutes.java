@@ -154,7 +154,7 @@ public final class QueueRoutes implements HttpRoute.RouteGroup {
 
   private HandlerResult enqueue(HttpRequest request) {
     CompletableFuture<List<UUID>> enqueued =
-        queues.enqueue(request.caller(), queue(request), () -> MessageJson.read(request));
+        queues.enqueue(request.key(), queue(request), () -> MessageJson.read(request));
     // The call may wait for a script; the broker accounts for the messages meanwhile.
     request.parsed().run();
     return HandlerResult.later(
@@ -179,7 +179,7 @@ public final class QueueRoutes implements HttpRoute.RouteGroup {
   private HandlerResult settle(HttpRequest request) {
     return HandlerResult.later(
         queues.settle(
-            request.caller(),
+            request.key(),
             queue(request),
             () -> request.read(QueueJson.Settle.class).toSettlements(),
             request.work()::hold),
