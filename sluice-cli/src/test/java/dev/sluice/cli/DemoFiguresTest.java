@@ -154,16 +154,16 @@ final class DemoFiguresTest {
   }
 
   @Test
-  void calls_areThoseGrantedAndThoseStillInLine() {
+  void calls_areGrantedOrWaiting() {
     ModelCallLog log = new ModelCallLog();
-    ModelCallLog.Call first = log.asked("P0", 100);
-    log.asked("P0", 200);
-    log.asked("P1", 200);
+    ModelCallLog.Call first = log.requested("P0", 100);
+    log.requested("P0", 200);
+    log.requested("P1", 200);
     log.granted(first, 110);
     ModelCallLog.PriorityClassStats p0 = log.of("P0", new Downtime(300, 400), 600);
     assertThat(p0)
         .isEqualTo(new ModelCallLog.PriorityClassStats("P0", 2, 1, new WaitStats(2, 10, 300, 300)));
-    assertThat(p0.inLine()).isEqualTo(1);
+    assertThat(p0.waiting()).isEqualTo(1);
     assertThat(log.grants()).containsExactly(110);
   }
 
@@ -228,7 +228,7 @@ final class DemoFiguresTest {
         .contains("P0_clinical     30       29              1      0 ms  0 ms\n")
         .contains("killed after 6.00 s with 12 sends and 3 acks unanswered, ready again 2.00 s")
         .contains("Messages: 2,000 acknowledged by the server, 2,000 delivered, 0 lost.\n")
-        .contains("\nAll of it held: ")
+        .contains("\nAll checks passed: ")
         .doesNotContain("FAILED");
     assertThat(text(good()).lines()).allMatch(line -> line.length() <= 100);
   }
@@ -249,10 +249,10 @@ final class DemoFiguresTest {
             "4 messages are left in the queue",
             "the provider's limit was exceeded: 222 in 1001 ms, legal at most 221",
             "the model's budget was exceeded: 1001 tokens, legal at most 1000",
-            "the quiet tenant's p99 wait must be at least 20 times shorter than in one FIFO: 20.0");
+            "the quiet tenant's p99 wait must be at least 20 times shorter than in one FIFO, but was 20.0");
     assertThat(text(bad))
         .contains("\nFAILED: 1 acknowledged messages were lost\n")
-        .doesNotContain("All of it held");
+        .doesNotContain("All checks passed");
     Map<String, Object> json = JsonReader.readObject(DemoJsonReport.of(bad, true).toString());
     assertThat(json).containsEntry("passed", false).containsEntry("quick", true);
     assertThat(json.get("problems")).asString().contains("were lost", "FIFO");

@@ -66,7 +66,7 @@ final class ReceiveCommand extends QueueCommands.QueueCommand {
   @Override
   public int run(SluiceClient client) {
     if (count != null && count == 0) {
-      throw new InvalidInputException("--count must be positive: 0");
+      throw new InvalidInputException("--count must be positive, but was 0");
     }
     if (follow && !ack) {
       throw new InvalidInputException(

@@ -58,7 +58,7 @@ public final class TopCommand extends ServerCommand {
   @Override
   public int run(SluiceClient client) {
     if (count != null && count == 0) {
-      throw new InvalidInputException("--count must be positive: 0");
+      throw new InvalidInputException("--count must be positive, but was 0");
     }
     try (CommandTimer timer = context.timers().get()) {
       if (json || once || !context.terminal()) {

@@ -28,7 +28,7 @@ public final class DemoModelCallers implements AutoCloseable {
   static final long BURST_TOKENS = 20_000;
 
   /** The requested and the used tokens of a call. */
-  private static final long ASKED_TOKENS = 2_000;
+  private static final long REQUESTED_TOKENS = 2_000;
 
   static final long USED_TOKENS = 1_500;
 
@@ -75,7 +75,7 @@ public final class DemoModelCallers implements AutoCloseable {
   private volatile boolean leaving;
 
   /** A class, how often one of it asks, and how many of it wait before the next goes elsewhere. */
-  record CallerLoad(String priority, int perSecond, int mostInLine) {
+  record CallerLoad(String priority, int perSecond, int mostWaiting) {
     /** They all wait. */
     CallerLoad(String priority, int perSecond) {
       this(priority, perSecond, Integer.MAX_VALUE);
@@ -111,18 +111,18 @@ public final class DemoModelCallers implements AutoCloseable {
   }
 
   private void ask(DemoModelCallers.CallerLoad demand) {
-    if (inLine(demand.priority) >= demand.mostInLine) {
+    if (waiting(demand.priority) >= demand.mostWaiting) {
       return;
     }
-    ModelCallLog.Call call = log.asked(demand.priority, millis.getAsLong());
+    ModelCallLog.Call call = log.requested(demand.priority, millis.getAsLong());
     TokenRequest request =
-        TokenRequest.of(MODEL, ASKED_TOKENS)
+        TokenRequest.of(MODEL, REQUESTED_TOKENS)
             .withPriorityClass(demand.priority)
             .withIdempotencyKey(UUID.randomUUID().toString());
     waitFor(request, call);
   }
 
-  private long inLine(String priority) {
+  private long waiting(String priority) {
     return waiting.keySet().stream().filter(call -> call.priority().equals(priority)).count();
   }
 

@@ -46,7 +46,7 @@ public final class DemoServer implements AutoCloseable {
     /** Returns the requested port, which must be free, or the usual one, or any free one. */
     public static int choose(String flag, @Nullable Long asked, int usual) {
       if (asked != null && (asked < 0 || asked > 65_535)) {
-        throw new InvalidInputException(flag + " must be from 0 to 65535: " + asked);
+        throw new InvalidInputException(flag + " must be from 0 to 65535, but was " + asked);
       }
       try {
         return free(asked == null ? usual : asked.intValue());
@@ -187,9 +187,9 @@ public final class DemoServer implements AutoCloseable {
   /** Returns the last output of the server. */
   String lastWords() {
     try (Stream<String> lines = Files.lines(log())) {
-      return lines.reduce((first, second) -> second).orElse("it said nothing");
+      return lines.reduce((first, second) -> second).orElse("it printed nothing");
     } catch (IOException | UncheckedIOException unreadable) {
-      return "it said nothing";
+      return "it printed nothing";
     }
   }
 

@@ -56,8 +56,8 @@ final class BucketSimulation {
   private void put(RequestBatch batch) {
     BatchResult outcome = new BatchResult(batch, bucket.available());
     outcomes.add(outcome);
-    total.asked().add(batch.count(), batch.tokens());
-    period().asked().add(batch.count(), batch.tokens());
+    total.requested().add(batch.count(), batch.tokens());
+    period().requested().add(batch.count(), batch.tokens());
     for (int i = 0; i < batch.count(); i++) {
       if (waiting) {
         consume(outcome);

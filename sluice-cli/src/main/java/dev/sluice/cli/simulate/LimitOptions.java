@@ -27,14 +27,14 @@ final class LimitOptions {
         names = "--refill",
         paramLabel = "TOKENS/PERIOD",
         converter = OptionConverters.RefillConverter.class,
-        description = "Tokens come back evenly, such as 10/1s, 100/1m or 3/7s.")
+        description = "Tokens accrue evenly, such as 10/1s, 100/1m or 3/7s.")
     private @Nullable RefillRate refill;
 
     @Option(
         names = "--strict",
         paramLabel = "PERIOD",
         converter = OptionConverters.PeriodConverter.class,
-        description = "All tokens come back at the end of each period.")
+        description = "All tokens are refilled at the end of each period.")
     private @Nullable Duration strict;
 
     @Option(names = "--manual", description = "No token ever comes back by itself.")

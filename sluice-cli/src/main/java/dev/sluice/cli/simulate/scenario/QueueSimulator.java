@@ -115,11 +115,11 @@ final class QueueSimulator {
     }
     if (simulated.waiting >= MOST_WAITING) {
       throw new InvalidInputException(
-          "queue %s: more than %d wait%s after %s; give it max_depth, or simulate a shorter time"
+          "queue %s: more than %d messages wait%s after %s; set max_depth, or simulate a shorter time"
               .formatted(
                   simulated.queue.name(),
                   MOST_WAITING,
-                  byFifo ? " in the FIFO that it is compared with" : "",
+                  byFifo ? " in the FIFO for comparison" : "",
                   Durations.format(time.nanoTime())));
     }
     simulated.waiting++;

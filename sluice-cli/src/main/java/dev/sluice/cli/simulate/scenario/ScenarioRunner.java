@@ -109,9 +109,9 @@ public final class ScenarioRunner {
       while (times.next() < scenario.durationNanos()) {
         if (--rest < 0) {
           throw new InvalidInputException(
-              "at most %,d may come in all, which is exceeded with %s: shorten the duration, or divide"
+              "a scenario may have at most %,d arrivals, exceeded by %s; shorten the duration, or divide"
                       .formatted(MAX_ARRIVALS, path)
-                  + " rates and limits alike");
+                  + " rates and limits by the same factor");
         }
       }
     }
