@@ -143,7 +143,7 @@ final class FairExecutorImpossibleTest {
     Placement misspelt = Placement.of("tenant").withThrottleKeys("provider", "provide");
     assertThatIllegalArgumentException()
         .isThrownBy(() -> executor.submit(misspelt, ran::incrementAndGet))
-        .withMessage("throttle key must have a rate: throttleKey=provide");
+        .withMessage("throttle key must have a limit: throttleKey=provide");
     assertThatIllegalArgumentException()
         .isThrownBy(() -> executor.execute(misspelt, ran::incrementAndGet));
     assertThat(executor.unknownThrottleKeys()).isEqualTo(2);

@@ -135,10 +135,17 @@ class HookPoolTest {
   void bytesThatWait_areBoundedByQueueAndInAll() {
     occupy("a");
     pool.call("a", 1, MAX_BYTES / 2 - 1, note("a"));
-    assertRefused(() -> pool.call("a", 1, 1, note("a")), Code.BUSY, "queue=a", "bytes=500");
+    assertRefused(
+        () -> pool.call("a", 1, 1, note("a")),
+        Code.BUSY,
+        "queue=a",
+        "limit=500 bytes of one queue");
     pool.call("b", 1, MAX_BYTES / 2, note("b"));
     assertRefused(
-        () -> pool.call("c", 1, 1, note("c")), Code.BUSY, "queue=c", "maxInboundBytes=1000");
+        () -> pool.call("c", 1, 1, note("c")),
+        Code.BUSY,
+        "queue=c",
+        "1000 bytes of all queues (maxInboundBytes)");
     openGateAndAwait(2);
     Awaitility.await().atMost(SOON).until(() -> !pool.isBusy("a") && !pool.isBusy("b"));
     pool.call("c", 1, MAX_BYTES, note("c"));

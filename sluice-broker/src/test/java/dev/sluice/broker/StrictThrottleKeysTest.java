@@ -67,7 +67,7 @@ class StrictThrottleKeysTest {
         .isInstanceOf(CompletionException.class)
         .cause()
         .hasMessage(
-            "throttle key must have a rate in a queue with strict throttle keys:"
+            "throttle key must have a limit in a queue with strict throttle keys:"
                 + " queue=q, throttleKey=provide")
         .extracting(failure -> ((BrokerException) failure).code())
         .isEqualTo(BrokerException.Code.UNKNOWN_THROTTLE_KEY);

@@ -31,7 +31,7 @@ public record ListenConfig(String host, int grpcPort, int httpPort) {
   private static void requirePort(String of, int port) {
     if (port < 0 || port > MAX_PORT) {
       throw new IllegalArgumentException(
-          "the port of %s must be from 0 to %d: %d".formatted(of, MAX_PORT, port));
+          "the port of %s must be from 0 to %d, but was %d".formatted(of, MAX_PORT, port));
     }
   }
 

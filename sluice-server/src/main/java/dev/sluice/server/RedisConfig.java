@@ -46,7 +46,7 @@ public record RedisConfig(
   public RedisConfig {
     Objects.requireNonNull(outage, "outage");
     if (isNone(url)) {
-      throw new IllegalArgumentException("the URL of Redis must not be empty");
+      throw new IllegalArgumentException("the Redis URL must not be empty");
     }
     SharedLimits.builder().url(url).prefix(prefix).timeout(timeout).expectedNodes(nodes);
   }

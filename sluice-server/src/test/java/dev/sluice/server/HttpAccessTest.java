@@ -165,7 +165,7 @@ final class HttpAccessTest {
       assertThat(reply.code()).isEqualTo("PERMISSION_DENIED");
     }
     assertThat(as("producer", "GET", "/v1/queues", "").message())
-        .isEqualTo("the key does not allow it: read on any name");
+        .isEqualTo("the API key does not allow this; it needs read on any name");
     assertThat(as("root", "GET", "/metrics", "").status()).isEqualTo(200);
   }
 

@@ -260,7 +260,7 @@ final class HttpGovernorTest {
     assertThat(
             feedback("slow", "{\"status\":200,\"headers\":{\"a\":\"%s\"}}".formatted(longest))
                 .message())
-        .contains("the length of a header must be between");
+        .contains("the length of a header must be from");
   }
 
   // ---- other budgets

@@ -131,7 +131,7 @@ public final class HookExecutor {
         requireRoom(queue, backlog, size);
       }
       if (bytes > 0 && bytes + size > maxBytes) {
-        throw busy(queue, "all queues: maxInboundBytes=" + maxBytes);
+        throw busy(queue, maxBytes + " bytes of all queues (maxInboundBytes)");
       }
       Backlog entered = backlogs.computeIfAbsent(queue, first -> new Backlog());
       entered.calls++;
@@ -144,16 +144,17 @@ public final class HookExecutor {
 
   private void requireRoom(String queue, Backlog backlog, long size) {
     if (backlog.calls >= MAX_CALLS) {
-      throw busy(queue, "one queue: calls=" + MAX_CALLS);
+      throw busy(queue, MAX_CALLS + " calls of one queue");
     }
     if (backlog.bytes + size > maxBytes / 2) {
-      throw busy(queue, "one queue: bytes=" + maxBytes / 2);
+      throw busy(queue, maxBytes / 2 + " bytes of one queue");
     }
   }
 
   private static BrokerException busy(String queue, String rule) {
     return new BrokerException(
-        Code.BUSY, "as many calls wait for scripts as may of " + rule + ", queue=" + queue);
+        Code.BUSY,
+        "too many calls wait for hooks: queue=" + queue + ", limit=" + rule + "; retry later");
   }
 
   private static BrokerException closed() {

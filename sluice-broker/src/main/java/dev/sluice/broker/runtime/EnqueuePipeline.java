@@ -132,7 +132,7 @@ public final class EnqueuePipeline {
     }
     throw new BrokerException(
         Code.BUSY,
-        "more is being enqueued than the broker can take: maxInboundBytes="
+        "too many bytes are being enqueued, retry later: maxInboundBytes="
             + config.maxInboundBytes());
   }
 

@@ -47,7 +47,7 @@ public final class DebtBucket {
     UnitScale scale = UnitScale.of(limit);
     if (scale.capacityUnits() > MAX_UNITS) {
       throw new IllegalArgumentException(
-          "limit is out of range: capacity must be at most %d at this rate: %s"
+          "limit is out of range: capacity must be at most %d at this rate, but was %s"
               .formatted(MAX_UNITS / scale.unitsPerToken(), limit));
     }
     use(scale.unitsPerToken());

@@ -28,7 +28,7 @@ final class ModelSettings {
     Map<String, Integer> numbered = new LinkedHashMap<>();
     budget.priorityClasses().keySet().forEach(name -> numbered.put(name, numbered.size()));
     ranks = numbered;
-    tooManyWaiters = BudgetStoreSupport.lineFull(rules.maxWaiting(), model);
+    tooManyWaiters = BudgetStoreSupport.waitingListFull(rules.maxWaiting(), model);
   }
 
   long reservationNanos() {

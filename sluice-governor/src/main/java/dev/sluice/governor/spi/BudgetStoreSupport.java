@@ -118,7 +118,7 @@ public final class BudgetStoreSupport {
     return new IllegalArgumentException(
         models.isEmpty()
             ? "no model has a budget: model=%s; add it to the budget file".formatted(model)
-            : "model must be one of %s: %s".formatted(models, model));
+            : "model must be one of %s, but was %s".formatted(models, model));
   }
 
   /**
@@ -130,7 +130,7 @@ public final class BudgetStoreSupport {
    */
   public static IllegalArgumentException unknownClass(Collection<String> classes, String priority) {
     return new IllegalArgumentException(
-        "priority must be one of %s: %s".formatted(classes, priority));
+        "priority must be one of %s, but was %s".formatted(classes, priority));
   }
 
   /**
@@ -163,19 +163,20 @@ public final class BudgetStoreSupport {
    * @return the message
    */
   public static String tooMany(long largest, String priority, long tokens) {
-    return "tokens must be at most %d for class %s: %d".formatted(largest, priority, tokens);
+    return "tokens must be at most %d for class %s, but was %d"
+        .formatted(largest, priority, tokens);
   }
 
   /**
    * Returns the message for a full waiting list.
    *
-   * @param maxLine the most waiting requests
+   * @param maxWaiting the most waiting requests
    * @param model the model
    * @return the message
    */
-  public static String lineFull(int maxLine, String model) {
-    return "at most %d may be in line for %s, and one tenant no more than nine times what is free"
-        .formatted(maxLine, model);
+  public static String waitingListFull(int maxWaiting, String model) {
+    return "the waiting list of model %s is full: at most %d requests may wait, one tenant at most nine times the free places"
+        .formatted(model, maxWaiting);
   }
 
   /**
@@ -196,6 +197,6 @@ public final class BudgetStoreSupport {
    * @return the message
    */
   public static String inWords(BudgetDimension binding) {
-    return binding == BudgetDimension.NONE ? "it would go now" : binding.inWords();
+    return binding == BudgetDimension.NONE ? "it would be granted now" : binding.inWords();
   }
 }

@@ -100,6 +100,7 @@ public record Caller(
   }
 
   public static ApiException denied(String needed) {
-    return new ApiException(ErrorKind.PERMISSION_DENIED, "the key does not allow it: " + needed);
+    return new ApiException(
+        ErrorKind.PERMISSION_DENIED, "the API key does not allow this; it needs " + needed);
   }
 }

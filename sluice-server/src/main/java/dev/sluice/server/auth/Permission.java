@@ -49,7 +49,7 @@ public record Permission(Kind kind, String pattern) {
                           + Arrays.stream(values())
                               .map(Kind::word)
                               .collect(Collectors.joining(", "))
-                          + ": "
+                          + ", but was "
                           + name));
     }
 

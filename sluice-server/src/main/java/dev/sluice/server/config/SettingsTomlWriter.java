@@ -31,7 +31,7 @@ public final class SettingsTomlWriter {
       return "# " + setting.key() + " = " + UNSET;
     }
     return switch (setting.kind().form()) {
-      case SECRET -> "# " + setting.key() + " is set, and not shown";
+      case SECRET -> "# " + setting.key() + " is set and not shown";
       case NUMBER -> setting.key() + " = " + Long.parseLong(text);
       case NUMBER_OR_OFF ->
           setting.key() + " = " + (isNumber(text) ? "" + Long.parseLong(text) : quoted("off"));

@@ -166,7 +166,7 @@ public final class Http2FloodGuard extends ChannelDuplexHandler {
     } else if (looks < MAX_LOOKS) {
       lookLater(context);
     } else {
-      LOG.debug("a connection cannot go on: {}", obstacle);
+      LOG.debug("a connection cannot continue: {}", obstacle);
       close(context, obstacle);
     }
   }

@@ -26,7 +26,7 @@ import java.util.function.Consumer;
  */
 public final class ResponseMemoryInterceptor implements ServerInterceptor {
   private static final Context.Key<ResponseMemoryBudget.Reservation> PART =
-      Context.key("memory of the answer");
+      Context.key("response memory");
 
   private final ResponseMemoryBudget budget;
   private final Consumer<SocketAddress> cut;

@@ -88,7 +88,7 @@ public final class UnaryCalls {
       if (!call.isCancelled()) {
         throw failure;
       }
-      LOG.debug("a client has left before it was answered", failure);
+      LOG.debug("a client has disconnected before its response", failure);
     }
   }
 

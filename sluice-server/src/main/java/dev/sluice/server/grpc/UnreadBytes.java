@@ -148,7 +148,7 @@ final class UnreadBytes {
         headers.maxHeaderTableSize(Http2CodecUtil.DEFAULT_HEADER_TABLE_SIZE);
       }
     } catch (Http2Exception impossible) {
-      LOG.debug("the table of headers could not be bounded", impossible);
+      LOG.debug("the header table could not be bounded", impossible);
     }
   }
 

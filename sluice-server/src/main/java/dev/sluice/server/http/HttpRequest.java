@@ -71,7 +71,7 @@ record HttpRequest(
     try {
       return Integer.parseInt(value);
     } catch (NumberFormatException malformed) {
-      throw ApiException.invalid("%s must be a whole number: %s".formatted(name, value));
+      throw ApiException.invalid("%s must be a whole number, but was %s".formatted(name, value));
     }
   }
 }

@@ -162,7 +162,8 @@ public record HttpRoute(
       throw ApiException.invalid(
           known.isEmpty()
               ? "%s %s takes no query parameters: %s".formatted(method, template, name)
-              : "query parameter must be one of %s: %s".formatted(String.join(", ", known), name));
+              : "query parameter must be one of %s, but was %s"
+                  .formatted(String.join(", ", known), name));
     }
   }
 
@@ -171,7 +172,8 @@ public record HttpRoute(
     try {
       return URLDecoder.decode(text.replace("+", "%2B"), StandardCharsets.UTF_8);
     } catch (IllegalArgumentException malformed) {
-      throw ApiException.invalid("percent encoding must be two hexadecimal digits: " + text);
+      throw ApiException.invalid(
+          "percent encoding must be two hexadecimal digits, but was " + text);
     }
   }
 }

@@ -49,7 +49,8 @@ public record IfMatch(List<String> tags) {
     }
     if (end < field.length() || tags.isEmpty()) {
       throw ApiException.invalid(
-          "If-Match must be * or a list of ETags with their quotes, as GET answers them: " + field);
+          "If-Match must be * or a list of ETags with their quotes, as GET answers them, but was "
+              + field);
     }
     return new IfMatch(tags);
   }

@@ -116,7 +116,7 @@ public final class JsonCodec {
     try (parser) {
       T value = mapper.readValue(parser, type);
       if (value == null) {
-        throw ApiException.invalid("body must be a JSON object: null");
+        throw ApiException.invalid("body must be a JSON object, but was null");
       }
       return value;
     } catch (IOException malformed) {
@@ -184,11 +184,11 @@ public final class JsonCodec {
               bound.getOriginalMessage());
     }
     if (failure instanceof UnrecognizedPropertyException unknown) {
-      return "field must be a known one: %s; known here: %s"
+      return "unknown field %s; known are %s"
           .formatted(path(unknown), unknown.getKnownPropertyIds());
     }
     if (failure instanceof InvalidFormatException format) {
-      return "%s must be %s: %s".formatted(path(format), words(format), format.getValue());
+      return "%s must be %s, but was %s".formatted(path(format), words(format), format.getValue());
     }
     if (failure instanceof MismatchedInputException mismatch) {
       return mismatch.getPath().isEmpty() && mismatch.getLocation() == null

@@ -121,6 +121,6 @@ public final class AdminOperations {
   }
 
   private static ApiException unknown(String what, String key) {
-    return ApiException.notFound("there is no %s of that key: %s".formatted(what, key));
+    return ApiException.notFound("unknown %s: %s".formatted(what, key));
   }
 }

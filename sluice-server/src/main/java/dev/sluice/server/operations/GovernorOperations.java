@@ -96,7 +96,7 @@ public final class GovernorOperations {
     int bytes = name.getBytes(StandardCharsets.UTF_8).length;
     if (bytes < least || bytes > MAX_NAME_BYTES) {
       throw ApiException.invalid(
-          "%s must have %d to %d bytes: %d".formatted(what, least, MAX_NAME_BYTES, bytes));
+          "%s must have %d to %d bytes, but had %d".formatted(what, least, MAX_NAME_BYTES, bytes));
     }
     if (name.chars().anyMatch(Character::isISOControl)) {
       throw ApiException.invalid(what + " must have no control characters");
@@ -255,8 +255,7 @@ public final class GovernorOperations {
   }
 
   private static ApiException unknownReservation(String reservation) {
-    return ApiException.notFound(
-        "there is no such reservation, it was settled, or it has ended: " + reservation);
+    return ApiException.notFound("unknown, settled or expired reservation: " + reservation);
   }
 
   public CompletableFuture<Void> feedback(

@@ -129,7 +129,7 @@ public final class LimitOperations {
   }
 
   static ApiException noLimitFor(String key) {
-    return ApiException.notFound("there is no limit for the name: " + key);
+    return ApiException.notFound("no limit for the name: " + key);
   }
 
   public void makeRoom() {
@@ -181,7 +181,7 @@ public final class LimitOperations {
         .thenApply(
             there -> {
               if (!there) {
-                throw ApiException.notFound("there is no limit with the name: " + key);
+                throw ApiException.notFound("unknown limit: " + key);
               }
               return true;
             });
@@ -227,7 +227,7 @@ public final class LimitOperations {
     int bytes = key.getBytes(StandardCharsets.UTF_8).length;
     if (bytes < 1 || bytes > MAX_KEY_BYTES) {
       throw ApiException.invalid(
-          "limit name must have 1 to %d bytes: %d".formatted(MAX_KEY_BYTES, bytes));
+          "limit name must have 1 to %d bytes, but had %d".formatted(MAX_KEY_BYTES, bytes));
     }
   }
 
@@ -235,7 +235,8 @@ public final class LimitOperations {
   private static void requireInPaths(String key) {
     if (key.equals(".") || key.equals("..")) {
       throw ApiException.invalid(
-          "limit name must not be . or .., which vanish from paths of URLs: \"%s\"".formatted(key));
+          "limit name must not be . or .., which vanish from paths of URLs, but was \"%s\""
+              .formatted(key));
     }
   }
 

@@ -236,7 +236,7 @@ public final class QueueOperations {
         () ->
             broker
                 .queue(queue)
-                .orElseThrow(() -> ApiException.notFound("there is no such queue: " + queue)));
+                .orElseThrow(() -> ApiException.notFound("unknown queue: " + queue)));
   }
 
   /** With at most {@link #MAX_KEYS} of its fairness keys. */
@@ -353,7 +353,7 @@ public final class QueueOperations {
   public static void requireBetween(String name, long value, long least, long most) {
     if (value < least || value > most) {
       throw ApiException.invalid(
-          "%s must be between %d and %d: %d".formatted(name, least, most, value));
+          "%s must be from %d to %d, but was %d".formatted(name, least, most, value));
     }
   }
 }

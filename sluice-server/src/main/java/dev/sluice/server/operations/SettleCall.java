@@ -127,7 +127,7 @@ public final class SettleCall {
           refused.contains(each.id())
               ? Optional.of(
                   ApiException.notFound(
-                      "the message is not leased, or not by that token: queue=%s, id=%s"
+                      "the message is not leased, or by another token: queue=%s, id=%s"
                           .formatted(queue, each.id())))
               : Optional.empty());
     }

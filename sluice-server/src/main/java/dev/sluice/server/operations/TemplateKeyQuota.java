@@ -67,7 +67,7 @@ public final class TemplateKeyQuota {
   }
 
   public TemplateKeyQuota(int most, NanoClock clock) {
-    this.share = new ConcurrencyQuota("keys of templates in use", most, most / ACCOUNTS);
+    this.share = new ConcurrencyQuota("names of templates in use", most, most / ACCOUNTS);
     this.clock = clock;
   }
 

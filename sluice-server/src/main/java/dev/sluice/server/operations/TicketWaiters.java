@@ -40,9 +40,9 @@ public final class TicketWaiters {
   private final ScheduledExecutorService timer;
   private final GovernorCalls calls;
   private final ConcurrencyQuota pollShare =
-      new ConcurrencyQuota("polls that wait", MAX_POLLS, MAX_POLLS / ACCOUNTS);
+      new ConcurrencyQuota("waiting polls", MAX_POLLS, MAX_POLLS / ACCOUNTS);
   private final ConcurrencyQuota watchShare =
-      new ConcurrencyQuota("tickets that are watched", MAX_WATCHES, MAX_WATCHES / ACCOUNTS);
+      new ConcurrencyQuota("watched tickets", MAX_WATCHES, MAX_WATCHES / ACCOUNTS);
   private final Set<Runnable> polls = ConcurrentHashMap.newKeySet();
   private volatile boolean closed;
 
@@ -53,7 +53,7 @@ public final class TicketWaiters {
   }
 
   static ApiException unknown(String ticket) {
-    return ApiException.notFound("there is no such ticket, or not any more: " + ticket);
+    return ApiException.notFound("unknown or expired ticket: " + ticket);
   }
 
   /** Polls a ticket. Canceling the future counts as a poll at that time. */
@@ -151,7 +151,7 @@ public final class TicketWaiters {
       try {
         calls.execute(() -> decision.cancel(false));
       } catch (RejectedExecutionException closing) {
-        LOG.debug("the governor is closing, and nobody waits any more", closing);
+        LOG.debug("the governor is closing and has no waiters", closing);
       }
     }
   }

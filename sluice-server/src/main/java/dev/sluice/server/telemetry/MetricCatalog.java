@@ -56,7 +56,7 @@ final class MetricCatalog implements MeterFilter {
     add("sluice.messages.dead.lettered", "Messages that became dead letters, by reason.");
     add(
         "sluice.messages.unknown.throttle.key",
-        "Stored messages that name a throttle key without a rate, which lets them pass.");
+        "Stored messages that name a throttle key without a limit, which delays none of them.");
     add("sluice.messages.redriven", "Dead letters that were moved back to their queue.");
     add("sluice.enqueue.rejected", "Rejected calls to enqueue, by reason.");
     add("sluice.enqueue.unknown.queue", "Calls to enqueue to a queue that does not exist.");

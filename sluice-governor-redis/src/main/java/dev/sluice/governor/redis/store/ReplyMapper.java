@@ -118,7 +118,7 @@ public final class ReplyMapper {
         request.tokens(),
         left,
         reason(word),
-        BudgetStoreSupport.lineFull((int) said.number(6), model));
+        BudgetStoreSupport.waitingListFull((int) said.number(6), model));
   }
 
   /** Of a ticket. */
@@ -245,7 +245,7 @@ public final class ReplyMapper {
         };
     String message = BudgetStoreSupport.inWords(binding);
     if (outcome == Outcome.DENIED) {
-      message = BudgetStoreSupport.lineFull((int) said.number(2), model);
+      message = BudgetStoreSupport.waitingListFull((int) said.number(2), model);
     } else if (outcome == Outcome.IMPOSSIBLE) {
       message = BudgetStoreSupport.tooMany(said.number(2), request.priorityClass(), tokens);
     }

@@ -77,7 +77,8 @@ public final class ConsumeStream extends DeliveryStream<ConsumeResponse>
         case SETTLE -> settle(request.getSettle());
         case DRAIN -> drain();
         case REQUEST_NOT_SET ->
-            throw ApiException.invalid("request must be one of open, credit, settle, drain: none");
+            throw ApiException.invalid(
+                "request must be one of open, credit, settle, drain, but was none");
       }
     } catch (RuntimeException refused) {
       fail(refused);

@@ -61,7 +61,7 @@ public final class LimitGrpcService extends LimitsGrpc.LimitsImplBase {
       long tokens = cost.getTokens() == 0 ? 1 : cost.getTokens();
       if (costs.put(cost.getLimitName(), tokens) != null) {
         throw ApiException.invalid(
-            "costs must name each limit once, but was repeated: " + cost.getLimitName());
+            "costs must name each limit once, but repeat " + cost.getLimitName());
       }
     }
     return limits.decide(caller, costs, request.getPeek());

@@ -158,7 +158,7 @@ public final class ConsoleRoutes implements HttpRoute.RouteGroup {
   private HandlerResult send(HttpRequest request, String file) {
     Asset asset = assets.get(file);
     if (asset == null) {
-      throw ApiException.notFound("there is no such file of the console: " + file);
+      throw ApiException.notFound("unknown console file: " + file);
     }
     Map<String, String> headers = new LinkedHashMap<>(HEADERS);
     headers.put("ETag", asset.tag());

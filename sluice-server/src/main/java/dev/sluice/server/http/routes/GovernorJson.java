@@ -47,7 +47,8 @@ public final class GovernorJson {
     private String key(@Nullable String header) {
       if (header != null && idempotencyKey != null && !header.equals(idempotencyKey)) {
         throw ApiException.invalid(
-            "idempotencyKey must be the same as the header Idempotency-Key: " + idempotencyKey);
+            "idempotencyKey must be the same as the header Idempotency-Key, but was "
+                + idempotencyKey);
       }
       String either = idempotencyKey == null ? header : idempotencyKey;
       return either == null ? "" : either;

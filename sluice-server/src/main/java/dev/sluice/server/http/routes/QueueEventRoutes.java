@@ -87,7 +87,7 @@ public final class QueueEventRoutes implements HttpRoute.RouteGroup {
         connection.send(new String(json, StandardCharsets.UTF_8), "queues", null, this);
       } catch (RuntimeException later) {
         // A queue may vanish while all are listed: the next event has it right.
-        LOG.debug("an event was left out", later);
+        LOG.debug("an event was skipped", later);
         sending.set(false);
       }
     }
@@ -109,7 +109,7 @@ public final class QueueEventRoutes implements HttpRoute.RouteGroup {
         @Nullable String event,
         @Nullable String id,
         IOException gone) {
-      LOG.debug("a listener is gone", gone);
+      LOG.debug("a listener has disconnected", gone);
     }
   }
 }

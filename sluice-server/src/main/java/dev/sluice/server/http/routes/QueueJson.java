@@ -110,7 +110,8 @@ public final class QueueJson {
         BiConsumer<Config, QueueConfig.Builder> field = FIELDS.get(name);
         if (field == null) {
           throw ApiException.invalid(
-              "field must be one of %s: %s".formatted(new TreeSet<>(FIELDS.keySet()), name));
+              "field must be one of %s, but was %s"
+                  .formatted(new TreeSet<>(FIELDS.keySet()), name));
         }
         field.accept(this, config);
       }
@@ -271,7 +272,7 @@ public final class QueueJson {
         case "release" -> new Action.Release();
         default ->
             throw ApiException.invalid(
-                "settlements[%d].action must be one of ack, nack, extend, release: %s"
+                "settlements[%d].action must be one of ack, nack, extend, release, but was %s"
                     .formatted(index, word));
       };
     }

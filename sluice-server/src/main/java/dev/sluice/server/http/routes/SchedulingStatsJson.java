@@ -24,7 +24,9 @@ public final class SchedulingStatsJson {
         .filter(each -> each.name().toLowerCase(Locale.ROOT).equals(name))
         .findFirst()
         .orElseThrow(
-            () -> ApiException.invalid("order must be one of depth, wait, delivered: " + name));
+            () ->
+                ApiException.invalid(
+                    "order must be one of depth, wait, delivered, but was " + name));
   }
 
   private static @Nullable Long millis(Optional<Duration> time) {

@@ -92,6 +92,6 @@ final class TicketEventStream
       @Nullable String event,
       @Nullable String id,
       IOException gone) {
-    LOG.debug("a listener is gone", gone);
+    LOG.debug("a listener has disconnected", gone);
   }
 }
