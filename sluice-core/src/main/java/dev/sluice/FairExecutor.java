@@ -91,10 +91,10 @@ public sealed interface FairExecutor extends Executor, AutoCloseable permits Dis
    *
    * <p>To cancel the future takes a queued task out of the queue at once, as if it had never been
    * there: its place is free and it takes no token. Once it was handed to a thread, {@code cancel}
-   * returns false and does nothing, not even interrupt it: a cancelled task is one that did not
-   * run. To complete the future by other means, {@code orTimeout} among them, takes a queued task
-   * out of the queue too; one that runs goes on, and its result is dropped. Futures derived from
-   * this one have no such effect.
+   * returns false and does nothing, not even interrupt it: a canceled task is one that did not run.
+   * To complete the future by other means, {@code orTimeout} among them, takes a queued task out of
+   * the queue too; one that runs goes on, and its result is dropped. Futures derived from this one
+   * have no such effect.
    *
    * @param placement whose it is, how urgent, what it costs and which limits it obeys
    * @param task the task; what it throws completes the future
@@ -232,7 +232,7 @@ public sealed interface FairExecutor extends Executor, AutoCloseable permits Dis
   /**
    * How many tasks wait, of all tenants.
    *
-   * @return tasks submitted and neither handed out nor cancelled
+   * @return tasks submitted and neither handed out nor canceled
    */
   int queued();
 
@@ -259,7 +259,7 @@ public sealed interface FairExecutor extends Executor, AutoCloseable permits Dis
   List<LimitStats> limitStats();
 
   /**
-   * Returns how many tasks named a throttle key without a rate, often a misspelt one. Such a key
+   * Returns how many tasks named a throttle key without a rate, often a misspelled one. Such a key
    * lets tasks pass, unless the executor has {@link Builder#strictThrottleKeys}.
    *
    * @return tasks submitted so far, including refused ones
@@ -274,7 +274,7 @@ public sealed interface FairExecutor extends Executor, AutoCloseable permits Dis
   void shutdown();
 
   /**
-   * Takes no more tasks and drops those that wait; the futures of submitted ones are cancelled.
+   * Takes no more tasks and drops those that wait; the futures of submitted ones are canceled.
    *
    * <p>Threads of its own are interrupted; tasks on an Executor of the caller are left alone. Does
    * not wait.
@@ -431,7 +431,7 @@ public sealed interface FairExecutor extends Executor, AutoCloseable permits Dis
     }
 
     /**
-     * Refuses tasks that name a throttle key without a rate, so that a misspelt key is noticed.
+     * Refuses tasks that name a throttle key without a rate, so that a misspelled key is noticed.
      * Removing a rate lets queued tasks pass; it does not refuse them.
      *
      * @return this builder

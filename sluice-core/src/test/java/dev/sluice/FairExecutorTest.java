@@ -191,7 +191,7 @@ final class FairExecutorTest {
   void cancel_queuedTask_freesItsPlaceAndTakesNoToken() {
     FairExecutor executor = oneWorker().limit("provider", Limit.ofRate(1, 10)).maxQueued(2).build();
     submit(executor, "first", 1);
-    CompletableFuture<Boolean> first = executor.submit(CALL, () -> order.add("cancelled"));
+    CompletableFuture<Boolean> first = executor.submit(CALL, () -> order.add("canceled"));
     CompletableFuture<Boolean> second = executor.submit(CALL, () -> order.add("second"));
     assertThatThrownBy(() -> executor.execute(CALL, () -> {}))
         .isInstanceOf(RejectedExecutionException.class)

@@ -64,7 +64,7 @@ final class StreamTokensTest {
     // Guarded by this.
     private int responses;
     private int messages;
-    private boolean cancelled;
+    private boolean canceled;
     private boolean drained;
     private boolean completed;
 
@@ -77,7 +77,7 @@ final class StreamTokensTest {
       assertThat(completed).isFalse();
       drained |= response.hasDrained();
       if (response.hasDeliveries()) {
-        assertThat(cancelled || drained).isFalse();
+        assertThat(canceled || drained).isFalse();
         responses++;
         messages += response.getDeliveries().getDeliveriesCount();
       }
@@ -102,13 +102,13 @@ final class StreamTokensTest {
 
     @Override
     public synchronized boolean isCancelled() {
-      return cancelled;
+      return canceled;
     }
 
     void cancel() {
       onCancel.run();
       synchronized (this) {
-        cancelled = true;
+        canceled = true;
       }
     }
 

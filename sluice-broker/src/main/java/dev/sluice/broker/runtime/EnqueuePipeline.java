@@ -177,7 +177,7 @@ public final class EnqueuePipeline {
   }
 
   /**
-   * Runs on a thread of the pool. A call that is done by then, such as a cancelled one, stores
+   * Runs on a thread of the pool. A call that is done by then, such as a canceled one, stores
    * nothing.
    */
   private void runHooksAndPut(

@@ -65,7 +65,7 @@ public final class DebtBucket {
 
   private void use(long newUnits) {
     if (unitsPerToken != 0 && newUnits != unitsPerToken) {
-      // Never in favour of those who take: debts are rounded up, what can be refunded down.
+      // Never in favor of those who take: debts are rounded up, what can be refunded down.
       long oldUnits = unitsPerToken;
       owed = scaled(owed, newUnits, oldUnits, true);
       history.replaceAll(debt -> scaled(debt, newUnits, oldUnits, false));

@@ -7,7 +7,7 @@ import java.util.function.LongUnaryOperator;
 
 /**
  * The least that was owed since some event. Entries that a later and smaller one makes useless are
- * dropped: what is left rises from the oldest to the newest. When there are too many, neighbours
+ * dropped: what is left rises from the oldest to the newest. When there are too many, neighbors
  * become one with the smaller figure of the two, which errs on the side of those who gave tokens.
  */
 public final class DebtHistory {

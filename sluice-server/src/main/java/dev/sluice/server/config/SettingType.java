@@ -40,7 +40,7 @@ public record SettingType<T>(String description, Form form, Function<String, T> 
 
   private static final String OFF = "off";
 
-  /** Enough to recognise a value, short enough for one line. */
+  /** Enough to recognize a value, short enough for one line. */
   private static final int MAX_SHOWN = 60;
 
   static SettingType<String> text() {

@@ -115,7 +115,7 @@ final class StrictRequestMarshaller {
     }
   }
 
-  /** Keeps a refusal from the service, for which the call is cancelled. */
+  /** Keeps a refusal from the service, for which the call is canceled. */
   private static final class Guard<Q> extends SimpleForwardingServerCallListener<Q> {
     private final ServerCall<Q, ?> call;
     private boolean refused;

@@ -24,7 +24,7 @@ public final class UnaryCalls {
         call, caller -> CompletableFuture.completedFuture(work.apply(caller)), done -> done);
   }
 
-  /** As {@link #answer}, when the work is done; it is cancelled with the call. */
+  /** As {@link #answer}, when the work is done; it is canceled with the call. */
   public static <T, R> void answerLater(
       StreamObserver<R> call,
       Function<Caller, CompletableFuture<T>> work,

@@ -168,7 +168,7 @@ public final class HttpListener implements AutoCloseable {
 
   /** Closes the connection if its TLS handshake takes too long, even if bytes keep arriving. */
   private void boundHandshake(SslConnection connection) {
-    // Weak: a connection that is closed early must not stay in memory until the time-out.
+    // Weak: a connection that is closed early must not stay in memory until the timeout.
     WeakReference<SslConnection> unfinished = new WeakReference<>(connection);
     XnioExecutor.Key timeout =
         connection

@@ -219,7 +219,7 @@ public final class GovernorOperations {
     }
   }
 
-  /** How it stands when it is decided, or after {@code wait}; cancelling ends the wait. */
+  /** How it stands when it is decided, or after {@code wait}; canceling ends the wait. */
   public CompletableFuture<TokenDecision> poll(Credential key, String ticket, long waitMs) {
     key.caller().requireSome(Kind.GOVERNOR);
     QueueOperations.requireBetween("waitMs", waitMs, 0, TicketWaiters.LONGEST.toMillis());

@@ -102,7 +102,7 @@ public final class QueueOperations {
   }
 
   /**
-   * Messages stay leased after the call. Cancelling the future gives them back; it fails once the
+   * Messages stay leased after the call. Canceling the future gives them back; it fails once the
    * key is revoked, is changed or expires. Messages that are not sent to the client must be
    * {@linkplain WaitingReceive#giveBack given back}.
    */
@@ -157,7 +157,7 @@ public final class QueueOperations {
 
   /**
    * The answer has a place for each settlement: empty if it is done. As for {@link #enqueue}. The
-   * broker gets {@link SettleCall#AT_ONCE} at a time; if the call is cancelled, the rest is not
+   * broker gets {@link SettleCall#AT_ONCE} at a time; if the call is canceled, the rest is not
    * executed.
    *
    * @param memory takes bytes for the settlements until they are answered, or throws

@@ -25,7 +25,7 @@ import java.util.concurrent.CompletableFuture;
  * itself: its pieces take turns.
  *
  * The memory of the settlements is given back when the broker has none of them, even if the call
- * was cancelled before: otherwise calls that are cancelled at once would pile up uncounted.
+ * was canceled before: otherwise calls that are canceled at once would pile up uncounted.
  */
 
 /** Settles the messages of one call, a piece at a time. */
@@ -68,7 +68,7 @@ public final class SettleCall {
   }
 
   /**
-   * Returns a place for each settlement: empty if it is done. If the future is cancelled, pieces
+   * Returns a place for each settlement: empty if it is done. If the future is canceled, pieces
    * that the broker does not have yet are not executed.
    */
   public CompletableFuture<List<Optional<ApiException>>> start() {

@@ -31,7 +31,7 @@ import org.slf4j.LoggerFactory;
  *
  * <p>Thread-safe. Which keys have a limit is decided by the rules that this server knows; whether
  * there are tokens, by Redis or, while that does not answer, by the policy for outages. Nothing
- * takes longer than the time-out of Redis.
+ * takes longer than the timeout of Redis.
  */
 public final class SharedLimitBackend implements LimitBackend {
   private static final Logger LOG = LoggerFactory.getLogger(SharedLimitBackend.class);

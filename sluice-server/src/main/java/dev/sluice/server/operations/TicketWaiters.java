@@ -124,7 +124,7 @@ public final class TicketWaiters {
 
   /**
    * Returns a watch that counts against the caller's share until it is closed; fails if there is no
-   * such ticket. A cancelled future leaves nothing to close.
+   * such ticket. A canceled future leaves nothing to close.
    */
   public CompletableFuture<TicketWatch> watch(Caller caller, String ticket) {
     ConcurrencyQuota.Hold place = watchShare.take(caller);

@@ -183,7 +183,7 @@ async function signIn() {
       "This server requires an API key. It is kept in this tab only, until the tab is closed.",
     fields: [{ name: "key", label: "API key", type: "password", required: true }],
     confirm: "Sign in",
-    cancellable: false,
+    cancelable: false,
     act: async ({ key: wanted }) => {
       // Of others no header can be made, and no server has any.
       if (!/^[\x20-\x7e]*$/.test(wanted.trim())) {

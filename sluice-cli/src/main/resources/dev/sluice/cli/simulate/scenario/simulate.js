@@ -64,7 +64,7 @@
     };
   }
 
-  // A value without neighbours is no line: it is a point.
+  // A value without neighbors is no line: it is a point.
   function alone(context) {
     const values = context.dataset.data;
     const i = context.dataIndex;
