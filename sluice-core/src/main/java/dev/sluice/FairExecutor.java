@@ -28,12 +28,11 @@ import org.jspecify.annotations.Nullable;
  * Runs tasks fairly by tenant and within the limits of throttle keys, on threads of its own or on
  * any other {@link Executor}.
  *
- * <p>Who goes next is decided when a worker is free, by the rules of {@link FairScheduler}: by
- * weight between tenants that have something to do, first come first served within one, and a
- * tenant that comes new goes almost at once however much the others have queued. A {@link
- * Placement} says for each task whose it is, how urgent, what it costs and which throttle keys it
- * obeys; in every window of length w, tasks that name a throttle key are handed out for at most
- * {@code burst + rate · w} of its tokens.
+ * <p>A free worker takes the next task as {@link FairScheduler} decides: tenants with queued tasks
+ * share by weight, the tasks of one tenant run first come, first served, and a new tenant's first
+ * task runs almost at once, however many tasks others have queued. A {@link Placement} gives the
+ * tenant, priority, cost and throttle keys of each task; in every window of length w, tasks that
+ * name a throttle key are handed out for at most {@code burst + rate · w} of its tokens.
  *
  * <pre>{@code
  * try (FairExecutor executor =
@@ -55,8 +54,8 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>A task counts as running, and holds its worker and its slot, until the callbacks that its
  * future runs on its thread are over. A task that waits for another one, or that calls {@link
- * #close}, waits in vain where no worker is left for it; with an Executor that runs tasks in the
- * calling thread, always.
+ * #close}, deadlocks if no worker is free; with an Executor that runs tasks in the calling thread,
+ * always.
  *
  * <p>Not promised: that a task begins when it was handed out if the delegate has a queue of its
  * own; that a task that runs can be stopped; that a task ever runs whose throttle key has rate 0.
@@ -106,7 +105,7 @@ public sealed interface FairExecutor extends Executor, AutoCloseable permits Dis
    *     reached, after a shutdown, or if the task can never go: a throttle key refills, but its
    *     burst is less than what the task takes there
    * @throws IllegalArgumentException if it costs more than {@link Builder#maxCost}, or names a
-   *     throttle key without a rate and the executor has {@link Builder#strictThrottleKeys}
+   *     throttle key without a limit and the executor has {@link Builder#strictThrottleKeys}
    */
   <T> CompletableFuture<T> submit(Placement placement, Callable<T> task);
 
@@ -153,7 +152,7 @@ public sealed interface FairExecutor extends Executor, AutoCloseable permits Dis
   }
 
   /**
-   * Queues a task whose end nobody waits for.
+   * Queues a task without returning a future.
    *
    * <p>What it throws goes to the handler of uncaught exceptions of the thread it ran on, which
    * lives on; so does the refusal of a delegate, on the thread that tried to hand it over, and the
@@ -259,7 +258,7 @@ public sealed interface FairExecutor extends Executor, AutoCloseable permits Dis
   List<LimitStats> limitStats();
 
   /**
-   * Returns how many tasks named a throttle key without a rate, often a misspelled one. Such a key
+   * Returns how many tasks named a throttle key without a limit, often a misspelled one. Such a key
    * lets tasks pass, unless the executor has {@link Builder#strictThrottleKeys}.
    *
    * @return tasks submitted so far, including refused ones
@@ -431,7 +430,7 @@ public sealed interface FairExecutor extends Executor, AutoCloseable permits Dis
     }
 
     /**
-     * Refuses tasks that name a throttle key without a rate, so that a misspelled key is noticed.
+     * Refuses tasks that name a throttle key without a limit, so that a misspelled key is noticed.
      * Removing a rate lets queued tasks pass; it does not refuse them.
      *
      * @return this builder

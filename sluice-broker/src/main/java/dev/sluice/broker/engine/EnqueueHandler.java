@@ -99,7 +99,7 @@ public final class EnqueueHandler {
     }
   }
 
-  /** Counts {@code message} if it names a throttle key without a rate; returns whether it does. */
+  /** Counts {@code message} if it names a throttle key without a limit; returns whether it does. */
   private boolean countUnknownThrottle(BrokerQueue brokerQueue, PreparedMessage message) {
     for (String key : message.placement().throttleKeys().keySet()) {
       if (!state.scheduler.hasLimit(key)) {

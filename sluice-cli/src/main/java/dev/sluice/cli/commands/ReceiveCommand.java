@@ -36,7 +36,7 @@ final class ReceiveCommand extends QueueCommands.QueueCommand {
   /** The most messages that are printed and not yet acknowledged, while following. */
   private static final int PREFETCH = 64;
 
-  /** How long to wait for messages before checking whether the output is closed. */
+  /** The longest wait for messages before a check whether the output is closed. */
   private static final Duration POLL_INTERVAL = Duration.ofMillis(500);
 
   @Option(

@@ -32,7 +32,7 @@ public final class DemoModelCallers implements AutoCloseable {
 
   static final long USED_TOKENS = 1_500;
 
-  /** So many calls a second: five times what the budget has. */
+  /** The calls a second of each class: five times the budget together. */
   static final List<DemoModelCallers.CallerLoad> DEMANDS =
       List.of(
           new DemoModelCallers.CallerLoad("P0_clinical", 3),
@@ -96,7 +96,7 @@ public final class DemoModelCallers implements AutoCloseable {
     this.failed = failed;
   }
 
-  /** From now on calls are asked for; only by the thread that closes this. */
+  /** Starts to request tokens. Only the thread that closes this object may call it. */
   void begin(List<DemoModelCallers.CallerLoad> demands) {
     for (DemoModelCallers.CallerLoad demand : demands) {
       long period = TimeUnit.SECONDS.toNanos(1) / demand.perSecond;

@@ -21,13 +21,13 @@ import org.jspecify.annotations.Nullable;
 public final class DemoRunner {
   private static final Duration TICK = Duration.ofMillis(100);
 
-  /** For answers of a server that others keep busy. */
+  /** The timeout of calls, long enough for a busy server. */
   private static final Duration CALL_TIMEOUT = Duration.ofSeconds(20);
 
-  /** From message to message of the second flood, so that it goes on when the server is killed. */
+  /** The pause between messages of the second flood, so that it continues when the server is killed. */
   private static final Duration BETWEEN = Duration.ofMillis(1);
 
-  /** If so long nothing is granted, what has not come will not come. */
+  /** After this time without a grant, the remaining messages are not expected. */
   private static final long PATIENCE_MILLIS = 30_000;
 
   private final DemoScenario scenario;

@@ -28,7 +28,7 @@ public final class DemoServer implements AutoCloseable {
   private static final String HOST = "127.0.0.1";
   private static final String READY = "sluice is ready";
 
-  /** By name, because this package must not depend on the entry point. */
+  /** Given by name, because this package must not depend on the entry point. */
   private static final String MAIN_CLASS = "dev.sluice.cli.Sluice";
 
   private static final long DEATH_SECONDS = 10;
@@ -79,7 +79,7 @@ public final class DemoServer implements AutoCloseable {
     this.directory = directory;
   }
 
-  /** Not started yet. */
+  /** Creates the server without starting it. */
   public static DemoServer create(Ports ports, String budgets) {
     try {
       Path directory = Files.createTempDirectory("sluice-demo-");

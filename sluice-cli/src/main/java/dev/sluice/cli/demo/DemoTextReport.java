@@ -125,7 +125,7 @@ public final class DemoTextReport {
         .formatted(sends, sends == 1 ? "send" : "sends", acks, acks == 1 ? "ack" : "acks");
   }
 
-  /** In milliseconds, or in seconds if it is long. */
+  /** Formats a time in milliseconds, or in seconds if it is long. */
   static String time(long millis) {
     return millis < SHOWN_IN_SECONDS / 10
         ? millis + " ms"

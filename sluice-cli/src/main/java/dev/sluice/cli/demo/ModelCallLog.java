@@ -13,7 +13,7 @@ public final class ModelCallLog {
   // Guarded by this.
   private final List<Call> calls = new ArrayList<>();
 
-  /** One call of the model. */
+  /** A call of the model. */
   public static final class Call {
     private final String priority;
     private final long requestedMillis;
@@ -62,7 +62,7 @@ public final class ModelCallLog {
     call.grantedMillis = OptionalLong.of(nowMillis);
   }
 
-  /** When there was a turn, sorted. */
+  /** Returns the times of all grants, sorted. */
   public synchronized long[] grants() {
     return calls.stream().flatMapToLong(call -> call.grantedMillis.stream()).sorted().toArray();
   }

@@ -21,7 +21,7 @@ final class LimitOptions {
   @ArgGroup(exclusive = true, multiplicity = "0..1")
   private @Nullable Source source;
 
-  /** How tokens come back: exactly one of these is given. */
+  /** The refill mode; exactly one of these options is given. */
   static final class Source {
     @Option(
         names = "--refill",
@@ -41,7 +41,7 @@ final class LimitOptions {
     boolean manual;
   }
 
-  /** Whether a limit was meant. */
+  /** Returns whether an option of the limit was given. */
   boolean given() {
     return capacity != null || source != null;
   }

@@ -62,7 +62,7 @@ public final class BucketTable {
     this.clock = clock;
   }
 
-  /** The bucket that serves {@code key}, made if need be; null if the key has no rate. */
+  /** The bucket that serves {@code key}, made if need be; null if the key has no limit. */
   public @Nullable KeyedBucket inService(String key, long nowNanos) {
     KeyedBucket bucket = map.get(key);
     return bucket != null && bucket.isCurrent() ? bucket : resolve(key, bucket, nowNanos);
@@ -74,7 +74,7 @@ public final class BucketTable {
     return bucket != null && bucket.isCurrent() ? bucket : null;
   }
 
-  /** Whether {@code key} has a rate. */
+  /** Returns whether {@code key} has a limit. */
   boolean isKnown(String key) {
     return present(key) != null || templates.match(key) != null;
   }

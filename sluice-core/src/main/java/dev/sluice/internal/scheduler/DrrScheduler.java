@@ -104,7 +104,7 @@ public final class DrrScheduler<T> implements FairScheduler<T> {
         : new Next.Wait<>(now + waitNanos);
   }
 
-  /** Returns the first throttle key of {@code placement} without a rate; empty if all have one. */
+  /** Returns the first throttle key of {@code placement} without a limit; empty if all have one. */
   public Optional<String> unknownKey(Placement placement) {
     return placement.throttleKeys().keySet().stream().filter(key -> !hasLimit(key)).findFirst();
   }

@@ -73,7 +73,7 @@ public final class ApiKeyOperations {
     keys.remove(by, id, key -> requireMayManage(caller, key));
   }
 
-  /** Those that the caller may change. */
+  /** Returns the keys that the caller may change. */
   public List<ApiKey> list(Caller caller) {
     caller.requireSome(Kind.ADMIN);
     return keys.list().stream().filter(key -> mayManage(caller, key)).toList();

@@ -92,7 +92,7 @@ public final class ApiKeyStore {
         .filter(key -> !key.expired(nowMs));
   }
 
-  /** All keys, the oldest first. */
+  /** Returns all keys, the oldest first. */
   public List<ApiKey> list() {
     return List.copyOf(index.byId().values());
   }

@@ -28,7 +28,7 @@ public final class ConcurrencyQuota {
     this.mostOfAccount = mostOfAccount;
   }
 
-  /** One thing held; closing gives it back. Closing twice does nothing. */
+  /** A held part of the quota; closing returns it, once. */
   public interface Hold extends AutoCloseable {
     @Override
     void close();

@@ -17,7 +17,7 @@ public final class FilaSettings {
   public static final String DATA_VARIABLE = "FILA_DATA_DIR";
   public static final String KEY_VARIABLE = "FILA_BOOTSTRAP_APIKEY";
 
-  /** Where fila keeps its data unless told otherwise. */
+  /** The default data directory of fila. */
   private static final String DEFAULT_DATA = "data";
 
   private static final Map<String, String> SAME =
@@ -49,7 +49,7 @@ public final class FilaSettings {
           "cluster.snapshot_threshold",
           "cluster.replication_factor");
 
-  /** How many unknown keys a warning names, so that its line stays short. */
+  /** The most unknown keys that a warning names, so that its line stays short. */
   private static final int MAX_NAMED = 20;
 
   /** Host and port; the host of IPv6 in brackets. */

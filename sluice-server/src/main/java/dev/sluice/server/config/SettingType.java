@@ -23,7 +23,7 @@ import java.util.regex.Pattern;
  * @param parser from text; throws an {@link IllegalArgumentException} that says the rule alone
  */
 public record SettingType<T>(String description, Form form, Function<String, T> parser) {
-  /** How a file has values. */
+  /** The form of a value in a file. */
   public enum Form {
     NUMBER,
     /** A number, or the text {@code off}. */
@@ -40,7 +40,7 @@ public record SettingType<T>(String description, Form form, Function<String, T> 
 
   private static final String OFF = "off";
 
-  /** Enough to recognize a value, short enough for one line. */
+  /** The most characters of a value in a message. */
   private static final int MAX_SHOWN = 60;
 
   static SettingType<String> text() {

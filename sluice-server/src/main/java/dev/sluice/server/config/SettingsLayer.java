@@ -57,7 +57,7 @@ public final class SettingsLayer {
         });
   }
 
-  /** With defaults for what is not given. */
+  /** Applies the settings, and the defaults of the others, to {@code draft}. */
   public void applyTo(ServerConfigBuilder draft) {
     for (Setting<?> setting : SettingsCatalog.ALL) {
       SettingsLayer.SettingValue value = given.get(setting);

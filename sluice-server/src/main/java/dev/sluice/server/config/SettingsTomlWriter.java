@@ -5,7 +5,7 @@ import org.jspecify.annotations.Nullable;
 
 /** Writes settings as a file that can be read again. */
 public final class SettingsTomlWriter {
-  /** Of what is not set: to be filled, and refused if it is not. */
+  /** The value of a required setting that is not set; the server refuses it. */
   private static final String UNSET = "\"\"";
 
   private SettingsTomlWriter() {}

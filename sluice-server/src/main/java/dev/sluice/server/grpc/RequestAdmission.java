@@ -307,7 +307,7 @@ public final class RequestAdmission extends ServerStreamTracer.Factory {
       }
     }
 
-    /** Not under the lock of this: it may end the calls of others. */
+    /** Reserves memory. Call it without the lock of this object, because it may end other calls. */
     ConcurrencyQuota.Hold hold(long bytes) {
       CallMemory mine;
       synchronized (this) {
@@ -363,7 +363,7 @@ public final class RequestAdmission extends ServerStreamTracer.Factory {
       }
     }
 
-    /** Not under the lock of this: the call has one of its own. */
+    /** Refuses the call. Call it without the lock of this object, because the call has its own. */
     private void refuse(Status why) {
       EndableCall<?, ?> open;
       synchronized (this) {

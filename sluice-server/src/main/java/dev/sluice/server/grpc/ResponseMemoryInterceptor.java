@@ -53,7 +53,7 @@ public final class ResponseMemoryInterceptor implements ServerInterceptor {
         Contexts.interceptCall(Context.current().withValue(PART, part), outbound, headers, next));
   }
 
-  /** One call whose answers are charged. */
+  /** A call whose responses are charged to the memory budget. */
   private static final class Outbound<Q, A> extends SimpleForwardingServerCall<Q, A> {
     private final ResponseMemoryBudget.Reservation part;
     private final Runnable cut;

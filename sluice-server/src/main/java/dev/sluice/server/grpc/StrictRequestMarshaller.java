@@ -37,7 +37,7 @@ final class StrictRequestMarshaller {
 
   private StrictRequestMarshaller() {}
 
-  /** The same service, for requests that can be parsed. */
+  /** Returns the service with strict parsing of requests. */
   static ServerServiceDefinition only(ServerServiceDefinition service) {
     List<ServerMethodDefinition<?, ?>> methods = new ArrayList<>();
     service.getMethods().forEach(method -> methods.add(only(method)));

@@ -24,7 +24,7 @@ public final class UnaryCalls {
         call, caller -> CompletableFuture.completedFuture(work.apply(caller)), done -> done);
   }
 
-  /** As {@link #answer}, when the work is done; it is canceled with the call. */
+  /** Answers when the future completes; canceling the call cancels the future. */
   public static <T, R> void answerLater(
       StreamObserver<R> call,
       Function<Caller, CompletableFuture<T>> work,

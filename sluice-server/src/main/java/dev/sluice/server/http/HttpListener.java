@@ -41,7 +41,7 @@ public final class HttpListener implements AutoCloseable {
   private static final int MAX_PARAMETERS = 100;
   private static final int PARSE_TIMEOUT_MS = 5_000;
 
-  /** Longer than a call may wait. */
+  /** The idle timeout, longer than the longest wait of a call. */
   private static final int IDLE_TIMEOUT_MS = 120_000;
 
   private static final int IO_THREADS = 2;

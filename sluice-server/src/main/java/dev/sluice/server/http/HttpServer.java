@@ -148,7 +148,7 @@ public final class HttpServer {
     new HttpExchangeHandler(exchange, route, parameters, shared).begin();
   }
 
-  /** Nothing is unpacked: a kilobyte could become gigabytes. */
+  /** Returns whether the body is compressed. Such bodies are refused, because a kilobyte could become gigabytes. */
   private static boolean isEncoded(HttpServerExchange exchange) {
     HeaderValues codings = exchange.getRequestHeaders().get(Headers.CONTENT_ENCODING);
     return codings != null && codings.stream().anyMatch(each -> !each.equalsIgnoreCase("identity"));
@@ -163,7 +163,7 @@ public final class HttpServer {
         "Transfer-Encoding must be chunked, in HTTP/1.1, but was " + coding);
   }
 
-  /** Not a page of another site, in the browser of somebody who reaches this server. */
+  /** Refuses requests of pages of other sites, sent by a browser that can reach this server. */
   private static void requireOwnOrigin(HttpServerExchange exchange) {
     String origin = exchange.getRequestHeaders().getFirst(Headers.ORIGIN);
     if (origin != null && !origin.endsWith("://" + exchange.getHostAndPort())) {

@@ -137,7 +137,7 @@ public final class LimitOperations {
     templateKeys.makeRoom(store::mayStore);
   }
 
-  /** How keys stand that the caller is just being answered for. */
+  /** Returns the state of limits for a response to a caller that has been authorized for them. */
   public CompletableFuture<List<LimitBackend.Standing>> standings(Collection<String> keys) {
     return store.standings(keys);
   }
@@ -187,7 +187,7 @@ public final class LimitOperations {
             });
   }
 
-  /** How a key stands, be it by its own limit or by a template. */
+  /** Returns the state of a name, which has its own limit or that of a template. */
   public CompletableFuture<LimitBackend.Standing> standing(Caller caller, String key) {
     caller.require(Kind.READ, key);
     requireKey(key);
@@ -196,7 +196,7 @@ public final class LimitOperations {
         .thenApply(found -> found.stream().findFirst().orElseThrow(() -> noLimitFor(key)));
   }
 
-  /** How all limits stand that the caller may read; templates have no level. */
+  /** Returns the state of all limits that the caller may read; templates have no level. */
   public CompletableFuture<List<LimitBackend.Standing>> standings(Caller caller) {
     SortedMap<String, Rate> all = list(caller);
     return store
@@ -215,7 +215,7 @@ public final class LimitOperations {
             });
   }
 
-  /** Those that the caller may read; refused if there can be none. */
+  /** Returns the limits that the caller may read; fails if the caller may read none. */
   public SortedMap<String, Rate> list(Caller caller) {
     caller.requireSome(Kind.READ);
     SortedMap<String, Rate> found = new TreeMap<>(store.limits());

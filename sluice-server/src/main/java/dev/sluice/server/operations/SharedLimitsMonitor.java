@@ -130,7 +130,7 @@ public final class SharedLimitsMonitor implements LimitsListener, OutageListener
     writer.execute(this::write);
   }
 
-  /** Of several changes that wait only the last is written. */
+  /** Writes the limits; of several waiting changes only the last. */
   private void write() {
     SharedLimitsMonitor.CachedDefinitions next = latest.getAndSet(null);
     if (next == null) {

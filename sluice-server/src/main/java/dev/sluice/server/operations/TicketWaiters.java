@@ -30,10 +30,10 @@ public final class TicketWaiters {
   /** Polls that wait, on all connections together. */
   static final int MAX_POLLS = 10_000;
 
-  /** Each costs a look at the line every second. */
+  /** The most watched tickets; each costs a check of the waiting list every second. */
   public static final int MAX_WATCHES = 256;
 
-  /** One account may hold one part in this many of both. */
+  /** The share of one account: one part in this many of polls and watches. */
   private static final int ACCOUNTS = 4;
 
   private final Governor governor;

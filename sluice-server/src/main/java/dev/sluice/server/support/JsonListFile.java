@@ -62,7 +62,7 @@ public final class JsonListFile<T> {
     this.migration = migration;
   }
 
-  /** Nothing if there is no file. */
+  /** Reads the entries; none if there is no file. */
   public List<T> read() throws IOException {
     // A link that leads nowhere is no reason to start without what should be there.
     if (!Files.exists(file, LinkOption.NOFOLLOW_LINKS)) {

@@ -139,7 +139,7 @@ final class GovernorMetrics {
     }
   }
 
-  /** Of models that a reload has removed. */
+  /** Removes the meters of models that a reload has removed. */
   private void forgetOthers(Map<String, GovernorStatus.Model> present) {
     counters
         .entrySet()

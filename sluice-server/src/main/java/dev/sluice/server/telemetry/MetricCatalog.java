@@ -19,12 +19,12 @@ import java.util.Map;
 final class MetricCatalog implements MeterFilter {
   private static final double[] NO_BOUNDS = {};
 
-  /** From a fast call to one that waits for messages. */
+  /** Bounds from a fast call to one that waits for messages. */
   private static final double[] CALL_SECONDS = {
     0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60
   };
 
-  /** From a disk with a battery to one that fails. */
+  /** Bounds from a disk with a battery-backed cache to a failing one. */
   private static final double[] DISK_SECONDS = {
     0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5
   };

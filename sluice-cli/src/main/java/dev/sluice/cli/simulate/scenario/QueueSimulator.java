@@ -65,7 +65,7 @@ final class QueueSimulator {
   /** An item. */
   record Work(QueueSimulator.TenantTraffic flow, long arrivedAt, long serviceNanos) {}
 
-  /** One queue here. */
+  /** A simulated queue. */
   private static final class SimulatedQueue {
     final FairQueue<Work> queue;
     final QueueMeter meter;
@@ -209,7 +209,7 @@ final class QueueSimulator {
     }
   }
 
-  /** At the end: whoever still waits is counted with the time it has waited so far. */
+  /** Ends the simulation; items that still wait count with their wait so far. */
   void close() {
     rates.forEach(scheduler::removeLimit);
     simulatedQueues

@@ -13,12 +13,12 @@ import java.util.function.Function;
  * @param scale plots of waits with the same scale have the same height; empty for any other plot
  */
 record ScenarioPlot(String title, String unit, String scale, List<ScenarioPlot.Series> lines) {
-  /** More would not be told apart. */
+  /** The most lines of a plot; more could not be distinguished. */
   static final int MOST_LINES = 8;
 
   private static final double PERCENT = 100;
 
-  /** One line, with a value for each step; dashed if it is there to compare with. */
+  /** A line with a value for each step; dashed if it is a reference. */
   static final class Series {
     final String name;
     final double[] values;
@@ -100,7 +100,7 @@ record ScenarioPlot(String title, String unit, String scale, List<ScenarioPlot.S
             }));
   }
 
-  /** Of throttles, and of the workers where they have a number. */
+  /** Plots the utilization of limits, and of workers where their number is bounded. */
   static ScenarioPlot utilization(ScenarioResult result) {
     long step = result.scenario().stepNanos();
     List<ScenarioPlot.Series> lines = new ArrayList<>();

@@ -21,11 +21,10 @@ import org.jspecify.annotations.Nullable;
 /**
  * Runs a scenario at a virtual time, with Sluice and, on the same arrivals, by FIFO.
  *
- * <p>Everybody has a source of chance of its own, by the seed and the place in the file: who is
- * added or changed leaves the arrivals of the others as they are.
+ * <p>Each tenant and caller has its own random source, derived from the seed and its position in the file. Adding or changing one leaves the arrivals of all others unchanged.
  */
 public final class ScenarioRunner {
-  /** Some ten minutes of work. */
+  /** About ten minutes of simulation. */
   private static final long MAX_ARRIVALS = 50_000_000;
 
   private final VirtualClock time = new VirtualClock();

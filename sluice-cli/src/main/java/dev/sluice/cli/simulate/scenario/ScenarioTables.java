@@ -15,7 +15,7 @@ final class ScenarioTables {
   /** A wait shorter than this counts as this when waits are compared. */
   private static final double SHORTEST_WAIT = 0.001;
 
-  /** Not worth a sentence. */
+  /** The smallest gain that the summary mentions. */
   private static final double ALIKE = 1.5;
 
   private static final double HARDLY_COUNTED = 1_000;

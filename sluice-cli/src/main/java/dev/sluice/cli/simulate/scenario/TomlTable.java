@@ -44,7 +44,7 @@ final class TomlTable {
     return name;
   }
 
-  /** Where it is in the file: what is drawn at random for it depends on that, and on the seed. */
+  /** Returns the path in the file. Together with the seed it determines the random source. */
   String path() {
     return path;
   }
@@ -213,7 +213,7 @@ final class TomlTable {
     return new TomlTable(file, pathOf(key), key, table);
   }
 
-  /** Those in a table of tables, by name; none if there is no such key. */
+  /** Returns the tables in the table {@code key}, by name; none if there is no such key. */
   List<TomlTable> tables(String key) {
     if (!has(key)) {
       return List.of();

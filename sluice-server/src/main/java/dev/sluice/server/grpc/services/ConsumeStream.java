@@ -24,7 +24,7 @@ import java.util.concurrent.Executor;
  */
 public final class ConsumeStream extends DeliveryStream<ConsumeResponse>
     implements StreamObserver<ConsumeRequest> {
-  /** How many requests may be on their way into the broker. */
+  /** The most requests in flight to the broker. */
   private static final int WINDOW = 64;
 
   /** And how many settlements in them; one request may have more. */

@@ -133,7 +133,7 @@ public final class QueueProtoMapper {
     return id("id", id);
   }
 
-  /** That of a message, in a field of that name. */
+  /** Parses the id of a message; {@code field} names it in errors. */
   public static UUID id(String field, String id) {
     if (id.length() == 36) {
       try {

@@ -56,7 +56,7 @@ public final class QueueEventRoutes implements HttpRoute.RouteGroup {
         (connection, key) -> new Listener(request, key, connection).begin());
   }
 
-  /** One client; one that does not read misses events instead of heaping them up. */
+  /** A client. One that does not read misses events instead of accumulating them. */
   private final class Listener implements ServerSentEventConnection.EventCallback {
     private final Caller caller;
     private final ResponseMemoryBudget.Reservation room;

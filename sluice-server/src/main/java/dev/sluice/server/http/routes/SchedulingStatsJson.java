@@ -18,7 +18,7 @@ import org.jspecify.annotations.Nullable;
 public final class SchedulingStatsJson {
   private SchedulingStatsJson() {}
 
-  /** By its name, in small letters. */
+  /** Returns the order by its lower-case name. */
   static FairnessKeyPage.Order order(String name) {
     return Arrays.stream(FairnessKeyPage.Order.values())
         .filter(each -> each.name().toLowerCase(Locale.ROOT).equals(name))
@@ -52,7 +52,7 @@ public final class SchedulingStatsJson {
     }
   }
 
-  /** How a fairness key stands. */
+  /** The state of a fairness key. */
   public record FairnessKeyJson(
       String fairnessKey,
       long depth,
