@@ -38,7 +38,7 @@ import picocli.CommandLine.Parameters;
       "A duration is a number and a unit: ns, us, ms, s, m, h or d.",
       "",
       "Examples:",
-      "  sluice simulate examples/simulate/noisy-neighbour.toml",
+      "  sluice simulate examples/simulate/noisy-neighbor.toml",
       "  sluice simulate day.toml --set callers.chat.arrivals.high=4 --json",
       "  sluice simulate --refill 10/1s 0ms:7 200ms:5 650ms:3",
       "  sluice simulate --capacity 10 --strict 1m --file requests.txt",
