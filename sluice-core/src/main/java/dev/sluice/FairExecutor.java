@@ -431,7 +431,7 @@ public sealed interface FairExecutor extends Executor, AutoCloseable permits Dis
 
     /**
      * Refuses tasks that name a throttle key without a limit, so that a misspelled key is noticed.
-     * Removing a rate lets queued tasks pass; it does not refuse them.
+     * Removing a limit lets queued tasks pass; it does not refuse them.
      *
      * @return this builder
      */

@@ -14,7 +14,7 @@ import java.util.SortedMap;
 import java.util.TreeMap;
 
 /**
- * The configuration that scripts read, which needs {@code admin} on {@code *}, and the rates of
+ * The configuration that hooks read, which needs {@code admin} on {@code *}, and the limits of
  * throttle keys: setting one needs the same, seeing one needs {@code read} on its name.
  */
 public final class AdminOperations {

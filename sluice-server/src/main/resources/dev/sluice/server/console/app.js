@@ -130,7 +130,7 @@ function answered() {
   }
 }
 
-/** How long to wait, or null if the user has to act first. */
+/** Returns the time to wait, or null if the user has to act first. */
 function failed(refused) {
   if (!(refused instanceof ApiError)) {
     console.error(refused);

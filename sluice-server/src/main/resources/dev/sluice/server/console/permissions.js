@@ -5,7 +5,7 @@ import { get } from "./api.js";
 /** The suffix of a dead-letter queue's name. */
 export const DEAD = ".dlq";
 
-/** How often the permissions are fetched again: a key may be changed while the page is open. */
+/** The interval of fetching the permissions, because a key may be changed while the page is open. */
 const REFETCH_MS = 10_000;
 
 let own = null;
@@ -85,7 +85,7 @@ export function gated(element, allowed) {
   return element;
 }
 
-/** Shows or hides all gated elements anew. */
+/** Shows or hides all gated elements again. */
 export function openGates() {
   document.querySelectorAll("[data-gated]").forEach((each) => each.gate());
 }

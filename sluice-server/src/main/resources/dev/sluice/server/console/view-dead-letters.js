@@ -9,7 +9,7 @@ import { purgeQueue } from "./view-queues.js";
 
 const PEEK = 100;
 
-/** How much is shown of a payload. */
+/** The most bytes of a payload that are shown. */
 const MOST_BYTES = 65_536;
 
 const REASONS = {

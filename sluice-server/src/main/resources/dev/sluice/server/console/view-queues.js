@@ -37,7 +37,7 @@ export function rateOf(queue, which) {
   return rates.of(queue + "\n" + which);
 }
 
-/** Columns of what comes and goes. */
+/** The columns of the rates in and out. */
 export const flows = () => [
   figure("in", "In", (row) => rateOf(row.name, "in"), rate, { low: true }),
   figure("out", "Out", (row) => rateOf(row.name, "out"), rate),
