@@ -170,15 +170,15 @@ class ScenarioErrorsTest {
   void options_thatDoNotFit(@TempDir Path folder) throws IOException {
     Path file = folder.resolve("f.toml");
     Files.writeString(file, SCENARIO);
-    assertRefused("--initial, --wait and --file go with a limit", file.toString(), "--wait");
+    assertRefused("--initial, --wait and --file require a limit", file.toString(), "--wait");
     assertRefused(
-        "--set, --report and --no-report go with a scenario",
+        "--set, --report and --no-report require a scenario",
         "--refill",
         "1/1s",
         "0s:1",
         "--no-report");
     assertRefused(
-        "--report and --no-report must not both", file.toString(), "--no-report", "--report", "x");
+        "--report and --no-report cannot be combined", file.toString(), "--no-report", "--report", "x");
     assertRefused(
         "--report must not be the scenario itself", file.toString(), "--report", file.toString());
     assertRefused("give one FILE with a scenario, or a limit and requests");
@@ -202,7 +202,7 @@ class ScenarioErrorsTest {
     Path file = folder.resolve("f.toml");
     Files.writeString(file, SCENARIO);
     assertRefused(
-        "at most 50,000,000 may come in all, which is exceeded with " + A,
+        "at most 50,000,000 arrivals, exceeded by " + A,
         file.toString(),
         "--set",
         "duration=366d",
@@ -236,7 +236,7 @@ class ScenarioErrorsTest {
   @Test
   void tooManyWaiting_endsWithAHint(@TempDir Path folder) throws IOException {
     Cli cli = simulate(folder, A + ".arrivals={pattern='bursts', size=600000, every='1s'}");
-    assertThat(cli.err()).contains("queue q: more than 1000000 wait", "give it max_depth");
+    assertThat(cli.err()).contains("queue q: more than 1000000 wait", "set max_depth");
     assertThat(cli.exitCode()).isEqualTo(2);
   }
 }

@@ -242,7 +242,7 @@ final class RedisLimitsTest {
         .doesNotContain(PASSWORD);
     assertThatThrownBy(() -> RedisConfig.at("http://me:" + PASSWORD + "@host"))
         .isInstanceOf(IllegalArgumentException.class)
-        .hasMessageContaining("URL of Redis must be")
+        .hasMessageContaining("Redis URL must be")
         .message()
         .doesNotContain(PASSWORD);
   }
