@@ -202,7 +202,7 @@ class ScenarioErrorsTest {
     Path file = folder.resolve("f.toml");
     Files.writeString(file, SCENARIO);
     assertRefused(
-        "at most 50,000,000 arrivals, exceeded by " + A,
+        "a scenario may have at most 50,000,000 arrivals, exceeded by " + A,
         file.toString(),
         "--set",
         "duration=366d",

@@ -139,7 +139,7 @@ public final class EnqueueHandler {
           if (depth > perKey) {
             throw new BrokerException(
                 Code.QUEUE_FULL,
-                "the fairness key has reached its most messages: queue=%s, key=%s, maxDepthPerKey=%d"
+                "the fairness key is full: queue=%s, key=%s, maxDepthPerKey=%d"
                     .formatted(brokerQueue.name, key, perKey));
           }
         }

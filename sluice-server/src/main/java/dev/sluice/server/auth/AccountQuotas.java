@@ -151,7 +151,7 @@ public final class AccountQuotas {
     if (now >= most) {
       throw new ApiException(
           ErrorKind.RESOURCE_EXHAUSTED,
-          "%s of one account must be at most %d, but was %d; remove some"
+          "%s of one account must be at most %d, but were %d; remove some"
               .formatted(what, most, now));
     }
   }

@@ -41,14 +41,14 @@ public final class ConcurrencyQuota {
    */
   public synchronized Hold take(Caller caller) {
     if (held >= most) {
-      throw exhausted("%s must be at most %d at once, but was %d".formatted(what, most, held));
+      throw exhausted("%s must be at most %d at once, but were %d".formatted(what, most, held));
     }
     String account = caller.superadmin() ? null : caller.account();
     if (account != null) {
       int own = byAccount.getOrDefault(account, 0);
       if (own >= mostOfAccount) {
         throw exhausted(
-            "%s of one account must be at most %d at once, but was %d"
+            "%s of one account must be at most %d at once, but were %d"
                 .formatted(what, mostOfAccount, own));
       }
       byAccount.put(account, own + 1);
