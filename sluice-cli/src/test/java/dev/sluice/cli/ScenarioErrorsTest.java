@@ -178,7 +178,11 @@ class ScenarioErrorsTest {
         "0s:1",
         "--no-report");
     assertRefused(
-        "--report and --no-report cannot be combined", file.toString(), "--no-report", "--report", "x");
+        "--report and --no-report cannot be combined",
+        file.toString(),
+        "--no-report",
+        "--report",
+        "x");
     assertRefused(
         "--report must not be the scenario itself", file.toString(), "--report", file.toString());
     assertRefused("give one FILE with a scenario, or a limit and requests");

@@ -24,7 +24,9 @@ public final class DemoRunner {
   /** The timeout of calls, long enough for a busy server. */
   private static final Duration CALL_TIMEOUT = Duration.ofSeconds(20);
 
-  /** The pause between messages of the second flood, so that it continues when the server is killed. */
+  /**
+   * The pause between messages of the second flood, so that it continues when the server is killed.
+   */
   private static final Duration BETWEEN = Duration.ofMillis(1);
 
   /** After this time without a grant, the remaining messages are not expected. */

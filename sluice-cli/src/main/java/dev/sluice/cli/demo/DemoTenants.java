@@ -80,7 +80,9 @@ public final class DemoTenants implements AutoCloseable {
     var unused = message.ack().thenRun(() -> log.acked(id));
   }
 
-  /** Sends {@code count} messages of the noisy tenant with a pause after each; returns immediately. */
+  /**
+   * Sends {@code count} messages of the noisy tenant with a pause after each; returns immediately.
+   */
   void flood(String name, int count, Duration pause) {
     begin(
         () -> {

@@ -13,7 +13,10 @@ import java.util.concurrent.CompletableFuture;
 
 /** Puts requests to a bucket in simulated time and keeps what became of them. */
 final class BucketSimulation {
-  /** The end of time, after 292 years. A waiter that is due at the last instant of the clock is never served. */
+  /**
+   * The end of time, after 292 years. A waiter that is due at the last instant of the clock is
+   * never served.
+   */
   private static final long END_NANOS = Long.MAX_VALUE - 1;
 
   private final ManualClock clock = ManualClock.create();

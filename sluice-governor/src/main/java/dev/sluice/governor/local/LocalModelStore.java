@@ -118,7 +118,7 @@ final class LocalModelStore {
   /** Closes the model: a grant that cannot be logged must not be made. */
   private List<CompletableFuture<Optional<TokenDecision>>> breakDown(UncheckedIOException failure) {
     closed = "model %s is closed: %s".formatted(model, failure.getMessage());
-    LOG.error("model {} is closed and grants nothing until a reload", model, failure);
+    LOG.error("model {} is closed and grants nothing", model, failure);
     return engine.waiters();
   }
 

@@ -33,7 +33,9 @@ public record Permission(Kind kind, String pattern) {
       return this == wanted || (this == ADMIN && wanted == READ);
     }
 
-    /** Returns whether a permission of this kind may grant {@code wanted} for its names to a key. */
+    /**
+     * Returns whether a permission of this kind may grant {@code wanted} for its names to a key.
+     */
     boolean grants(Kind wanted) {
       return includes(wanted) || (this == ADMIN && (wanted == PRODUCE || wanted == CONSUME));
     }

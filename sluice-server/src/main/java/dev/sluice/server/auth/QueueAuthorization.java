@@ -40,7 +40,9 @@ public final class QueueAuthorization {
     this.broker = broker;
   }
 
-  /** Returns whether a permission for the source of the dead-letter queue {@code queue} suffices. */
+  /**
+   * Returns whether a permission for the source of the dead-letter queue {@code queue} suffices.
+   */
   private static boolean mayBySource(
       Caller caller, Kind kind, String queue, Predicate<String> exists) {
     return hasSourcePermission(caller, kind, queue) && exists.test(QueueNames.sourceOf(queue));
@@ -66,7 +68,10 @@ public final class QueueAuthorization {
     }
   }
 
-  /** Returns whether the caller has {@code kind} for a queue; {@code exists} tells which queues exist. */
+  /**
+   * Returns whether the caller has {@code kind} for a queue; {@code exists} tells which queues
+   * exist.
+   */
   public static boolean may(Caller caller, Kind kind, String queue, Predicate<String> exists) {
     return caller.may(kind, queue) || mayBySource(caller, kind, queue, exists);
   }

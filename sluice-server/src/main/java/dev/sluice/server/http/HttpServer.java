@@ -148,7 +148,10 @@ public final class HttpServer {
     new HttpExchangeHandler(exchange, route, parameters, shared).begin();
   }
 
-  /** Returns whether the body is compressed. Such bodies are refused, because a kilobyte could become gigabytes. */
+  /**
+   * Returns whether the body is compressed. Such bodies are refused, because a kilobyte could
+   * become gigabytes.
+   */
   private static boolean isEncoded(HttpServerExchange exchange) {
     HeaderValues codings = exchange.getRequestHeaders().get(Headers.CONTENT_ENCODING);
     return codings != null && codings.stream().anyMatch(each -> !each.equalsIgnoreCase("identity"));

@@ -98,7 +98,10 @@ public final class JsonCodec {
     return read(MAPPER, json, room, type);
   }
 
-  /** Reads JSON with names such as {@code actualTokens}, as the source documents of the governor have them. */
+  /**
+   * Reads JSON with names such as {@code actualTokens}, as the source documents of the governor
+   * have them.
+   */
   static <T> T readCamel(byte[] json, LongPredicate room, Class<T> type) {
     return read(CAMEL, json, room, type);
   }

@@ -41,7 +41,9 @@ public final class GovernorOperations {
   private static final int MAX_HEADER_CHARS = 4_096;
   private static final Duration MAX_DEADLINE = Duration.ofDays(1);
 
-  /** The patterns with which a caller may use every ticket, so that its owner need not be looked up. */
+  /**
+   * The patterns with which a caller may use every ticket, so that its owner need not be looked up.
+   */
   private static final List<String> OWNED = List.of("model:*", "tenant:*", "class:*");
 
   private final Governor governor;
@@ -219,7 +221,10 @@ public final class GovernorOperations {
     }
   }
 
-  /** Returns the state of a ticket once it is decided, or after {@code waitMs}; canceling ends the wait. */
+  /**
+   * Returns the state of a ticket once it is decided, or after {@code waitMs}; canceling ends the
+   * wait.
+   */
   public CompletableFuture<TokenDecision> poll(Credential key, String ticket, long waitMs) {
     key.caller().requireSome(Kind.GOVERNOR);
     QueueOperations.requireBetween("waitMs", waitMs, 0, TicketWaiters.LONGEST.toMillis());

@@ -28,7 +28,10 @@ public final class TemplateKeyQuota {
   /** The share of one account: one part in this many. */
   private static final int ACCOUNTS = 4;
 
-  /** The longest time until a bucket is full; longer ones, such as that of a rate of 0, are cut: 36 years. */
+  /**
+   * The longest time until a bucket is full; longer ones, such as that of a rate of 0, are cut: 36
+   * years.
+   */
   private static final long LONGEST_NANOS = 1L << 60;
 
   private static final double NANOS_PER_SECOND = TimeUnit.SECONDS.toNanos(1);

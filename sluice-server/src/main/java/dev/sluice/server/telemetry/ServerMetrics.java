@@ -235,7 +235,9 @@ public final class ServerMetrics implements BrokerMetrics {
     return scrape(true);
   }
 
-  /** Returns the metrics while the broker does not answer, with the last known state of its queues. */
+  /**
+   * Returns the metrics while the broker does not answer, with the last known state of its queues.
+   */
   public synchronized String scrapeWithoutBroker() {
     return scrape(false);
   }

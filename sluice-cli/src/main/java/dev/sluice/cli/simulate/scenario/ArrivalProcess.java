@@ -8,7 +8,10 @@ import java.util.List;
 import java.util.SplittableRandom;
 import java.util.function.DoubleUnaryOperator;
 
-/** Generates arrival times. One process serves any number of tenants, each with its own random source. */
+/**
+ * Generates arrival times. One process serves any number of tenants, each with its own random
+ * source.
+ */
 public final class ArrivalProcess {
   /** Later than every arrival. */
   public static final long NEVER = Long.MAX_VALUE;
@@ -23,7 +26,10 @@ public final class ArrivalProcess {
   /** Iterates over the arrivals of one tenant. */
   @FunctionalInterface
   public interface Times {
-    /** Returns the next arrival in nanoseconds, no earlier than the previous one; {@link #NEVER} after the last. */
+    /**
+     * Returns the next arrival in nanoseconds, no earlier than the previous one; {@link #NEVER}
+     * after the last.
+     */
     long next();
   }
 
@@ -161,7 +167,9 @@ public final class ArrivalProcess {
         });
   }
 
-  /** Generates random arrivals at a varying rate: arrivals at the highest rate, thinned at random. */
+  /**
+   * Generates random arrivals at a varying rate: arrivals at the highest rate, thinned at random.
+   */
   private static Pattern varying(long length, double highest, DoubleUnaryOperator rate) {
     if (highest == 0) {
       return random -> () -> NEVER;

@@ -21,7 +21,8 @@ import org.jspecify.annotations.Nullable;
 /**
  * Runs a scenario at a virtual time, with Sluice and, on the same arrivals, by FIFO.
  *
- * <p>Each tenant and caller has its own random source, derived from the seed and its position in the file. Adding or changing one leaves the arrivals of all others unchanged.
+ * <p>Each tenant and caller has its own random source, derived from the seed and its position in
+ * the file. Adding or changing one leaves the arrivals of all others unchanged.
  */
 public final class ScenarioRunner {
   /** About ten minutes of simulation. */

@@ -16,7 +16,10 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executor;
 import org.jspecify.annotations.Nullable;
 
-/** Handles a producer's stream of batches. Accepted batches are stored even if the producer disconnects. */
+/**
+ * Handles a producer's stream of batches. Accepted batches are stored even if the producer
+ * disconnects.
+ */
 final class EnqueueStream implements StreamObserver<EnqueueStreamRequest> {
   /** The most batches in flight to the broker; at the limit the producer has to wait. */
   private static final int WINDOW = 64;
