@@ -223,9 +223,9 @@ final class DemoFiguresTest {
         .contains("TENANT  SENT  DELIVERED  WAIT P50     P99  IN ONE FIFO P50     P99\n")
         .contains("quiet   1000       1000      4 ms  500 ms           7.00 s  10.0 s\n")
         .contains("The quiet tenant's p99 wait is 20 times shorter than in one FIFO.\n")
-        .contains("less 2.51 s in which it granted nothing to anybody.\n")
+        .contains("less 2.51 s during which it granted nothing.\n")
         .contains("220 in 1,000 ms; legal at most 220")
-        .contains("P0_clinical     30       29              1      0 ms  0 ms\n")
+        .contains("P0_clinical         30       29              1      0 ms  0 ms\n")
         .contains("killed after 6.00 s with 12 sends and 3 acks unanswered, ready again 2.00 s")
         .contains("Messages: 2,000 acknowledged by the server, 2,000 delivered, 0 lost.\n")
         .contains("\nAll checks passed: ")
@@ -302,8 +302,8 @@ final class DemoFiguresTest {
             "http://localhost:8080/", 100, status(5_000, 800), List.of("an event"));
     assertThat(lines)
         .contains("provider [" + "#".repeat(20) + ".".repeat(20) + "] 100/s of 200/s, burst 20")
-        .contains("noisy              2600        300      2300     1.50 s")
-        .contains("P0_clinical          30         29         1       0 ms")
+        .contains("noisy               2600        300      2300     1.50 s")
+        .contains("P0_clinical           30         29         1       0 ms")
         .endsWith("an event")
         .allMatch(line -> line.length() <= 80);
   }

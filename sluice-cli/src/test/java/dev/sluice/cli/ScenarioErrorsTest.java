@@ -40,7 +40,7 @@ class ScenarioErrorsTest {
         arguments("models.m.rate=3", "models.m.rate is unknown; known are [allocation, "),
         arguments(
             "duration=5", "duration must be a duration in quotes, such as \"1.5s\", but was 5"),
-        arguments("duration=later", "duration: a duration must be a number and ns, us, ms, s, m,"),
+        arguments("duration=later", "duration: a duration must be a number with the unit ns, us, ms, s, m,"),
         arguments("duration=0s", "duration must be longer than 0s, but was \"0s\""),
         arguments("duration=400d", "duration must be from \"1s\" to \"366d\", but was \"400d\""),
         arguments("start=24:00", "start must be a time of day from \"00:00\" to \"23:59\""),
@@ -107,7 +107,7 @@ class ScenarioErrorsTest {
   static Stream<Arguments> models() {
     return Stream.of(
         arguments("models.m.target_tpm=0", "target_tpm must be from 1 to"),
-        arguments("budget_file=x.json", "models must not be there beside budget_file"),
+        arguments("budget_file=x.json", "models and budget_file cannot be combined"),
         arguments("routes.r=['x']", "routes.r must be of the models [m], but was x"),
         arguments("callers.c.model=n", "callers.c.model must be one of [m], but was n"),
         arguments("callers.c.priority=P9", "priority must be one of [default], but was P9"),
@@ -240,7 +240,7 @@ class ScenarioErrorsTest {
   @Test
   void tooManyWaiting_endsWithAHint(@TempDir Path folder) throws IOException {
     Cli cli = simulate(folder, A + ".arrivals={pattern='bursts', size=600000, every='1s'}");
-    assertThat(cli.err()).contains("queue q: more than 1000000 wait", "set max_depth");
+    assertThat(cli.err()).contains("queue q: more than 1000000 messages wait", "set max_depth");
     assertThat(cli.exitCode()).isEqualTo(2);
   }
 }

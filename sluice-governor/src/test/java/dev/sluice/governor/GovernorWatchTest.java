@@ -152,7 +152,7 @@ class GovernorWatchTest {
     assertThat(lines())
         .containsExactly(
             "WARN Queue buildup of m: 101 requests, threshold 100: Increase refill rate",
-            "INFO Queue buildup of m is over, it began at 2026-01-02T03:04:05Z:"
+            "INFO Queue buildup of m is over, it started at 2026-01-02T03:04:05Z:"
                 + " 100 requests, threshold 100");
   }
 

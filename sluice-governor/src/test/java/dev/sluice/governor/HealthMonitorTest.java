@@ -188,7 +188,7 @@ class HealthMonitorTest {
             new AlertMonitor.Change(
                 exhausted,
                 false,
-                "Bucket exhausted of m is over, it began at 2026-01-02T03:04:05Z: 7 tokens left"));
+                "Bucket exhausted of m is over, it started at 2026-01-02T03:04:05Z: 7 tokens left"));
     assertThat(monitor.alerts())
         .containsExactly(
             rejections, new GovernorStatus.Alert("m", line.kind(), 120, 100, line.advice(), AT));

@@ -200,7 +200,7 @@ final class FilaSettingsTest {
       textBlock =
           """
           cluster.enabled = true | fila.toml: cluster.enabled must be false, because there is one node, but was 'true'
-          cluster.enabled = "no" | fila.toml: cluster.enabled must be false, there is one node
+          cluster.enabled = "no" | fila.toml: cluster.enabled must be false, because there is one node
           server.binary_addr = "0.0.0.0:1" | fila.toml: server.binary_addr must not be set: fila's binary protocol is not spoken here
           server.listen_addr = 5555 | fila.toml: server.listen_addr must be an address and a port in quotes
           server.listen_addr = "localhost" | fila.toml: server.listen_addr must be an address and a port in quotes

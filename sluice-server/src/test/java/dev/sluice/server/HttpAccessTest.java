@@ -180,7 +180,7 @@ final class HttpAccessTest {
       assertThat(refused.message())
           .isEqualTo(
               "pages of other sites must not call this server: Origin must be that of Host"
-                  + " 127.0.0.1:%d: %s",
+                  + " 127.0.0.1:%d, but was %s",
               server.port(), foreign);
     }
   }

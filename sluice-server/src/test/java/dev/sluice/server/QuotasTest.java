@@ -131,7 +131,7 @@ final class QuotasTest {
     ApiKeyStore keys = ApiKeyStore.open(dir);
     ApiKeyOperations api = api(keys);
     Caller tenant = caller(keys, api.create(by(Caller.ANYBODY), wanted("a.*")));
-    assertExhausted(() -> api.create(by(tenant), wanted("a.b")), "at most 9000 keys");
+    assertExhausted(() -> api.create(by(tenant), wanted("a.b")), "at most 9000 API keys");
     api.create(by(Caller.ANYBODY), wanted("a.b"));
   }
 
