@@ -18,8 +18,10 @@ final class ValidationTest {
 
   @Test
   void builder_namesRuleAndValue() {
-    rejects(() -> builder().limit(Limit.manual(0)).build(), "capacity must be positive", "but was 0");
-    rejects(() -> builder().limit(Limit.manual(-3)).build(), "capacity must be positive", "but was -3");
+    rejects(
+        () -> builder().limit(Limit.manual(0)).build(), "capacity must be positive", "but was 0");
+    rejects(
+        () -> builder().limit(Limit.manual(-3)).build(), "capacity must be positive", "but was -3");
     rejects(
         () -> builder().limit(Limit.manual(Long.MAX_VALUE)).build(),
         "capacity must be at most 9007199254740992",
@@ -77,7 +79,8 @@ final class ValidationTest {
     rejects(() -> TokenBucket.perSecond(-1), "tokens must not be negative", "but was -1");
     rejects(() -> TokenBucket.perMinute(-7), "tokens must not be negative", "but was -7");
     rejects(() -> TokenBucket.per(1, Duration.ZERO), "period must be positive", "but was PT0S");
-    rejects(() -> TokenBucket.perSecond(Long.MAX_VALUE), "capacity must be at most", "but was 9223");
+    rejects(
+        () -> TokenBucket.perSecond(Long.MAX_VALUE), "capacity must be at most", "but was 9223");
   }
 
   @Test

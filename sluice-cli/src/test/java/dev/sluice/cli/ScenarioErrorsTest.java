@@ -40,7 +40,9 @@ class ScenarioErrorsTest {
         arguments("models.m.rate=3", "models.m.rate is unknown; known are [allocation, "),
         arguments(
             "duration=5", "duration must be a duration in quotes, such as \"1.5s\", but was 5"),
-        arguments("duration=later", "duration: a duration must be a number with the unit ns, us, ms, s, m,"),
+        arguments(
+            "duration=later",
+            "duration: a duration must be a number with the unit ns, us, ms, s, m,"),
         arguments("duration=0s", "duration must be longer than 0s, but was \"0s\""),
         arguments("duration=400d", "duration must be from \"1s\" to \"366d\", but was \"400d\""),
         arguments("start=24:00", "start must be a time of day from \"00:00\" to \"23:59\""),

@@ -246,7 +246,8 @@ final class HttpGovernorTest {
   @Test
   void badFeedback_isNamed() {
     assertThat(feedback("slow", "{}").message()).isEqualTo("status is required");
-    assertThat(feedback("slow", "{\"status\":99}").message()).contains("from 100 to 599, but was 99");
+    assertThat(feedback("slow", "{\"status\":99}").message())
+        .contains("from 100 to 599, but was 99");
     assertThat(feedback("unknown", "{\"status\":200}").status()).isEqualTo(400);
     assertThat(feedback("slow", "{\"status\":200,\"headers\":{\"a\":null}}").message())
         .contains("headers");
