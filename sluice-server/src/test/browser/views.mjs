@@ -130,7 +130,7 @@ inBrowser("queue: each tenant's share against its weight, live", {}, async (page
   await until("the chart is drawn", () => isDrawn(testid(page, "share-chart")));
   assert.ok((await figureOf(testid(view, "queue-waiting"))) > 100);
   const summary = testid(view, "keys-summary");
-  assert.match(await summary.textContent(), /^[34] tenants have messages here; [34] have some that wait\.$/);
+  assert.match(await summary.textContent(), /^[34] tenants have messages here; [34] have waiting messages\.$/);
   await testid(view, "shares").locator('[data-row="gold"]').waitFor();
   await action(view, "find").fill("si");
   await row(page, "tenants", "noisy").waitFor({ state: "detached" });
@@ -166,7 +166,7 @@ inBrowser("queue: shares by weight among all who can go", { given: manyTenants }
   );
   assert.equal(
     await testid(view, "keys-summary").textContent(),
-    "120 tenants have messages here; 120 have some that wait. The first 100 are shown.",
+    "120 tenants have messages here; 120 have waiting messages. The first 100 are shown.",
   );
   await action(view, "find").fill("held-1");
   await until("those that begin so", async () =>
