@@ -21,8 +21,8 @@ const DESK = { width: 1280, height: 800 };
 const live = (page) =>
   until("it is live", async () => (await testid(page, "status").textContent()) === "Live");
 
-/** All that differs in other colours. */
-const COLOURS = ["color-contrast"];
+/** All that differs in other colors. */
+const COLORS = ["color-contrast"];
 
 /**
  * What there is to see of each view, what it asks for before there is more to see, and what must be
@@ -112,7 +112,7 @@ for (const { view, hash, ready, look, reach } of VIEWS) {
     await assertAccessible(page, view + " light");
     await shoot(page, `${view} light`, { fullPage: true });
     await page.emulateMedia({ colorScheme: "dark" });
-    await assertAccessible(page, view + " dark", COLOURS);
+    await assertAccessible(page, view + " dark", COLORS);
     await shoot(page, `${view} dark`, { fullPage: true });
     await page.emulateMedia({ colorScheme: "light" });
     await page.setViewportSize(PHONE);
@@ -135,7 +135,7 @@ inBrowser("dialogs: accessible in light and dark, fit a phone", {}, async (page)
     await dialog(page, id).waitFor();
     for (const colorScheme of ["light", "dark"]) {
       await page.emulateMedia({ colorScheme });
-      await assertAccessible(page, name + " " + colorScheme, colorScheme === "dark" ? COLOURS : null);
+      await assertAccessible(page, name + " " + colorScheme, colorScheme === "dark" ? COLORS : null);
       await shoot(page, `${name} ${colorScheme}`);
     }
     await page.setViewportSize(PHONE);
@@ -162,7 +162,7 @@ inBrowser(
     await visit(page, "overview");
     const background = () => page.evaluate(() => getComputedStyle(document.body).backgroundColor);
     const dark = await background();
-    assert.equal(await action(page, "theme").getAttribute("aria-label"), "Use light colours");
+    assert.equal(await action(page, "theme").getAttribute("aria-label"), "Use light colors");
     await action(page, "theme").click();
     const light = await background();
     assert.notEqual(light, dark);
@@ -174,7 +174,7 @@ inBrowser(
     const gold = () => swatch.evaluate((it) => getComputedStyle(it).backgroundColor);
     const before = await gold();
     await action(page, "theme").click();
-    assert.notEqual(await gold(), before, "colours of lines change at once");
+    assert.notEqual(await gold(), before, "colors of lines change at once");
   },
 );
 

@@ -24,7 +24,7 @@ inBrowser("create a queue", {}, async (page) => {
   await asked.getByLabel(/Attempts/).fill("3");
   await asked.getByLabel(/Keep the order/).check();
   await confirm(page, "create-queue");
-  await toast(page, "Queue made.here is there.");
+  await toast(page, "Queue made.here is created.");
   await row(page, "queues", "made.here").waitFor();
   const { config } = await open.get("/v1/queues/made.here");
   assert.equal(config.lease_timeout_ms, 5_000);
@@ -39,7 +39,7 @@ inBrowser("create a queue: the dialog has the server's defaults", {}, async (pag
   const asked = dialog(page, "create-queue");
   await asked.getByLabel("Name").fill("by.console");
   await confirm(page, "create-queue");
-  await toast(page, "Queue by.console is there.");
+  await toast(page, "Queue by.console is created.");
   const { config } = await open.get("/v1/queues/by.console");
   assert.deepEqual(config, (await open.get("/v1/queues/by.api")).config);
   assert.equal(config.max_attempts, 10);
@@ -69,7 +69,7 @@ inBrowser("change settings of a queue, unless somebody else has", { expected: [/
   assert.equal((await open.get("/v1/queues/edited")).config.max_attempts, 4);
 });
 
-inBrowser("cancelled: nothing happens", {}, async (page) => {
+inBrowser("canceled: nothing happens", {}, async (page) => {
   await createQueue("kept");
   await enqueue("kept", messages(2));
   await visit(page, "queues");
@@ -147,29 +147,29 @@ for (const { what, button, table, all } of [
   { what: "throttle key", button: "new-throttle", table: "throttles", all: throttles },
   { what: "limit", button: "new-limit", table: "limits", all: limits },
 ]) {
-  inBrowser(`${what}: create, change the rate, remove`, {}, async (page) => {
+  inBrowser(`${what}: create, change, remove`, {}, async (page) => {
     const view = await visit(page, "throttles");
     const now = async () => (await all()).find((each) => (each.name ?? each.key) === "made:" + table);
     await action(view, button).click();
-    const asked = dialog(page, "change-rate");
+    const asked = dialog(page, "change-limit");
     await asked.getByLabel(what === "limit" ? "Name" : "Key").fill("made:" + table);
     await asked.getByLabel("Tokens per second").fill("2.5");
     await asked.getByLabel("Burst").fill("7");
-    await confirm(page, "change-rate");
+    await confirm(page, "change-limit");
     await row(page, table, "made:" + table).waitFor();
     assert.equal((await now()).rate_per_second, 2.5);
     assert.equal((await now()).burst, 7);
-    await action(row(page, table, "made:" + table), "change-rate").click();
+    await action(row(page, table, "made:" + table), "change-limit").click();
     assert.equal(await asked.getByLabel("Tokens per second").inputValue(), "2.5");
     await asked.getByLabel("Tokens per second").fill("40");
-    await confirm(page, "change-rate");
-    await toast(page, `The rate of made:${table} is set.`);
+    await confirm(page, "change-limit");
+    await toast(page, `The limit made:${table} is set.`);
     assert.equal((await now()).rate_per_second, 40);
     await until("the new rate is shown", async () =>
       /40\/s/.test(await row(page, table, "made:" + table).textContent()),
     );
-    await action(row(page, table, "made:" + table), "remove-rate").click();
-    await confirm(page, "remove-rate");
+    await action(row(page, table, "made:" + table), "remove-limit").click();
+    await confirm(page, "remove-limit");
     await row(page, table, "made:" + table).waitFor({ state: "detached" });
     assert.equal(await now(), undefined);
   });
@@ -188,26 +188,26 @@ inBrowser("a throttle key that is removed lets go of who waits for it", {}, asyn
   await until("somebody waits", async () =>
     /^1$/.test(await row(page, "throttles", "held:provider").locator('[data-cell="waiting"]').textContent()),
   );
-  await action(row(page, "throttles", "held:provider"), "remove-rate").click();
-  await confirm(page, "remove-rate");
+  await action(row(page, "throttles", "held:provider"), "remove-limit").click();
+  await confirm(page, "remove-limit");
   assert.equal((await take()).deliveries.length, 3);
 });
 
-inBrowser("a throttle key without a rate is noticed, and refused if the queue is strict", {}, async (page) => {
-  await createQueue("misspelt");
+inBrowser("a throttle key without a limit is noticed, and refused if the queue is strict", {}, async (page) => {
+  await createQueue("misspelled");
   const sent = messages(1).map((each) => ({ ...each, throttle_keys: { "provide:acme": 1 } }));
-  const view = await visit(page, "queue", "#/queue/misspelt");
+  const view = await visit(page, "queue", "#/queue/misspelled");
   assert.equal(await testid(view, "unknown-throttles").isVisible(), false);
-  await enqueue("misspelt", sent);
+  await enqueue("misspelled", sent);
   await testid(view, "unknown-throttles")
-    .getByText("1 message named a throttle key that has no rate, such as provide:acme.")
+    .getByText("1 message named a throttle key that has no limit, such as provide:acme.")
     .waitFor();
   await action(view, "change").click();
   await dialog(page, "change-queue").getByLabel(/Refuse throttle keys/).check();
   await confirm(page, "change-queue");
-  await assert.rejects(() => enqueue("misspelt", sent), /throttle key must have a rate/);
+  await assert.rejects(() => enqueue("misspelled", sent), /throttle key must have a limit/);
   const overview = await visit(page, "overview");
-  await testid(overview, "alerts").getByText(/^Messages of misspelt named the throttle key provide:acme/).waitFor();
+  await testid(overview, "alerts").getByText(/^Messages of misspelled named the throttle key provide:acme/).waitFor();
 });
 
 inBrowser("cancel a ticket", {}, async (page) => {
@@ -216,10 +216,10 @@ inBrowser("cancel a ticket", {}, async (page) => {
   await action(row(page, "tickets", mine), "cancel-ticket").click();
   await confirm(page, "cancel-ticket");
   await row(page, "tickets", mine).waitFor({ state: "detached" });
-  await toast(page, "The ticket is cancelled.");
+  await toast(page, "The ticket is canceled.");
   const line = await open.get("/v1/governor/models/short/waiting-list");
   assert.ok(!line.tickets.some((each) => each.ticket === mine));
-  await view.getByText("Nobody is in line for short.").waitFor();
+  await view.getByText("No requests wait for short.").waitFor();
 });
 
 inBrowser("reload the budgets", {}, async (page) => {

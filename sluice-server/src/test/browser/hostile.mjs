@@ -137,10 +137,10 @@ inBrowser("hostile throttle keys and limits; changed and removed by their names"
   await dialog(page, "waiters").waitFor();
   await action(dialog(page, "waiters"), "close").click();
   for (const name of [NAMES[1], NAMES[11], NAMES[9]]) {
-    await action(row(page, "limits", name), "change-rate").click();
-    await dialog(page, "change-rate").getByLabel("Burst").fill("17");
-    await action(dialog(page, "change-rate"), "confirm").click();
-    await dialog(page, "change-rate").waitFor({ state: "detached" });
+    await action(row(page, "limits", name), "change-limit").click();
+    await dialog(page, "change-limit").getByLabel("Burst").fill("17");
+    await action(dialog(page, "change-limit"), "confirm").click();
+    await dialog(page, "change-limit").waitFor({ state: "detached" });
     assert.equal((await open.get("/v1/limits")).limits.find((each) => each.name === name).burst, 17);
   }
   await assertHarmless(page);

@@ -63,7 +63,7 @@ inBrowser("sign in: asked for, a wrong key is refused, nothing is shown before",
   assert.match(await testid(asked, "dialog-error").textContent(), /key/);
   assert.equal(await page.locator("[data-row]").count(), 0);
   await signIn(page, "ключ");
-  await testid(asked, "dialog-error").getByText("A key has only printable ASCII characters.").waitFor();
+  await testid(asked, "dialog-error").getByText("An API key has only printable ASCII characters.").waitFor();
   await signIn(page, "  " + KEY + " ");
   await row(page, "queues", "bar").waitFor();
   assert.ok(await action(page, "sign-out").isVisible());
@@ -120,7 +120,7 @@ inBrowser("a key that may administer some queues sees these alone", options, asy
     ["foo.a", "foo.b"],
   );
   await visit(page, "throttles", "#/throttles", KEYED);
-  await testid(page, "throttles-empty").getByText("No throttle key has a rate, or this key may see none.").waitFor();
+  await testid(page, "throttles-empty").getByText("No throttle key has a limit, or this key may see none.").waitFor();
   assert.ok(await action(page, "new-throttle").isHidden());
   await action(page, "new-limit").waitFor();
   assert.ok(!(await page.locator("main").textContent()).includes("secret"));
@@ -148,7 +148,7 @@ inBrowser("what a key may not know is not told as 0", options, async (page) => {
   await visit(page, "throttles", "#/throttles", KEYED);
   await testid(page, "limits-empty").getByText("There are no limits yet, or this key may see none.").waitFor();
   await visit(page, "overview", "#/overview", KEYED);
-  await page.getByText("1 dead letter to look at").waitFor();
+  await page.getByText("1 dead letter to review").waitFor();
   const figures = ["waiting", "throttled", "line", "dead"].map((each) => testid(page, "total-" + each));
   assert.deepEqual(await Promise.all(figures.map((each) => each.textContent())), ["0", "–", "–", "1"]);
 });
@@ -179,7 +179,7 @@ inBrowser("a key that may only read: sees everything, is offered no change", opt
   await page.locator('[data-testid="model"]').first().waitFor();
   assert.deepEqual(await buttons(page), []);
   await visit(page, "tickets", "#/tickets", KEYED);
-  await page.getByText("Nobody is in line for").waitFor();
+  await page.getByText("No requests wait for").waitFor();
   await visit(page, "dead-letters", "#/dead/seen.dlq", KEYED);
   await action(page, "inspect").click();
   await testid(page, "payload").getByText("to be read").waitFor();
@@ -220,9 +220,9 @@ inBrowser("a key that may only use models sees these", options, async (page) => 
   await signedIn(page, key, "models");
   await page.locator('[data-testid="model"]').first().waitFor();
   await visit(page, "tickets", "#/tickets", KEYED);
-  await page.getByText(/may not see who is in line: that needs read on model:/).waitFor();
+  await page.getByText(/may not see the waiting list: that needs read on model:/).waitFor();
   await visit(page, "overview", "#/overview", KEYED);
-  await page.getByText("Nothing that this key may see.").waitFor();
+  await page.getByText("No problems that this key may see.").waitFor();
   await page.getByText("needs read", { exact: true }).waitFor();
 });
 
@@ -237,7 +237,7 @@ inBrowser("a key that may only produce: every view says so or is empty", options
         (await testid(page, "status").textContent()) === "Live" || (await testid(page, "banner").isVisible()),
     );
     assert.ok(!/foo\.b|bar|secret/.test(await page.locator("main").textContent()));
-    await testid(page, "banner").getByText("the key does not allow it: read on any name").waitFor();
+    await testid(page, "banner").getByText("the API key does not allow this; it needs read on any name").waitFor();
     assert.deepEqual(
       (await buttons(page)).filter((each) => !["look-up", "model", "previous", "next"].includes(each)),
       [],
@@ -253,7 +253,7 @@ inBrowser("a key that is revoked while somebody looks: signs in anew", options, 
   await dialog(page, "purge-queue").waitFor();
   await keyed.remove("/v1/api-keys/" + id);
   await dialog(page, "sign-in")
-    .getByText(/not valid any more/)
+    .getByText(/no longer valid/)
     .waitFor();
   assert.equal(await page.locator("main *, dialog:not([data-dialog=sign-in])").count(), 0, "nothing stays");
   await signIn(page, KEY);

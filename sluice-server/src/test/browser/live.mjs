@@ -54,7 +54,7 @@ export async function deadLetters(queue, messages, error, server = open) {
   }
 }
 
-/** Somebody in line for a model: the ticket. */
+/** Puts a request on the waiting list of a model, and returns its ticket. */
 export async function ticket(model, tokens, more = {}) {
   const answer = await open.post("/v1/governor/requests", { model, tokens, priority: "P1_user", ...more });
   return answer.ticket;

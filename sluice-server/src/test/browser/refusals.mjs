@@ -57,20 +57,20 @@ inBrowser(
   },
 );
 
-const DOTS = 'a name must not be . or .., which vanish from paths of URLs: ".."';
+const DOTS = 'a name must not be . or .., which vanish from paths of URLs, but was ".."';
 
 inBrowser("refused: a rate that breaks a rule", { expected: [BAD_ANSWER] }, async (page) => {
   const view = await visit(page, "throttles");
   await action(view, "new-limit").click();
-  await dialog(page, "change-rate").getByLabel("Name").fill("..");
-  await assertRefused(page, "change-rate", DOTS);
-  await action(dialog(page, "change-rate"), "cancel").click();
-  await action(row(page, "throttles", "provider:asleep"), "change-rate").click();
-  await dialog(page, "change-rate").getByLabel("Burst").fill("1e30");
+  await dialog(page, "change-limit").getByLabel("Name").fill("..");
+  await assertRefused(page, "change-limit", DOTS);
+  await action(dialog(page, "change-limit"), "cancel").click();
+  await action(row(page, "throttles", "provider:asleep"), "change-limit").click();
+  await dialog(page, "change-limit").getByLabel("Burst").fill("1e30");
   const rule = await words(
     open.put("/v1/throttles/provider:asleep", { rate_per_second: 0.001, burst: 1e30 }),
   );
-  await assertRefused(page, "change-rate", rule);
+  await assertRefused(page, "change-limit", rule);
   const unchanged = (await open.get("/v1/throttles")).throttles.find(
     (each) => each.key === "provider:asleep",
   );
@@ -156,7 +156,7 @@ inBrowser("a server with nothing in it: each view says so", { at: LEAVING }, asy
   await visit(page, "tickets", "#/tickets", LEAVING);
   await page.getByText("No models are configured").waitFor();
   await visit(page, "overview", "#/overview", LEAVING);
-  await page.getByText("Nothing. No tenant is starved").waitFor();
+  await page.getByText("No problems: no tenant is starved").waitFor();
 });
 
 inBrowser("the server goes away and comes back", { at: LEAVING, expected: [NO_ANSWER, DRAINING] }, async (page) => {

@@ -30,7 +30,7 @@ const isDrawn = (canvas) =>
     return data.some((each) => each !== 0);
   });
 
-inBrowser("overview: figures of everything, and what needs a look", {}, async (page) => {
+inBrowser("overview: figures of everything, and what needs attention", {}, async (page) => {
   const view = await visit(page, "overview");
   await until("messages wait", async () => (await figureOf(testid(view, "total-waiting"))) > 50);
   await until(
@@ -47,7 +47,7 @@ inBrowser("overview: figures of everything, and what needs a look", {}, async (p
   assert.equal(holding, all, "every limit holds");
   const alerts = testid(view, "alerts");
   await alerts.getByText("held by provider:acme").waitFor();
-  await alerts.getByText("dead letters to look at").click();
+  await alerts.getByText("dead letters to review").click();
   await shown(page, "dead");
   await page.goBack();
   await shown(page, "overview");
@@ -130,7 +130,7 @@ inBrowser("queue: each tenant's share against its weight, live", {}, async (page
   await until("the chart is drawn", () => isDrawn(testid(page, "share-chart")));
   assert.ok((await figureOf(testid(view, "queue-waiting"))) > 100);
   const summary = testid(view, "keys-summary");
-  assert.match(await summary.textContent(), /^[34] tenants have messages here; [34] have some that wait\.$/);
+  assert.match(await summary.textContent(), /^[34] tenants have messages here; [34] have waiting messages\.$/);
   await testid(view, "shares").locator('[data-row="gold"]').waitFor();
   await action(view, "find").fill("si");
   await row(page, "tenants", "noisy").waitFor({ state: "detached" });
@@ -166,7 +166,7 @@ inBrowser("queue: shares by weight among all who can go", { given: manyTenants }
   );
   assert.equal(
     await testid(view, "keys-summary").textContent(),
-    "120 tenants have messages here; 120 have some that wait. The first 100 are shown.",
+    "120 tenants have messages here; 120 have waiting messages. The first 100 are shown.",
   );
   await action(view, "find").fill("held-1");
   await until("those that begin so", async () =>
@@ -303,7 +303,7 @@ inBrowser("limits: level, rate, and who waits until when", {}, async (page) => {
   await action(asleep, "waiters").click();
   const waiters = dialog(page, "waiters");
   await waiters
-    .getByText(/messages wait\. The next goes in .*; at 0\.001\/s the last goes in about/)
+    .getByText(/messages wait\. The next is granted in .*; at 0\.001\/s the last in about/)
     .waitFor();
   assert.deepEqual((await waiters.locator('[data-cell="key"]').allTextContents()).sort(), [
     "shop-7",
@@ -336,7 +336,7 @@ inBrowser(
   "limits: who waits until when, by tokens, and who for ever",
   { given: severalTokens },
   async (page) => {
-    const words = "never: asks for 20, costly:p holds at most 5";
+    const words = "requests 20, costly:p holds at most 5";
     await visit(page, "throttles");
     const costly = row(page, "throttles", "costly:p");
     await until("somebody never goes", async () =>
@@ -346,9 +346,9 @@ inBrowser(
     const waiters = dialog(page, "waiters");
     // About 160 tokens at 0.5/s.
     await waiters
-      .getByText(/^4\d messages wait\. The next goes .*; at 0\.5\/s the last goes in about 5 min \d+ s\. /)
+      .getByText(/^4\d messages wait\. The next is granted .*; at 0\.5\/s the last in about 5 min \d+ s\. /)
       .waitFor();
-    await waiters.getByText("1 tenant goes only when the rate is changed.").waitFor();
+    await waiters.getByText("1 tenant waits until the limit is changed.").waitFor();
     assert.equal(await cell(row(page, "waiters", "costly\na"), "next").textContent(), "4");
     assert.equal(await cell(row(page, "waiters", "costly\nb"), "next").textContent(), words);
     await page.setViewportSize(PHONE);
@@ -359,10 +359,10 @@ inBrowser(
     await shoot(page, "limits for ever phone", { fullPage: true });
     await visit(page, "overview");
     await until(
-      "it is the first to look at",
+      "it is the first problem",
       async () =>
         (await testid(page, "alerts").locator("li").first().textContent()) ===
-        "Problem: A message goes " + words,
+        "Problem: A message can never be delivered: it " + words,
     );
     await open.remove("/v1/throttles/costly:p");
   },
@@ -383,7 +383,7 @@ inBrowser("models: budget, line of each class, and how long it would take", {}, 
   );
   const busy = view.locator('[data-testid="model"][data-row="busy"]');
   await until("requests come", async () =>
-    /[1-9]/.test(await busy.getByText("Asked").locator("xpath=following-sibling::*").textContent()),
+    /[1-9]/.test(await busy.getByText("Requested").locator("xpath=following-sibling::*").textContent()),
   );
   assert.match(
     await busy.getByText("Limit holds").locator("xpath=following-sibling::*").textContent(),
@@ -397,7 +397,7 @@ inBrowser("models: budget, line of each class, and how long it would take", {}, 
 inBrowser("tickets: in the order in which they go, page by page", {}, async (page) => {
   const view = await visit(page, "tickets", "#/tickets/slow");
   const rows = testid(view, "tickets").locator("[data-row]");
-  await until("four are in line", async () => (await rows.count()) === 4);
+  await until("four requests wait", async () => (await rows.count()) === 4);
   assert.deepEqual(await rows.locator('[data-cell="priority"]').allTextContents(), [
     "P0_clinical",
     "P1_user",
@@ -410,12 +410,12 @@ inBrowser("tickets: in the order in which they go, page by page", {}, async (pag
   const summary = testid(page, "tickets-summary");
   await until(
     "the first page",
-    async () => (await summary.textContent()) === `${CROWD} requests in line for crowded; 1 to 100.`,
+    async () => (await summary.textContent()) === `${CROWD} requests waiting for crowded; 1 to 100.`,
   );
   await action(page, "next").click();
   await until(
     "the second page",
-    async () => (await summary.textContent()) === `${CROWD} requests in line for crowded; 101 to ${CROWD}.`,
+    async () => (await summary.textContent()) === `${CROWD} requests waiting for crowded; 101 to ${CROWD}.`,
   );
   assert.ok(await action(page, "next").isDisabled());
   await action(page, "previous").click();
@@ -500,5 +500,5 @@ inBrowser("dead letters: large ones are read when they are looked at", { given: 
   await new Promise((held) => page.route("**/v1/queues", () => held()));
   await open.post("/v1/queues/large.dlq/purge");
   await action(row(page, "dead-letters", id), "inspect").click();
-  await testid(page, "toasts").getByText("The message is not there any more.").waitFor();
+  await testid(page, "toasts").getByText("The message no longer exists.").waitFor();
 });

@@ -91,10 +91,10 @@ public sealed interface FairExecutor extends Executor, AutoCloseable permits Dis
    *
    * <p>To cancel the future takes a queued task out of the queue at once, as if it had never been
    * there: its place is free and it takes no token. Once it was handed to a thread, {@code cancel}
-   * returns false and does nothing, not even interrupt it: a cancelled task is one that did not
-   * run. To complete the future by other means, {@code orTimeout} among them, takes a queued task
-   * out of the queue too; one that runs goes on, and its result is dropped. Futures derived from
-   * this one have no such effect.
+   * returns false and does nothing, not even interrupt it: a canceled task is one that did not run.
+   * To complete the future by other means, {@code orTimeout} among them, takes a queued task out of
+   * the queue too; one that runs goes on, and its result is dropped. Futures derived from this one
+   * have no such effect.
    *
    * @param placement its fairness key, priority, cost and throttle keys
    * @param task the task; what it throws completes the future
@@ -106,7 +106,7 @@ public sealed interface FairExecutor extends Executor, AutoCloseable permits Dis
    *     reached, after a shutdown, or if the task can never go: a throttle key refills, but its
    *     burst is less than what the task takes there
    * @throws IllegalArgumentException if it costs more than {@link Builder#maxCost}, or names a
-   *     throttle key without a rate and the executor has {@link Builder#strictThrottleKeys}
+   *     throttle key without a limit and the executor has {@link Builder#strictThrottleKeys}
    */
   <T> CompletableFuture<T> submit(Placement placement, Callable<T> task);
 
@@ -430,8 +430,8 @@ public sealed interface FairExecutor extends Executor, AutoCloseable permits Dis
     }
 
     /**
-     * Refuses tasks that name a throttle key without a rate, so that a misspelt key is noticed.
-     * Removing a rate lets queued tasks pass; it does not refuse them.
+     * Refuses tasks that name a throttle key without a limit, so that a misspelled key is noticed.
+     * Removing a limit lets queued tasks pass; it does not refuse them.
      *
      * @return this builder
      */

@@ -237,7 +237,7 @@ public sealed interface Limit {
   private static void requireFraction(String name, double value, double most) {
     if (!(value >= 0 && value <= most)) {
       throw new IllegalArgumentException(
-          name + " must be a number from 0 to " + most + ": " + name + "=" + value);
+          name + " must be a number from 0 to " + most + ", but was " + value);
     }
   }
 
@@ -245,7 +245,7 @@ public sealed interface Limit {
     Objects.requireNonNull(period, name);
     if (period.isZero() || period.isNegative() || period.compareTo(MAX_PERIOD) > 0) {
       throw new IllegalArgumentException(
-          name + " must be positive and at most " + MAX_PERIOD + ": " + name + "=" + period);
+          name + " must be positive and at most " + MAX_PERIOD + ", but was " + period);
     }
   }
 }

@@ -17,7 +17,7 @@ import org.awaitility.Awaitility;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** Waiting for tokens: in order, without barging, and exactly undone by cancelling. */
+/** Waiting for tokens: in order, without barging, and exactly undone by canceling. */
 @Timeout(120)
 final class AcquireTest {
   private static final Duration SECOND = Duration.ofSeconds(1);
@@ -139,7 +139,7 @@ final class AcquireTest {
     CompletableFuture<Void> last = bucket.acquireAsync(50);
     assertThat(middle.cancel(false)).isTrue();
     assertThat(last.cancel(false)).isTrue();
-    assertThat(middle.cancel(false)).as("cancelled twice").isTrue();
+    assertThat(middle.cancel(false)).as("canceled twice").isTrue();
     clock.advance(Duration.ofMillis(250));
     assertThat(head).isCompleted();
     assertThat(bucket.available()).isEqualTo(1);

@@ -129,8 +129,8 @@ final class FairExecutorImpossibleTest {
   @Test
   void unknownThrottleKey_passesAndCounts() {
     FairExecutor executor = inline().limit("provider", Limit.ofRate(1, 5)).build();
-    Placement misspelt = ONE.withThrottleKeys("provide", "providr");
-    assertThat(executor.submit(misspelt, ran::incrementAndGet)).isCompletedWithValue(1);
+    Placement misspelled = ONE.withThrottleKeys("provide", "providr");
+    assertThat(executor.submit(misspelled, ran::incrementAndGet)).isCompletedWithValue(1);
     executor.execute(ONE, ran::incrementAndGet);
     executor.execute(ran::incrementAndGet);
     assertThat(executor.unknownThrottleKeys()).isEqualTo(1);
@@ -140,12 +140,12 @@ final class FairExecutorImpossibleTest {
   void strictThrottleKeys_unknownOne_isRefused() {
     FairExecutor executor =
         inline().limit("provider", Limit.ofRate(0, 0)).strictThrottleKeys().build();
-    Placement misspelt = Placement.of("tenant").withThrottleKeys("provider", "provide");
+    Placement misspelled = Placement.of("tenant").withThrottleKeys("provider", "provide");
     assertThatIllegalArgumentException()
-        .isThrownBy(() -> executor.submit(misspelt, ran::incrementAndGet))
-        .withMessage("throttle key must have a rate: throttleKey=provide");
+        .isThrownBy(() -> executor.submit(misspelled, ran::incrementAndGet))
+        .withMessage("throttle key must have a limit: throttleKey=provide");
     assertThatIllegalArgumentException()
-        .isThrownBy(() -> executor.execute(misspelt, ran::incrementAndGet));
+        .isThrownBy(() -> executor.execute(misspelled, ran::incrementAndGet));
     assertThat(executor.unknownThrottleKeys()).isEqualTo(2);
     assertThat(executor.queued()).isZero();
     // Removing the rate lets a queued task pass.

@@ -252,10 +252,10 @@ final class FairExecutorReentrancyTest {
     known.set(executor);
     List<CompletableFuture<Void>> callbacks = new ArrayList<>();
     callbacks.add(executor.submit("tenant", probe).thenRun(probe));
-    CompletableFuture<Void> cancelled = executor.submit("tenant", probe);
-    callbacks.add(cancelled.whenComplete((ignored, failure) -> probe.run()));
+    CompletableFuture<Void> canceled = executor.submit("tenant", probe);
+    callbacks.add(canceled.whenComplete((ignored, failure) -> probe.run()));
     callbacks.add(executor.submit("tenant", probe).whenComplete((done, failure) -> probe.run()));
-    cancelled.cancel(false);
+    canceled.cancel(false);
     assertThat(ran).as("the delegate, a callback of a cancel").hasValue(2);
     executor.shutdownNow();
     assertThat(ran).as("a callback of a shutdown").hasValue(3);

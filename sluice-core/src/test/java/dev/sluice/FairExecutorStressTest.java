@@ -52,7 +52,7 @@ final class FairExecutorStressTest {
 
   private static void cancelStorm(FairExecutor executor) {
     AtomicInteger ran = new AtomicInteger();
-    AtomicInteger cancelled = new AtomicInteger();
+    AtomicInteger canceled = new AtomicInteger();
     Queue<CompletableFuture<Integer>> all = new ConcurrentLinkedQueue<>();
     sumOver(
         4,
@@ -66,7 +66,7 @@ final class FairExecutorStressTest {
             if (random.nextBoolean()
                 && mine.get(mine.size() - 1 - random.nextInt(Math.min(9, mine.size())))
                     .cancel(true)) {
-              cancelled.incrementAndGet();
+              canceled.incrementAndGet();
             }
           }
           all.addAll(mine);
@@ -74,8 +74,8 @@ final class FairExecutorStressTest {
         });
     long dropped = all.stream().filter(future -> outcome(future) == null).count();
     assertThat(ran.get() + dropped).isEqualTo(4L * TASKS);
-    // cancel() says true again for one that was cancelled before
-    assertThat(dropped).isPositive().isLessThanOrEqualTo(cancelled.get());
+    // cancel() says true again for one that was canceled before
+    assertThat(dropped).isPositive().isLessThanOrEqualTo(canceled.get());
     assertThat(executor.queued()).isZero();
     assertThat(executor.limitStats().get(0).level()).isEqualTo(4.0 * TASKS - ran.get());
   }

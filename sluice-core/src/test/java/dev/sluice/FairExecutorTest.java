@@ -191,7 +191,7 @@ final class FairExecutorTest {
   void cancel_queuedTask_freesItsPlaceAndTakesNoToken() {
     FairExecutor executor = oneWorker().limit("provider", Limit.ofRate(1, 10)).maxQueued(2).build();
     submit(executor, "first", 1);
-    CompletableFuture<Boolean> first = executor.submit(CALL, () -> order.add("cancelled"));
+    CompletableFuture<Boolean> first = executor.submit(CALL, () -> order.add("canceled"));
     CompletableFuture<Boolean> second = executor.submit(CALL, () -> order.add("second"));
     assertThatThrownBy(() -> executor.execute(CALL, () -> {}))
         .isInstanceOf(RejectedExecutionException.class)
@@ -336,7 +336,7 @@ final class FairExecutorTest {
     executor.execute(Placement.of("tenant").withCost(10), () -> order.add("ran"));
     assertThatIllegalArgumentException()
         .isThrownBy(() -> executor.execute(Placement.of("tenant").withCost(11), () -> {}))
-        .withMessage("cost must be at most 10: cost=11");
+        .withMessage("cost must be at most 10, but was 11");
     assertThat(executor.queued()).isZero();
     held.runAll();
     assertThat(order).hasSize(1);
@@ -347,10 +347,10 @@ final class FairExecutorTest {
     FairExecutor.Builder builder = FairExecutor.builder();
     assertThatIllegalArgumentException()
         .isThrownBy(() -> builder.threads(0))
-        .withMessage("threads must be positive: threads=0");
+        .withMessage("threads must be positive, but was 0");
     assertThatIllegalArgumentException()
         .isThrownBy(() -> builder.executor(held, 0))
-        .withMessage("parallelism must be positive: parallelism=0");
+        .withMessage("parallelism must be positive, but was 0");
     assertThatIllegalArgumentException().isThrownBy(() -> builder.maxQueued(0));
     assertThatIllegalArgumentException().isThrownBy(() -> builder.maxQueuedPerKey(0));
     assertThatIllegalArgumentException().isThrownBy(() -> builder.maxCost(0));

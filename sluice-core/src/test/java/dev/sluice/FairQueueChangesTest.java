@@ -126,13 +126,13 @@ class FairQueueChangesTest {
   void setLevel_ofNothing_isRefused() {
     assertThatIllegalArgumentException()
         .isThrownBy(() -> scheduler.setLevel("x", 1))
-        .withMessage("there is no limit of this name: name=x");
+        .withMessage("unknown limit: name=x");
     scheduler.advanceTo(0);
     scheduler.setLimit("x", Limit.ofRate(1, 1));
     for (double bad : new double[] {-1, Double.NaN}) {
       assertThatIllegalArgumentException()
           .isThrownBy(() -> scheduler.setLevel("x", bad))
-          .withMessage("tokens must not be negative: tokens=" + bad);
+          .withMessage("tokens must not be negative, but was " + bad);
     }
   }
 }

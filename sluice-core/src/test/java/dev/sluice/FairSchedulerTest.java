@@ -462,19 +462,19 @@ class FairSchedulerTest {
   void badInput_isNamedAndChangesNothing() {
     assertThatIllegalArgumentException()
         .isThrownBy(() -> queue.enqueue("x", Placement.of("a").withCost(2)))
-        .withMessage("cost must be at most 1: cost=2");
+        .withMessage("cost must be at most 1, but was 2");
     assertThatIllegalArgumentException()
         .isThrownBy(() -> Placement.of(""))
-        .withMessage("fairnessKey must not be empty: fairnessKey=\"\"");
+        .withMessage("fairnessKey must not be empty");
     assertThatIllegalArgumentException()
         .isThrownBy(() -> Placement.of("a").withWeight(0))
-        .withMessage("weight must be from 1 to 1000000: weight=0");
+        .withMessage("weight must be from 1 to 1000000, but was 0");
     assertThatIllegalArgumentException()
         .isThrownBy(() -> Placement.of("a").withPriority(32))
-        .withMessage("priority must be from 0 to 31: priority=32");
+        .withMessage("priority must be from 0 to 31, but was 32");
     assertThatIllegalArgumentException()
         .isThrownBy(() -> Placement.of("a").withThrottleKey("x", 0))
-        .withMessage("tokens of x must be positive: tokens of x=0");
+        .withMessage("tokens of x must be positive, but was 0");
     assertThatIllegalArgumentException()
         .isThrownBy(() -> scheduler.setLimit("x", Limit.ofRate(Double.NaN, 1)))
         .withMessageContaining("perSecond must be a number");

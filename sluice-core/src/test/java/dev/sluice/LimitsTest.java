@@ -400,12 +400,13 @@ final class LimitsTest {
     assertRefused(() -> limits.set("t:*", Limit.strict(5, Duration.ofSeconds(1))), "Strict");
     assertRefused(() -> limits.set("t*:*", Limit.ofRate(1, 1)), "one asterisk");
     assertRefused(() -> limits.set("t:*", Limit.ofRate(Double.NaN, 1)), "NaN");
-    assertRefused(() -> limits.tryAcquire("a", 0), "cost must be positive", "cost=0");
-    assertRefused(() -> limits.decide("a", -1), "cost=-1");
+    assertRefused(() -> limits.tryAcquire("a", 0), "cost must be positive, but was 0");
+    assertRefused(() -> limits.decide("a", -1), "cost must be positive, but was -1");
     assertRefused(() -> limits.peek("", 1), "name must not be empty");
     assertRefused(() -> limits.tryAcquire(List.of("a", "t:1", "")), "name must not be empty");
-    assertRefused(() -> limits.tryAcquire(Map.of("a", 0L)), "cost=0");
-    assertRefused(() -> limits.decide(Map.of("a", 1L, "t:1", 0L)), "cost=0");
+    assertRefused(() -> limits.tryAcquire(Map.of("a", 0L)), "cost must be positive, but was 0");
+    assertRefused(
+        () -> limits.decide(Map.of("a", 1L, "t:1", 0L)), "cost must be positive, but was 0");
     assertThatThrownBy(() -> limits.tryAcquire(Arrays.asList("t:1", "a", null)))
         .isInstanceOf(NullPointerException.class)
         .hasMessage("name");

@@ -18,24 +18,26 @@ final class ValidationTest {
 
   @Test
   void builder_namesRuleAndValue() {
-    rejects(() -> builder().limit(Limit.manual(0)).build(), "capacity must be positive", "=0");
-    rejects(() -> builder().limit(Limit.manual(-3)).build(), "capacity must be positive", "=-3");
+    rejects(
+        () -> builder().limit(Limit.manual(0)).build(), "capacity must be positive", "but was 0");
+    rejects(
+        () -> builder().limit(Limit.manual(-3)).build(), "capacity must be positive", "but was -3");
     rejects(
         () -> builder().limit(Limit.manual(Long.MAX_VALUE)).build(),
         "capacity must be at most 9007199254740992",
-        "=" + Long.MAX_VALUE);
+        "but was " + Long.MAX_VALUE);
     rejects(
         () -> builder().limit(new Limit.Balanced(1, 0, SECOND)).build(),
         "refillTokens must be positive",
-        "=0");
+        "but was 0");
     rejects(
         () -> builder().limit(new Limit.Balanced(1, 1, Duration.ZERO)).build(),
         "refillPeriod must be positive",
-        "=PT0S");
+        "but was PT0S");
     rejects(
         () -> builder().limit(new Limit.Balanced(1, 1, Duration.ofNanos(-1))).build(),
         "refillPeriod must be positive",
-        "=PT-0.000000001S");
+        "but was PT-0.000000001S");
     rejects(
         () -> builder().limit(Limit.strict(1, Duration.ofDays(100_000))).build(),
         "period must be positive and at most",
@@ -43,12 +45,12 @@ final class ValidationTest {
     rejects(
         () -> builder().limit(Limit.manual(5)).initialTokens(6).build(),
         "initialTokens must be at most 5",
-        "=6");
+        "but was 6");
     rejects(
         () -> builder().limit(Limit.manual(5)).initialTokens(-1).build(),
         "initialTokens must not be negative",
-        "=-1");
-    rejects(() -> builder().maxWaiters(-1), "maxWaiters must not be negative", "=-1");
+        "but was -1");
+    rejects(() -> builder().maxWaiters(-1), "maxWaiters must not be negative", "but was -1");
   }
 
   @Test
@@ -74,10 +76,11 @@ final class ValidationTest {
 
   @Test
   void oneLiners_rejectNegativeAndOutOfRange() {
-    rejects(() -> TokenBucket.perSecond(-1), "tokens must not be negative", "=-1");
-    rejects(() -> TokenBucket.perMinute(-7), "tokens must not be negative", "=-7");
-    rejects(() -> TokenBucket.per(1, Duration.ZERO), "period must be positive", "=PT0S");
-    rejects(() -> TokenBucket.perSecond(Long.MAX_VALUE), "capacity must be at most", "=9223");
+    rejects(() -> TokenBucket.perSecond(-1), "tokens must not be negative", "but was -1");
+    rejects(() -> TokenBucket.perMinute(-7), "tokens must not be negative", "but was -7");
+    rejects(() -> TokenBucket.per(1, Duration.ZERO), "period must be positive", "but was PT0S");
+    rejects(
+        () -> TokenBucket.perSecond(Long.MAX_VALUE), "capacity must be at most", "but was 9223");
   }
 
   @Test
@@ -104,7 +107,7 @@ final class ValidationTest {
             () -> bucket.acquire(tokens),
             () -> bucket.acquire(tokens, SECOND),
             () -> bucket.replenish(tokens))) {
-      rejects(call, "tokens must not be negative", "=" + tokens);
+      rejects(call, "tokens must not be negative", "but was " + tokens);
       assertThat(bucket.available()).isEqualTo(10);
     }
   }

@@ -25,13 +25,13 @@ public final class NamePatterns {
   public static String requireValid(String pattern) {
     if (pattern.isEmpty() || pattern.length() > MAX_LENGTH) {
       throw new IllegalArgumentException(
-          "pattern must have 1 to %d characters: %s".formatted(MAX_LENGTH, pattern));
+          "pattern must have 1 to %d characters, but was %s".formatted(MAX_LENGTH, pattern));
     }
     boolean hasPrefix = isPrefix(pattern) && pattern.length() > 2;
     String fixed = pattern.equals(ALL) ? "" : hasPrefix ? prefixOf(pattern) : pattern;
     if (fixed.contains(ALL)) {
       throw new IllegalArgumentException(
-          "pattern must be a name, a prefix and .* or :*, or *: " + pattern);
+          "pattern must be a name, a prefix and .* or :*, or *, but was " + pattern);
     }
     return pattern;
   }

@@ -33,7 +33,7 @@ public final class QueueNames {
       throw new IllegalArgumentException(
           "queue name must be 1 to "
               + MAX_LENGTH
-              + " letters, digits or . _ - : / characters: name=\""
+              + " letters, digits or . _ - : / characters, but was \""
               + name
               + "\"");
     }

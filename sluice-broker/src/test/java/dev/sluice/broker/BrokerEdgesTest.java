@@ -401,7 +401,8 @@ class BrokerEdgesTest {
         assertThatIllegalArgumentException()
             .isThrownBy(() -> broker.createQueue(queue))
             .withMessage(
-                "queue name must not be . or .., which vanish from paths of URLs: \"%s\"", dots);
+                "queue name must not be . or .., which vanish from paths of URLs, but was \"%s\"",
+                dots);
       }
       assertThatIllegalArgumentException()
           .isThrownBy(() -> broker.setLimit(dots, Limit.ofRate(1, 1)))

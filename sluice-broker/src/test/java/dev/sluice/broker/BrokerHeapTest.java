@@ -108,7 +108,7 @@ final class BrokerHeapTest {
     long before = setup();
     assertFull(() -> broker.createQueue("c", script(3)), "must take at most 250000 bytes");
     assertFull(
-        () -> broker.updateQueue("a", is -> script(3), null), "queues, scripts and configuration");
+        () -> broker.updateQueue("a", is -> script(3), null), "queues, hooks and configuration");
     assertThat(setup()).isEqualTo(before);
     assertThat(broker.queues()).containsOnlyKeys("a", "a.dlq", "b", "b.dlq");
     assertThat(broker.queues().get("a")).isEqualTo(script(1));

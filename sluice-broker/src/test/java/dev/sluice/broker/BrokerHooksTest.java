@@ -247,9 +247,9 @@ class BrokerHooksTest {
     gate.queue = "q";
     broker.createQueue("q", os().onEnqueue(SCRIPT).build());
     CompletableFuture<List<UUID>> first = broker.enqueueAll("q", batch(1));
-    CompletableFuture<List<UUID>> cancelled = broker.enqueueAll("q", batch(1_000));
+    CompletableFuture<List<UUID>> canceled = broker.enqueueAll("q", batch(1_000));
     CompletableFuture<List<UUID>> last = broker.enqueueAll("q", batch(1));
-    cancelled.cancel(false);
+    canceled.cancel(false);
     gate.open.countDown();
     get(first);
     get(last);

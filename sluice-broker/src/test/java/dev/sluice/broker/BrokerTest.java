@@ -392,21 +392,21 @@ class BrokerTest {
     assertThatIllegalArgumentException().isThrownBy(() -> broker.createQueue(""));
     assertThatIllegalArgumentException()
         .isThrownBy(() -> broker.createQueue("a b"))
-        .withMessageContaining("name=\"a b\"");
+        .withMessageContaining(", but was \"a b\"");
     assertThatIllegalArgumentException().isThrownBy(() -> broker.consume("q", 0));
     assertThatIllegalArgumentException()
         .isThrownBy(() -> broker.view().browse("q", null, 0, BrokerView.PreviewSize.ALL));
     assertThatIllegalArgumentException().isThrownBy(() -> Message.of("m").withFairnessKey(""));
     assertThatIllegalArgumentException()
         .isThrownBy(() -> Message.of("m").withWeight(0))
-        .withMessage("weight must be from 1 to 1000000: weight=0");
+        .withMessage("weight must be from 1 to 1000000, but was 0");
     assertThatIllegalArgumentException()
         .isThrownBy(() -> Message.of("m").withFairnessKey("k".repeat(257)));
     assertThatIllegalArgumentException()
         .isThrownBy(() -> broker.setLimit("t", Limit.ofRate(Double.NaN, 1)));
     assertThatIllegalArgumentException()
         .isThrownBy(() -> broker.setConfig("throttle.t", "fast"))
-        .withMessage("a rate must be \"<tokens per second>,<burst>\": value=\"fast\"");
+        .withMessage("a limit must be \"<tokens per second>,<burst>\", but was \"fast\"");
     assertThatIllegalArgumentException().isThrownBy(() -> broker.setConfig("throttle.", "1,1"));
     assertThatIllegalArgumentException().isThrownBy(() -> broker.setConfig("k", "v".repeat(1_025)));
     assertThatIllegalArgumentException()

@@ -143,7 +143,7 @@ class BrokerViewTest {
         .isEqualTo(many + 1);
     assertThat(view.queue("q", 1).waitingKeys()).isEqualTo(many + 1);
     broker.deleteQueue("q");
-    assertThatThrownBy(() -> view.queue("q", 1)).hasMessageContaining("no queue has that name");
+    assertThatThrownBy(() -> view.queue("q", 1)).hasMessageContaining("unknown queue");
     broker.createQueue("q");
     assertThat(view.queue("q", 1).waitingKeys()).isZero();
   }
@@ -307,7 +307,7 @@ class BrokerViewTest {
         .isEqualTo("b");
     assertThatIllegalArgumentException()
         .isThrownBy(() -> broker.view().browse("other", second, 1, BrokerView.PreviewSize.ALL))
-        .withMessage("from must be the id of a message of the queue other: from=" + second);
+        .withMessage("from must be the id of a message of the queue other, but was " + second);
   }
 
   @Test
@@ -324,7 +324,7 @@ class BrokerViewTest {
   void nonsense_isRefused() {
     assertThatIllegalArgumentException()
         .isThrownBy(() -> keys(Order.DEPTH, 0))
-        .withMessageContaining("max must be from 1 to 10000: max=0");
+        .withMessageContaining("max must be from 1 to 10000, but was 0");
     assertThatIllegalArgumentException()
         .isThrownBy(() -> broker.view().waiters("x", BrokerView.MAX_KEYS + 1));
     assertThatThrownBy(() -> broker.view().fairnessKeys("none", Order.DEPTH, 1, ""))

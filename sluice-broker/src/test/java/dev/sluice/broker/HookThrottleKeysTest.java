@@ -85,7 +85,7 @@ final class HookThrottleKeysTest {
     assertThatThrownBy(() -> result.requireThrottleKeysIn(List.of("own.*")))
         .isInstanceOf(HookException.class)
         .hasMessage(
-            "a throttle key of on_enqueue must match one of hookThrottleKeys [own.*]:"
+            "a throttle key of on_enqueue must match one of hookThrottleKeys [own.*], but was"
                 + " shared.provider");
     assertThat(HookEngine.EnqueueResult.DEFAULT.requireThrottleKeysIn(List.of()))
         .isSameAs(HookEngine.EnqueueResult.DEFAULT);
@@ -146,6 +146,6 @@ final class HookThrottleKeysTest {
     QueueConfig.Builder builder = QueueConfig.builder().hookThrottleKeys(List.of("a", "b*"));
     assertThatIllegalArgumentException()
         .isThrownBy(builder::build)
-        .withMessage("pattern must be a name, a prefix and .* or :*, or *: b*");
+        .withMessage("pattern must be a name, a prefix and .* or :*, or *, but was b*");
   }
 }

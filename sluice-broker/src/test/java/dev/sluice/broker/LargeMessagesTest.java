@@ -115,7 +115,7 @@ class LargeMessagesTest {
     assertThatIllegalArgumentException()
         .isThrownBy(() -> peek(-1, 1))
         .withMessageContaining("maxPayloadBytes must be from 0 to")
-        .withMessageEndingWith("maxPayloadBytes=-1");
+        .withMessageEndingWith(", but was -1");
   }
 
   private List<StoredMessage> peek(int payloadBytes, long allBytes) {

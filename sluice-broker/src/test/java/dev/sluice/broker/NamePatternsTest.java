@@ -45,12 +45,12 @@ final class NamePatternsTest {
       assertThatIllegalArgumentException()
           .as(pattern)
           .isThrownBy(() -> NamePatterns.requireValid(pattern))
-          .withMessage("pattern must be a name, a prefix and .* or :*, or *: " + pattern);
+          .withMessage("pattern must be a name, a prefix and .* or :*, or *, but was " + pattern);
     }
     for (String pattern : List.of("", "x".repeat(257))) {
       assertThatIllegalArgumentException()
           .isThrownBy(() -> NamePatterns.requireValid(pattern))
-          .withMessage("pattern must have 1 to 256 characters: " + pattern);
+          .withMessage("pattern must have 1 to 256 characters, but was " + pattern);
     }
     assertThat(NamePatterns.requireValid("x".repeat(254) + ".*")).hasSize(256);
   }

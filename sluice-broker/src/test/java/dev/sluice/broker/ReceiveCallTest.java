@@ -76,12 +76,12 @@ final class ReceiveCallTest {
     for (int i = 0; i < MESSAGES; i++) {
       broker.enqueue("q", Message.of("m" + i)).join();
     }
-    AtomicInteger cancelled = new AtomicInteger();
+    AtomicInteger canceled = new AtomicInteger();
     AtomicInteger answered = new AtomicInteger();
     List<Thread> callers = new ArrayList<>();
     for (int i = 0; i < 3; i++) {
       SplittableRandom random = new SplittableRandom(i);
-      callers.add(new Thread(() -> callAndLeave(random, cancelled, answered)));
+      callers.add(new Thread(() -> callAndLeave(random, canceled, answered)));
     }
     callers.forEach(Thread::start);
     for (Thread caller : callers) {
@@ -90,12 +90,12 @@ final class ReceiveCallTest {
     await(() -> broker.stats("q").inFlight() == 0);
     assertThat(level()).isEqualTo(MESSAGES);
     assertThat(receive(MESSAGES + 1, Duration.ZERO).join()).hasSize(MESSAGES);
-    assertThat(cancelled.get()).isPositive();
+    assertThat(canceled.get()).isPositive();
     assertThat(answered.get()).isPositive();
   }
 
   private void callAndLeave(
-      SplittableRandom random, AtomicInteger cancelled, AtomicInteger answered) {
+      SplittableRandom random, AtomicInteger canceled, AtomicInteger answered) {
     for (int i = 0; i < 700; i++) {
       Duration wait = random.nextBoolean() ? Duration.ZERO : Duration.ofSeconds(60);
       CompletableFuture<List<Delivery>> call = receive(1 + random.nextInt(8), wait);
@@ -104,7 +104,7 @@ final class ReceiveCallTest {
         Thread.onSpinWait();
       }
       if (call.cancel(false)) {
-        cancelled.incrementAndGet();
+        canceled.incrementAndGet();
       } else {
         answered.incrementAndGet();
         call.join().forEach(each -> each.release().join());

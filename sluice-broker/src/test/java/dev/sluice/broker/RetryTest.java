@@ -190,7 +190,7 @@ final class RetryTest {
   void nackOutOfRange_isRefused() {
     assertThatIllegalArgumentException()
         .isThrownBy(() -> FailureHandler.Nack.of("no", Duration.ofDays(8)))
-        .withMessage("delay must be from PT0S to PT168H: delay=PT192H");
+        .withMessage("delay must be from PT0S to PT168H, but was PT192H");
     assertThatIllegalArgumentException()
         .isThrownBy(() -> FailureHandler.Nack.of("no", Duration.ofMillis(-1)));
     assertThatIllegalArgumentException()

@@ -229,7 +229,7 @@ final class RocksStoreCorruptionTest {
     Path dir = closedStore(10);
     Path manifest = manifest(dir);
     cut(manifest, Files.size(manifest) - 1);
-    assertOpenFails(dir, "not all that was noted");
+    assertOpenFails(dir, "shorter than recorded");
     Files.delete(manifest);
     assertOpenFails(dir, "there is no manifest");
   }

@@ -63,8 +63,8 @@ final class RocksStoreTest extends StoreContractTest {
   @Test
   void open_ofAFile_isRefused() throws IOException {
     Path file = Files.createFile(dir.resolve("file"));
-    assertOpenFails(file, "cannot use the directory: " + file + ": it is no directory");
-    assertOpenFails(file.resolve("below"), "/below: it is no directory");
+    assertOpenFails(file, "cannot use the directory: " + file + ": it is not a directory");
+    assertOpenFails(file.resolve("below"), "/below: it is not a directory");
   }
 
   @Test

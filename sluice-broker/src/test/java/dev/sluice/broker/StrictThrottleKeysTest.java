@@ -18,7 +18,7 @@ import org.junit.jupiter.api.io.TempDir;
 /** Messages that name a throttle key without a rate: counted, and refused by a strict queue. */
 @Timeout(60)
 class StrictThrottleKeysTest {
-  private static final Message MISSPELT = Message.of("m").withThrottleKeys("provider", "provide");
+  private static final Message MISSPELLED = Message.of("m").withThrottleKeys("provider", "provide");
   private static final Message CORRECT = Message.of("m").withThrottleKeys("provider");
 
   @TempDir Path dir;
@@ -50,7 +50,7 @@ class StrictThrottleKeysTest {
   void queueThatIsNotStrict_storesAndCountsUnknownKeys() {
     broker.createQueue("q", QueueConfig.defaults());
     broker.setLimit("provider", Limit.ofRate(100, 100));
-    broker.enqueueAll("q", List.of(MISSPELT, CORRECT, MISSPELT)).join();
+    broker.enqueueAll("q", List.of(MISSPELLED, CORRECT, MISSPELLED)).join();
     QueueStats stats = broker.stats("q");
     assertThat(stats.depth()).isEqualTo(3);
     assertThat(stats.unknownThrottleKeys()).isEqualTo(2);
@@ -63,11 +63,11 @@ class StrictThrottleKeysTest {
     broker.createQueue("q", strict().build());
     broker.setLimit("provider", Limit.ofRate(100, 100));
     broker.enqueue("q", CORRECT).join();
-    assertThatThrownBy(() -> broker.enqueueAll("q", List.of(CORRECT, MISSPELT)).join())
+    assertThatThrownBy(() -> broker.enqueueAll("q", List.of(CORRECT, MISSPELLED)).join())
         .isInstanceOf(CompletionException.class)
         .cause()
         .hasMessage(
-            "throttle key must have a rate in a queue with strict throttle keys:"
+            "throttle key must have a limit in a queue with strict throttle keys:"
                 + " queue=q, throttleKey=provide")
         .extracting(failure -> ((BrokerException) failure).code())
         .isEqualTo(BrokerException.Code.UNKNOWN_THROTTLE_KEY);

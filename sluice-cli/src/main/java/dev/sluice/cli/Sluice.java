@@ -54,7 +54,7 @@ public final class Sluice extends BaseCommand {
       names = {"-V", "--version"},
       versionHelp = true,
       description = "Print the version and exit.")
-  boolean versionAsked;
+  boolean versionRequested;
 
   private Sluice() {}
 

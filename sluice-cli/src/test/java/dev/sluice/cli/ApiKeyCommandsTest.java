@@ -64,7 +64,7 @@ final class ApiKeyCommandsTest {
     assertThat(server.ok("message", "send", "mail", "x", "--api-key", key)).isNotBlank();
     for (String list : List.of("queue", "limit", "throttle")) {
       assertThat(server.fails(1, list, "list", "--api-key", key))
-          .contains("the key does not allow it: read on any name");
+          .contains("the API key does not allow this; it needs read on any name");
     }
     assertThat(server.ok("api-key", "whoami", "--api-key", key))
         .matches("name     billing\nexpires  \\S+\nallows   produce:mail\n");
@@ -94,7 +94,7 @@ final class ApiKeyCommandsTest {
     assertThat(server.ok("queue", "stats", "mail", "--api-key", reader)).isNotBlank();
     assertThat(server.ok("message", "browse", "mail", "--json", "--api-key", reader)).isNotNull();
     assertThat(server.fails(1, "queue", "purge", "mail", "--yes", "--api-key", reader))
-        .contains("the key does not allow it: admin on mail");
+        .contains("the API key does not allow this; it needs admin on mail");
     assertThat(server.json("api-key", "whoami", "--json", "--api-key", reader).get(0))
         .containsEntry("permissions", List.of(Map.of("kind", "read", "pattern", "*")));
     assertThat(server.json("api-key", "whoami", "--json").get(0))
@@ -119,7 +119,8 @@ final class ApiKeyCommandsTest {
     assertThat(server.ok("api-key", "create", "root", "--superadmin"))
         .matches("id      \\S+\nsecret  \\S+\n");
     assertThat(server.fails(2, "api-key", "create", "x", "--allow", "admin"))
-        .contains("a permission must be KIND:PATTERN, such as produce:mail or admin:*: 'admin'");
+        .contains(
+            "a permission must be KIND:PATTERN, such as produce:mail or admin:*, but was 'admin'");
     assertThat(server.fails(1, "api-key", "create", "x", "--allow", "fly:*")).contains("fly");
   }
 
@@ -204,7 +205,7 @@ final class ApiKeyCommandsTest {
   @Test
   void badAddressAndTlsOptions_areWrongUsage() {
     assertThat(server.fails(2, "queue", "list", "--server", "nowhere"))
-        .contains("--server must be HOST:PORT with a port from 1 to 65535: 'nowhere'");
+        .contains("--server must be HOST:PORT with a port from 1 to 65535, but was 'nowhere'");
     assertThat(server.fails(2, "queue", "list", "--server", "a:70000")).contains("'a:70000'");
     Cli variable =
         Cli.run(new Cli.Setting().environment(Map.of("SLUICE_ADDRESS", ":1")), "queue", "list");
@@ -213,7 +214,7 @@ final class ApiKeyCommandsTest {
         .contains("--tls-cert and --tls-key require each other");
     assertThat(server.fails(2, "queue", "list", "--tls-ca", "/none")).contains("/none");
     assertThat(server.fails(2, "queue", "list", "--timeout", "0s"))
-        .contains("a period must be positive: '0s'");
+        .contains("a period must be positive, but was '0s'");
   }
 
   @Test

@@ -144,8 +144,8 @@ final class DemoCommandTest {
       delimiter = '|',
       textBlock =
           """
-          --http-port 65537 | --http-port must be from 0 to 65535: 65537
-          --grpc-port 65536 | --grpc-port must be from 0 to 65535: 65536
+          --http-port 65537 | --http-port must be from 0 to 65535, but was 65537
+          --grpc-port 65536 | --grpc-port must be from 0 to 65535, but was 65536
           --http-port x     | Invalid value for option '--http-port': it must be a whole number
           --seconds 5       | unknown option '--seconds'
           now               | unexpected argument 'now'

@@ -154,16 +154,16 @@ final class DemoFiguresTest {
   }
 
   @Test
-  void calls_areThoseGrantedAndThoseStillInLine() {
+  void calls_areGrantedOrWaiting() {
     ModelCallLog log = new ModelCallLog();
-    ModelCallLog.Call first = log.asked("P0", 100);
-    log.asked("P0", 200);
-    log.asked("P1", 200);
+    ModelCallLog.Call first = log.requested("P0", 100);
+    log.requested("P0", 200);
+    log.requested("P1", 200);
     log.granted(first, 110);
     ModelCallLog.PriorityClassStats p0 = log.of("P0", new Downtime(300, 400), 600);
     assertThat(p0)
         .isEqualTo(new ModelCallLog.PriorityClassStats("P0", 2, 1, new WaitStats(2, 10, 300, 300)));
-    assertThat(p0.inLine()).isEqualTo(1);
+    assertThat(p0.waiting()).isEqualTo(1);
     assertThat(log.grants()).containsExactly(110);
   }
 
@@ -223,12 +223,12 @@ final class DemoFiguresTest {
         .contains("TENANT  SENT  DELIVERED  WAIT P50     P99  IN ONE FIFO P50     P99\n")
         .contains("quiet   1000       1000      4 ms  500 ms           7.00 s  10.0 s\n")
         .contains("The quiet tenant's p99 wait is 20 times shorter than in one FIFO.\n")
-        .contains("less 2.51 s in which it granted nothing to anybody.\n")
+        .contains("less 2.51 s during which it granted nothing.\n")
         .contains("220 in 1,000 ms; legal at most 220")
-        .contains("P0_clinical     30       29              1      0 ms  0 ms\n")
+        .contains("P0_clinical         30       29              1      0 ms  0 ms\n")
         .contains("killed after 6.00 s with 12 sends and 3 acks unanswered, ready again 2.00 s")
         .contains("Messages: 2,000 acknowledged by the server, 2,000 delivered, 0 lost.\n")
-        .contains("\nAll of it held: ")
+        .contains("\nAll checks passed: ")
         .doesNotContain("FAILED");
     assertThat(text(good()).lines()).allMatch(line -> line.length() <= 100);
   }
@@ -249,10 +249,10 @@ final class DemoFiguresTest {
             "4 messages are left in the queue",
             "the provider's limit was exceeded: 222 in 1001 ms, legal at most 221",
             "the model's budget was exceeded: 1001 tokens, legal at most 1000",
-            "the quiet tenant's p99 wait must be at least 20 times shorter than in one FIFO: 20.0");
+            "the quiet tenant's p99 wait must be at least 20 times shorter than in one FIFO, but was 20.0");
     assertThat(text(bad))
         .contains("\nFAILED: 1 acknowledged messages were lost\n")
-        .doesNotContain("All of it held");
+        .doesNotContain("All checks passed");
     Map<String, Object> json = JsonReader.readObject(DemoJsonReport.of(bad, true).toString());
     assertThat(json).containsEntry("passed", false).containsEntry("quick", true);
     assertThat(json.get("problems")).asString().contains("were lost", "FIFO");
@@ -302,8 +302,8 @@ final class DemoFiguresTest {
             "http://localhost:8080/", 100, status(5_000, 800), List.of("an event"));
     assertThat(lines)
         .contains("provider [" + "#".repeat(20) + ".".repeat(20) + "] 100/s of 200/s, burst 20")
-        .contains("noisy              2600        300      2300     1.50 s")
-        .contains("P0_clinical          30         29         1       0 ms")
+        .contains("noisy               2600        300      2300     1.50 s")
+        .contains("P0_clinical           30         29         1       0 ms")
         .endsWith("an event")
         .allMatch(line -> line.length() <= 80);
   }

@@ -41,7 +41,7 @@ class DurationsTest {
     assertThatThrownBy(() -> Durations.parseNanos(text))
         .isInstanceOf(InvalidInputException.class)
         .hasMessage(
-            "a duration must be a number and ns, us, ms, s, m, h or d, such as 1.5s: '"
+            "a duration must be a number with the unit ns, us, ms, s, m, h or d, such as 1.5s, but was '"
                 + text
                 + "'");
   }
@@ -49,11 +49,11 @@ class DurationsTest {
   @Test
   void parseNanos_outOfRange() {
     assertThatThrownBy(() -> Durations.parseNanos("4611686018427387905ns"))
-        .hasMessage("a duration must be at most 146 years: '4611686018427387905ns'");
+        .hasMessage("a duration must be at most 146 years, but was '4611686018427387905ns'");
     assertThatThrownBy(() -> Durations.parseNanos("9999999999999999999d"))
-        .hasMessage("a duration must be at most 146 years: '9999999999999999999d'");
+        .hasMessage("a duration must be at most 146 years, but was '9999999999999999999d'");
     assertThatThrownBy(() -> Durations.parseNanos("1.5ns"))
-        .hasMessage("a duration must be a whole number of nanoseconds: '1.5ns'");
+        .hasMessage("a duration must be a whole number of nanoseconds, but was '1.5ns'");
   }
 
   @ParameterizedTest

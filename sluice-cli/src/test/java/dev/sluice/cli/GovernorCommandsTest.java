@@ -100,9 +100,9 @@ class GovernorCommandsTest {
     }
   }
 
-  private void awaitInLine(long count) {
+  private void awaitWaiting(long count) {
     Await.until(
-        count + " in line",
+        count + " waiting",
         () -> bucket("one").get("queueLengths").toString().contains("P2_batch=" + count));
   }
 
@@ -156,7 +156,7 @@ class GovernorCommandsTest {
   }
 
   @Test
-  void request_inLine_exitsWith3AndHasATicket() {
+  void request_waiting_exitsWith3AndHasATicket() {
     server.ok("governor", "request", "one", "--tokens", "5", "--tenant", "acme");
     String[] again = {
       "governor",
@@ -234,7 +234,7 @@ class GovernorCommandsTest {
                     "6",
                     "--wait",
                     "--json"));
-    awaitInLine(1);
+    awaitWaiting(1);
     server.ok("governor", "settle", first, "5");
     Cli granted = waiting.get(30, TimeUnit.SECONDS);
     assertThat(granted.exitCode()).isZero();
@@ -353,11 +353,11 @@ class GovernorCommandsTest {
     assertThat(server.fails(2, "governor", "request", "slow")).contains("--tokens");
     assertThat(server.fails(2, "governor", "request", "--tokens", "1")).contains("MODEL");
     assertThat(server.fails(2, "governor", "request", "slow", "--tokens", "0"))
-        .contains("tokens must be positive: 0");
+        .contains("tokens must be positive, but was 0");
     assertThat(server.fails(2, "governor", "request", "slow", "--tokens", "many"))
-        .contains("it must be a whole number of at most 18 digits: 'many'");
+        .contains("it must be a whole number of at most 18 digits, but was 'many'");
     assertThat(server.fails(2, "governor", "request", "slow", "--tokens", "1", "--max-wait", "0s"))
-        .contains("maxWait in milliseconds must be positive: 0");
+        .contains("maxWait in milliseconds must be positive, but was 0");
     assertThat(
             server.fails(
                 2, "governor", "request", "slow", "--tokens", "1", "--idempotency-key", ""))
@@ -385,13 +385,13 @@ class GovernorCommandsTest {
     builder.environment().putAll(server.environment());
     Process waiting = builder.start();
     try {
-      awaitInLine(1);
+      awaitWaiting(1);
       // Unlike that of the process itself this leaves its output open.
       waiting.toHandle().destroy();
       assertThat(waiting.waitFor(30, TimeUnit.SECONDS)).isTrue();
       assertThat(waiting.errorReader().lines()).isEmpty();
       // Much sooner than the five minutes after which nobody is missed.
-      awaitInLine(0);
+      awaitWaiting(0);
     } finally {
       waiting.destroyForcibly();
     }

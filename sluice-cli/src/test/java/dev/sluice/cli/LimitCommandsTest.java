@@ -98,7 +98,7 @@ final class LimitCommandsTest {
   void badInput_isWrongUsage() {
     assertThat(server.fails(2, "limit", "set", "k")).contains("--rate");
     assertThat(server.fails(2, "limit", "set", "k", "--rate", "fast"))
-        .contains("it must be a number such as 10 or 0.5: 'fast'");
+        .contains("it must be a number such as 10 or 0.5, but was 'fast'");
     assertThat(server.fails(2, "limit", "decide")).contains("NAME[=TOKENS]");
     assertThat(server.fails(2, "limit", "decide", "k", "k=2"))
         .contains("a name can be given only once: 'k'");

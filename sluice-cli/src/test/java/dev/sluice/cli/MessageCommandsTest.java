@@ -196,15 +196,15 @@ final class MessageCommandsTest {
       textBlock =
           """
           send q x --file y             | PAYLOAD cannot be combined with --file or --lines
-          send q x --throttle-key a=0       | the name must not be empty and TOKENS must be positive: 'a=0'
-          send q x --throttle-key a=b       | TOKENS must be a whole number of at most 18 digits: 'b'
-          send q x --weight 0           | weight must be positive: 0
+          send q x --throttle-key a=0       | the name must not be empty and TOKENS must be positive, but was 'a=0'
+          send q x --throttle-key a=b       | TOKENS must be a whole number of at most 18 digits, but was 'b'
+          send q x --weight 0           | weight must be positive, but was 0
           send q x --header a           | KEY=VALUE
           send q --lines --dedupe-id i  | --dedupe-id cannot be combined with --lines: each message needs its own
           send q --file /none           | cannot read '/none': no such file
-          receive q --count 0           | --count must be positive: 0
+          receive q --count 0           | --count must be positive, but was 0
           receive q --follow            | --follow requires --ack
-          browse q --count 0              | --count must be positive: 0
+          browse q --count 0              | --count must be positive, but was 0
           ack q                         | Missing required parameter: 'ID'
           """)
   void badInput_isWrongUsage(String args, String sentence) {

@@ -19,7 +19,7 @@ import org.junit.jupiter.api.io.TempDir;
 
 /** Untrusted text cannot control the terminal of its reader. */
 final class PrintableTest {
-  /** Colour, a title, a line of its own, CSI in one character, right to left, a separator. */
+  /** Color, a title, a line of its own, CSI in one character, right to left, a separator. */
   private static final String HOSTILE =
       "a\u001b[31m\u001b]0;t\u0007\nb\rc\td\u007f\u009b2J\u202ee\u2028f\u2029\u200bg";
 

@@ -178,9 +178,9 @@ final class QueueCommandsTest {
   void unknownQueue_namesTheNearOnes() {
     server.ok("queue", "create", "billing");
     assertThat(server.fails(1, "queue", "show", "biling"))
-        .isEqualTo("sluice queue show: there is no such queue: biling; did you mean billing?\n");
+        .isEqualTo("sluice queue show: unknown queue: biling; did you mean billing?\n");
     assertThat(server.fails(1, "message", "send", "zzz", "x"))
-        .isEqualTo("sluice message send: no queue has that name: queue=zzz\n");
+        .isEqualTo("sluice message send: unknown queue: queue=zzz\n");
     assertThat(server.fails(1, "queue", "create", "billing")).contains("billing");
   }
 
@@ -191,11 +191,11 @@ final class QueueCommandsTest {
       textBlock =
           """
           create                        | Missing required parameter: 'QUEUE'
-          create b --lease-timeout 5    | a duration must be a number and ns, us, ms, s, m, h or d, such as 1.5s: '5'
-          create b --lease-timeout 1us  | a duration must be whole milliseconds here: '1us'
-          create b --max-attempts -1    | it must be a whole number of at most 18 digits: '-1'
-          create b --max-attempts 3000000000 | it must be at most 2147483647: '3000000000'
-          create b --durability never   | --durability must be always, interval or os: 'never'
+          create b --lease-timeout 5    | a duration must be a number with the unit ns, us, ms, s, m, h or d, such as 1.5s, but was '5'
+          create b --lease-timeout 1us  | a duration must be whole milliseconds here, but was '1us'
+          create b --max-attempts -1    | it must be a whole number of at most 18 digits, but was '-1'
+          create b --max-attempts 3000000000 | it must be at most 2147483647, but was '3000000000'
+          create b --durability never   | --durability must be always, interval or os, but was 'never'
           create b --on-enqueue /none   | cannot read '/none': no such file
           lst                           | unknown command 'lst'; did you mean list
           """)

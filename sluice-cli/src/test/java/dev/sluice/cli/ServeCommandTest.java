@@ -132,7 +132,8 @@ final class ServeCommandTest {
         "the server cannot start: ",
         "loopback");
     assertThat(Cli.run("serve", "--data", "data", "--grpc-port", "70000").err())
-        .isEqualTo("sluice serve: --grpc-port must be a whole number from 0 to 65535: '70000'\n");
+        .isEqualTo(
+            "sluice serve: --grpc-port must be a whole number from 0 to 65535, but was '70000'\n");
     assertRefused(
         sluice(Map.of("SLUICE_SERVER_PORT", "1"), "serve"),
         "unknown environment variable 'SLUICE_SERVER_PORT'");
@@ -185,7 +186,8 @@ final class ServeCommandTest {
     endByTerm(server);
     assertThat(dir.resolve("elsewhere").resolve("CURRENT")).exists();
     assertThat(Files.readString(log()))
-        .contains(" WARN  ServerConfigLoader - fila.toml: without effect here: scheduler.quantum\n")
+        .contains(
+            " WARN  ServerConfigLoader - fila.toml: keys without effect here: scheduler.quantum\n")
         .contains("data_dir=\"elsewhere\" auth=\"on\"")
         .doesNotContain("secret-of-fila");
   }
@@ -209,7 +211,7 @@ final class ServeCommandTest {
     endByTerm(server);
     assertThat(Files.readString(log()))
         .contains(
-            " WARN  ServerConfigLoader - fila.toml: unknown keys, without effect: 'gui.listen_addr';"
+            " WARN  ServerConfigLoader - fila.toml: unknown keys without effect: 'gui.listen_addr';"
                 + " keys of Sluice belong in a sluice.toml\n")
         .contains("http_port=\"off\"");
   }
@@ -244,7 +246,7 @@ final class ServeCommandTest {
     assertThat(Files.readString(log())).contains(second.toLowerCase(Locale.ROOT));
     Files.writeString(dir.resolve("server.key"), "nonsense");
     run("kill -HUP " + server.pid());
-    awaitLogged("not reloaded, what was in use stays in use");
+    awaitLogged("reload failed; the previous version stays in use");
     assertThat(shownSerial(port)).isEqualTo(second);
     endByTerm(server);
   }
@@ -303,7 +305,7 @@ final class ServeCommandTest {
     assertThat(lines)
         .extracting(line -> line.get("formattedMessage").asText().split(":", 2)[0])
         .containsExactly(
-            "starting", "the budget names what has no effect here", "ready", "draining", "closed");
+            "starting", "the budget file has keys without effect", "ready", "draining", "closed");
     assertThat(lines)
         .allSatisfy(
             line -> {

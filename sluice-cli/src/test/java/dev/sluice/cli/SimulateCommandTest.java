@@ -35,22 +35,22 @@ class SimulateCommandTest {
         """
         bucket: capacity 10, refill 10/1s, starts with 10
 
-          time  available  asked  granted  denied  left  come back in
-           0ms         10      7        7       -     3             -
-         200ms          5      5        5       -     0             -
-         650ms          4      3        3       -     1             -
-        1200ms          7      6        6       -     1             -
-        1800ms          7      5        5       -     2             -
-        2100ms          5     10        -      10     5         500ms
-        2600ms         10     10       10       -     0             -
+          time  available  requested  granted  denied  left  retry in
+           0ms         10          7        7       -     3         -
+         200ms          5          5        5       -     0         -
+         650ms          4          3        3       -     1         -
+        1200ms          7          6        6       -     1         -
+        1800ms          7          5        5       -     2         -
+        2100ms          5         10        -      10     5     500ms
+        2600ms         10         10       10       -     0         -
 
-                  period  requests  asked  granted  denied
-           0ms .. 1000ms         3     15       15       0
-        1000ms .. 2000ms         2     11       11       0
-        2000ms .. 3000ms         2     20       10      10
+                  period  requests  requested  granted  denied
+           0ms .. 1000ms         3         15       15       0
+        1000ms .. 2000ms         2         11       11       0
+        2000ms .. 3000ms         2         20       10      10
 
-        requests: 7 asked, 6 granted, 1 denied
-        tokens:   46 asked, 36 granted, 10 denied
+        requests: 7 requested, 6 granted, 1 denied
+        tokens:   46 requested, 36 granted, 10 denied
         """);
   }
 
@@ -61,25 +61,25 @@ class SimulateCommandTest {
         """
         bucket: capacity 10, refill 10/10ms, starts with 10
 
-        time  available  asked  granted  denied  left  come back in
-         0ms         10   1x12       10       2     0           1ms
-         5ms          5    1x7        5       2     0           1ms
-        10ms          5   1x15        5      10     0           1ms
-        12ms          2    1x3        2       1     0           1ms
-        20ms          8   1x25        8      17     0           1ms
-        30ms         10    1x9        9       -     1             -
-        31ms          2    1x3        2       1     0           1ms
-        40ms          9   1x20        9      11     0           1ms
+        time  available  requested  granted  denied  left  retry in
+         0ms         10       1x12       10       2     0       1ms
+         5ms          5        1x7        5       2     0       1ms
+        10ms          5       1x15        5      10     0       1ms
+        12ms          2        1x3        2       1     0       1ms
+        20ms          8       1x25        8      17     0       1ms
+        30ms         10        1x9        9       -     1         -
+        31ms          2        1x3        2       1     0       1ms
+        40ms          9       1x20        9      11     0       1ms
 
-              period  requests  asked  granted  denied
-         0ms .. 10ms        19     19       15       4
-        10ms .. 20ms        18     18        7      11
-        20ms .. 30ms        25     25        8      17
-        30ms .. 40ms        12     12       11       1
-        40ms .. 50ms        20     20        9      11
+              period  requests  requested  granted  denied
+         0ms .. 10ms        19         19       15       4
+        10ms .. 20ms        18         18        7      11
+        20ms .. 30ms        25         25        8      17
+        30ms .. 40ms        12         12       11       1
+        40ms .. 50ms        20         20        9      11
 
-        requests: 94 asked, 50 granted, 44 denied
-        tokens:   94 asked, 50 granted, 44 denied
+        requests: 94 requested, 50 granted, 44 denied
+        tokens:   94 requested, 50 granted, 44 denied
         """);
   }
 
@@ -90,18 +90,18 @@ class SimulateCommandTest {
         """
         bucket: capacity 10, refill 10/10ms, starts with 10
 
-        time  available  asked  at once  waits  until  refused  left
-         0ms         10   1x12       10      2    2ms        -     0
-         5ms          3    1x7        3      4    9ms        -     0
-        10ms          1     25        -     25   34ms        -     0
+        time  available  requested  at once  waits  until  rejected  left
+         0ms         10       1x12       10      2    2ms         -     0
+         5ms          3        1x7        3      4    9ms         -     0
+        10ms          1         25        -     25   34ms         -     0
 
-              period  requests  asked  granted  denied
-         0ms .. 10ms        19     19       19       0
-        10ms .. 20ms         1     25        0       0
-        30ms .. 40ms         0      0       25       0
+              period  requests  requested  granted  denied
+         0ms .. 10ms        19         19       19       0
+        10ms .. 20ms         1         25        0       0
+        30ms .. 40ms         0          0       25       0
 
-        requests: 20 asked, 20 granted, 0 denied
-        tokens:   44 asked, 44 granted, 0 denied
+        requests: 20 requested, 20 granted, 0 denied
+        tokens:   44 requested, 44 granted, 0 denied
         waits:    7 served later (at most 24ms), 0 never served
         """);
   }
@@ -113,20 +113,20 @@ class SimulateCommandTest {
         """
         bucket: capacity 10, full again every 1s, starts with 10
 
-          time  available  asked  granted  denied  left  come back in
-           0ms         10      7        7       -     3             -
-         200ms          3      5        -       5     3         800ms
-         999ms          3      1        1       -     2             -
-        1000ms         10     10       10       -     0             -
-        2500ms         10      3        3       -     7             -
+          time  available  requested  granted  denied  left  retry in
+           0ms         10          7        7       -     3         -
+         200ms          3          5        -       5     3     800ms
+         999ms          3          1        1       -     2         -
+        1000ms         10         10       10       -     0         -
+        2500ms         10          3        3       -     7         -
 
-                  period  requests  asked  granted  denied
-           0ms .. 1000ms         3     13        8       5
-        1000ms .. 2000ms         1     10       10       0
-        2000ms .. 3000ms         1      3        3       0
+                  period  requests  requested  granted  denied
+           0ms .. 1000ms         3         13        8       5
+        1000ms .. 2000ms         1         10       10       0
+        2000ms .. 3000ms         1          3        3       0
 
-        requests: 5 asked, 4 granted, 1 denied
-        tokens:   26 asked, 21 granted, 5 denied
+        requests: 5 requested, 4 granted, 1 denied
+        tokens:   26 requested, 21 granted, 5 denied
         """);
   }
 
@@ -137,45 +137,45 @@ class SimulateCommandTest {
         """
         bucket: capacity 5, no refill, starts with 4
 
-           time  available  asked  granted  denied  left           come back in
-             0s          4      3        3       -     1                      -
-         86400s          1      2        -       2     1       never: no refill
-        172800s          1      6        -       6     1  never: above capacity
-        259200s          1      0        0       -     1                      -
+           time  available  requested  granted  denied  left               retry in
+             0s          4          3        3       -     1                      -
+         86400s          1          2        -       2     1       never: no refill
+        172800s          1          6        -       6     1  never: above capacity
+        259200s          1          0        0       -     1                      -
 
-        requests: 4 asked, 2 granted, 2 denied
-        tokens:   11 asked, 3 granted, 8 denied
+        requests: 4 requested, 2 granted, 2 denied
+        tokens:   11 requested, 3 granted, 8 denied
         """);
   }
 
   @Test
   void manual_waitsForEver() {
     assertThat(simulate("--capacity 5 --manual --wait 0s:3 1s:3").out())
-        .contains("  1s          2      3        -      3  never        -     0\n")
+        .contains("  1s          2          3        -      3  never         -     0\n")
         .endsWith("waits:    0 served later, 1 never served\n");
   }
 
   @Test
   void wait_moreThanCanBeOwed() {
     assertThat(simulate("--capacity 1 --refill 1/36500d --wait 0s:9").out())
-        .contains("\n  0s          1      9        -      -      -        9     1\n")
-        .endsWith("refused:  1, as the bucket cannot account for so much\n");
+        .contains("\n  0s          1          9        -      -      -         9     1\n")
+        .endsWith("rejected: 1, because the debt would overflow\n");
     assertThat(simulate("--capacity 1 --refill 1/36500d --wait --json 0s:9").json().get("requests"))
         .asInstanceOf(InstanceOfAssertFactories.LIST)
         .first()
         .asInstanceOf(InstanceOfAssertFactories.MAP)
         .containsEntry("denied", 1L)
-        .containsEntry("reason", "too much owed");
+        .containsEntry("reason", "debt overflow");
   }
 
   @Test
   void comeBackIn_isExact() {
     assertThat(simulate("--refill 3/7s 0s:3 1s:1 2333333333ns:1 2333333334ns:1").outLines())
         .contains(
-            "         0ns          3      3        3       -     0             -",
-            "1000000000ns          0      1        -       1     0  1.333333334s",
-            "2333333333ns          0      1        -       1     0           1ns",
-            "2333333334ns          1      1        1       -     0             -");
+            "         0ns          3          3        3       -     0             -",
+            "1000000000ns          0          1        -       1     0  1.333333334s",
+            "2333333333ns          0          1        -       1     0           1ns",
+            "2333333334ns          1          1        1       -     0             -");
   }
 
   @Test
@@ -207,7 +207,7 @@ class SimulateCommandTest {
   @Test
   void mostRequests_areSimulated() {
     assertThat(simulate("--refill 1/1s 0s:1x999999 1s:1").out())
-        .contains("requests: 1000000 asked, 2 granted, 999998 denied\n");
+        .contains("requests: 1000000 requested, 2 granted, 999998 denied\n");
   }
 
   @Test
@@ -227,11 +227,11 @@ class SimulateCommandTest {
             {'timeNanos':1000000000,'available':10,'tokens':11,'count':1,'granted':0,'denied':1,'left':10,\
             'reason':'above capacity'}],
             'periods':[
-            {'startNanos':0,'asked':{'requests':3,'tokens':17},'granted':{'requests':1,'tokens':7},\
+            {'startNanos':0,'requested':{'requests':3,'tokens':17},'granted':{'requests':1,'tokens':7},\
             'denied':{'requests':2,'tokens':10}},
-            {'startNanos':1000000000,'asked':{'requests':1,'tokens':11},\
+            {'startNanos':1000000000,'requested':{'requests':1,'tokens':11},\
             'granted':{'requests':0,'tokens':0},'denied':{'requests':1,'tokens':11}}],
-            'total':{'asked':{'requests':4,'tokens':28},'granted':{'requests':1,'tokens':7},\
+            'total':{'requested':{'requests':4,'tokens':28},'granted':{'requests':1,'tokens':7},\
             'denied':{'requests':3,'tokens':21}}}
             """);
   }

@@ -17,9 +17,11 @@ class SimulateErrorsTest {
   private static final String REQUEST_RULE =
       "a request is TIME:TOKENS or TIME:TOKENSxCOUNT, such as 200ms:5: ";
   private static final String DURATION_RULE =
-      "a duration must be a number and ns, us, ms, s, m, h or d, such as 1.5s: ";
-  private static final String TOKENS_RULE = "TOKENS must be a whole number of at most 18 digits: ";
-  private static final String COUNT_RULE = "COUNT must be a whole number from 1 to 1000000: ";
+      "a duration must be a number with the unit ns, us, ms, s, m, h or d, such as 1.5s, but was ";
+  private static final String TOKENS_RULE =
+      "TOKENS must be a whole number of at most 18 digits, but was ";
+  private static final String COUNT_RULE =
+      "COUNT must be a whole number from 1 to 1000000, but was ";
 
   private static void assertRefused(Cli cli, String sentence) {
     assertThat(cli.err().lines().findFirst()).hasValue("sluice simulate: " + sentence);
@@ -39,8 +41,8 @@ class SimulateErrorsTest {
         arguments("\u001b[31m", REQUEST_RULE + "'?[31m'"),
         arguments("a".repeat(100), REQUEST_RULE + "'" + "a".repeat(60) + "...'"),
         arguments("0:7", DURATION_RULE + "'0'"),
-        arguments("0.1ns:7", "a duration must be a whole number of nanoseconds: '0.1ns'"),
-        arguments("53376d:7", "a duration must be at most 146 years: '53376d'"),
+        arguments("0.1ns:7", "a duration must be a whole number of nanoseconds, but was '0.1ns'"),
+        arguments("53376d:7", "a duration must be at most 146 years, but was '53376d'"),
         arguments("0s:y", TOKENS_RULE + "'y'"),
         arguments("0s:-7", TOKENS_RULE + "'-7'"),
         arguments("0s:1.5", TOKENS_RULE + "'1.5'"),
@@ -75,7 +77,7 @@ class SimulateErrorsTest {
 
   static Stream<Arguments> refusedArguments() {
     String refill = "Invalid value for option '--refill': ";
-    String number = "it must be a whole number of at most 18 digits: ";
+    String number = "it must be a whole number of at most 18 digits, but was ";
     return Stream.of(
         arguments(
             "0s:1",
@@ -93,27 +95,27 @@ class SimulateErrorsTest {
         arguments("--strict 1s 0s:1", "--capacity is required with --strict and --manual"),
         arguments("--manual 0s:1", "--capacity is required with --strict and --manual"),
         arguments(
-            "--refill 10 0s:1", refill + "a refill must be TOKENS/PERIOD, such as 10/1s: '10'"),
+            "--refill 10 0s:1",
+            refill + "a refill must be TOKENS/PERIOD, such as 10/1s, but was '10'"),
         arguments("--refill 10/1 0s:1", refill + DURATION_RULE + "'1'"),
         arguments("--refill x/1s 0s:1", refill + TOKENS_RULE + "'x'"),
-        arguments("--refill 0/1s 0s:1", refill + "a refill must be positive: '0/1s'"),
-        arguments("--refill 1/0s 0s:1", refill + "a period must be positive: '0s'"),
+        arguments("--refill 0/1s 0s:1", refill + "a refill must be positive, but was '0/1s'"),
+        arguments("--refill 1/0s 0s:1", refill + "a period must be positive, but was '0s'"),
         arguments(
             "--capacity 1 --strict 0s 0s:1",
-            "Invalid value for option '--strict': a period must be positive: '0s'"),
+            "Invalid value for option '--strict': a period must be positive, but was '0s'"),
         arguments(
             "--capacity x --manual 0s:1",
             "Invalid value for option '--capacity': " + number + "'x'"),
         arguments(
             "--initial -1 --refill 1/1s 0s:1",
             "Invalid value for option '--initial': " + number + "'-1'"),
-        arguments("--capacity 0 --manual 0s:1", "capacity must be positive: capacity=0"),
+        arguments("--capacity 0 --manual 0s:1", "capacity must be positive, but was 0"),
         arguments(
             "--capacity 9007199254740993 --manual 0s:1",
-            "capacity must be at most 9007199254740992: capacity=9007199254740993"),
+            "capacity must be at most 9007199254740992, but was 9007199254740993"),
         arguments(
-            "--refill 10/1s --initial 11 0s:1",
-            "initialTokens must be at most 10: initialTokens=11"),
+            "--refill 10/1s --initial 11 0s:1", "initialTokens must be at most 10, but was 11"),
         arguments(
             "--refill 1/1s 1s:1 999ms:1",
             "request 2: times must not go back: 999ms comes after 1s"),

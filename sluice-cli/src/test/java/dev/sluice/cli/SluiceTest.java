@@ -128,7 +128,7 @@ class SluiceTest {
             "demo");
     assertThat(cli.exitCode()).isEqualTo(1);
     assertThat(cli.err())
-        .startsWith("sluice demo: unexpected failure, please report it:")
+        .startsWith("sluice demo: unexpected failure; report it:")
         .contains("IllegalStateException: broken");
   }
 }

@@ -125,7 +125,8 @@ final class TopCommandTest {
                   0.0,
                   "acked_per_second",
                   0.0));
-      assertThat(server.fails(2, "top", "--count", "0")).contains("--count must be positive: 0");
+      assertThat(server.fails(2, "top", "--count", "0"))
+          .contains("--count must be positive, but was 0");
       live(server);
     }
   }

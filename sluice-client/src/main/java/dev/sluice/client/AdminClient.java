@@ -111,7 +111,7 @@ public final class AdminClient {
   }
 
   /**
-   * Removes the rate of a throttle key.
+   * Removes the limit of a throttle key.
    *
    * @param name the throttle key
    */

@@ -90,7 +90,7 @@ public final class Message {
    */
   public Message withPriority(int priority) {
     if (priority < 0) {
-      throw new IllegalArgumentException("priority must not be negative: priority=" + priority);
+      throw new IllegalArgumentException("priority must not be negative, but was " + priority);
     }
     return new Message(wire.toBuilder().setPriority(priority).build());
   }
@@ -155,7 +155,7 @@ public final class Message {
 
   private static void requirePositive(String name, long value) {
     if (value <= 0) {
-      throw new IllegalArgumentException("%s must be positive: %d".formatted(name, value));
+      throw new IllegalArgumentException("%s must be positive, but was %d".formatted(name, value));
     }
   }
 

@@ -89,7 +89,7 @@ public final class MessageConsumer implements AutoCloseable {
 
   MessageConsumer(GrpcConnection connection, String queue, int prefetch) {
     if (prefetch <= 0) {
-      throw new IllegalArgumentException("prefetch must be positive: prefetch=" + prefetch);
+      throw new IllegalArgumentException("prefetch must be positive, but was " + prefetch);
     }
     this.connection = connection;
     this.queue = queue;
@@ -148,8 +148,7 @@ public final class MessageConsumer implements AutoCloseable {
    */
   public List<dev.sluice.client.Delivery> poll(int maxMessages, Duration maxWait) {
     if (maxMessages <= 0) {
-      throw new IllegalArgumentException(
-          "maxMessages must be positive: maxMessages=" + maxMessages);
+      throw new IllegalArgumentException("maxMessages must be positive, but was " + maxMessages);
     }
     List<dev.sluice.client.Delivery> taken = new ArrayList<>();
     lock.lock();

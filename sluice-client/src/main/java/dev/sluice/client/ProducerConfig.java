@@ -12,7 +12,7 @@ public record ProducerConfig(int maxBufferedMessages, long maxBufferedBytes) {
   public ProducerConfig {
     if (maxBufferedMessages <= 0 || maxBufferedBytes <= 0) {
       throw new IllegalArgumentException(
-          "maxBufferedMessages and maxBufferedBytes must be positive: %d, %d"
+          "maxBufferedMessages and maxBufferedBytes must be positive, but were %d and %d"
               .formatted(maxBufferedMessages, maxBufferedBytes));
     }
   }

@@ -458,7 +458,7 @@ public final class SluiceClient implements AutoCloseable {
 
   private static void requirePositive(String name, int value) {
     if (value <= 0) {
-      throw new IllegalArgumentException("%s must be positive: %s=%d".formatted(name, name, value));
+      throw new IllegalArgumentException("%s must be positive, but was %d".formatted(name, value));
     }
   }
 

@@ -23,7 +23,7 @@ public final class SluiceClientBuilder {
       throw new IllegalArgumentException("host must not be blank");
     }
     if (port < 1 || port > 65_535) {
-      throw new IllegalArgumentException("port must be from 1 to 65535: port=" + port);
+      throw new IllegalArgumentException("port must be from 1 to 65535, but was " + port);
     }
     channels = new ChannelFactory(host, port);
   }
@@ -38,7 +38,7 @@ public final class SluiceClientBuilder {
     if (key.isEmpty() || !key.chars().allMatch(each -> each > ' ' && each < DELETE)) {
       // Without the key: messages of exceptions are logged.
       throw new IllegalArgumentException(
-          "API key must have 1 or more visible ASCII characters without spaces: %d characters"
+          "API key must have 1 or more visible ASCII characters without spaces, but had %d characters"
               .formatted(key.length()));
     }
     channels.apiKey(key);
@@ -86,7 +86,7 @@ public final class SluiceClientBuilder {
    */
   public SluiceClientBuilder callTimeout(Duration timeout) {
     if (timeout.isNegative() || timeout.isZero()) {
-      throw new IllegalArgumentException("call timeout must be positive: " + timeout);
+      throw new IllegalArgumentException("call timeout must be positive, but was " + timeout);
     }
     callTimeout = timeout;
     return this;
@@ -100,7 +100,7 @@ public final class SluiceClientBuilder {
    */
   public SluiceClientBuilder maxMessageBytes(int bytes) {
     if (bytes <= 0) {
-      throw new IllegalArgumentException("maxMessageBytes must be positive: " + bytes);
+      throw new IllegalArgumentException("maxMessageBytes must be positive, but was " + bytes);
     }
     maxMessageBytes = bytes;
     return this;

@@ -45,7 +45,7 @@ public final class TokenGrant {
    */
   public void used(long tokens) {
     if (tokens < 0) {
-      throw new IllegalArgumentException("tokens must not be negative: tokens=" + tokens);
+      throw new IllegalArgumentException("tokens must not be negative, but was " + tokens);
     }
     used.set(tokens);
   }

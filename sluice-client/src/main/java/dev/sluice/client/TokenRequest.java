@@ -82,7 +82,7 @@ public final class TokenRequest {
 
   private static void requirePositive(String name, long value) {
     if (value <= 0) {
-      throw new IllegalArgumentException("%s must be positive: %d".formatted(name, value));
+      throw new IllegalArgumentException("%s must be positive, but was %d".formatted(name, value));
     }
   }
 

@@ -164,9 +164,9 @@ final class GovernorTest {
     assertFails(Code.NOT_FOUND, () -> governor.poll("nothing"));
     assertThatThrownBy(() -> TokenRequest.of("slow", 0))
         .isInstanceOf(IllegalArgumentException.class)
-        .hasMessage("tokens must be positive: 0");
+        .hasMessage("tokens must be positive, but was 0");
     assertThatThrownBy(() -> TokenRequest.of("slow", 1).withMaxWait(Duration.ZERO))
-        .hasMessage("maxWait in milliseconds must be positive: 0");
+        .hasMessage("maxWait in milliseconds must be positive, but was 0");
   }
 
   @Test

@@ -252,10 +252,10 @@ final class MessageConsumerTest {
   void subscribe_badNumbers_areRefused() {
     assertThatThrownBy(() -> at.client.consume("q", 0))
         .isInstanceOf(IllegalArgumentException.class)
-        .hasMessageContaining("prefetch must be positive: prefetch=0");
+        .hasMessageContaining("prefetch must be positive, but was 0");
     assertThatThrownBy(() -> at.client.consume("q", 1, 0, message -> {}))
         .isInstanceOf(IllegalArgumentException.class)
-        .hasMessageContaining("threads=0");
+        .hasMessageContaining("threads must be positive, but was 0");
     try (MessageConsumer subscription = at.client.consume("q", 1_000_000)) {
       assertFails(Code.INVALID_ARGUMENT, () -> subscription.poll(1, LONG)).contains("prefetch");
     }

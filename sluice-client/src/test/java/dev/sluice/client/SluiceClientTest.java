@@ -118,10 +118,10 @@ final class SluiceClientTest {
         () -> at.client.createQueue("q", QueueConfig.builder().onEnqueue("not lua").build()));
     assertThatThrownBy(() -> at.client.browse("q", 0))
         .isInstanceOf(IllegalArgumentException.class)
-        .hasMessage("maxMessages must be positive: maxMessages=0");
+        .hasMessage("maxMessages must be positive, but was 0");
     assertThatThrownBy(() -> Message.of("x").withWeight(0))
         .isInstanceOf(IllegalArgumentException.class)
-        .hasMessage("weight must be positive: 0");
+        .hasMessage("weight must be positive, but was 0");
   }
 
   @Test
@@ -254,7 +254,8 @@ final class SluiceClientTest {
 
   @Test
   void builder_badValues_areRefused() {
-    assertThatThrownBy(() -> SluiceClient.connect("127.0.0.1", 0)).hasMessageContaining("port=0");
+    assertThatThrownBy(() -> SluiceClient.connect("127.0.0.1", 0))
+        .hasMessageContaining("port must be from 1 to 65535, but was 0");
     assertThatThrownBy(() -> SluiceClient.connect(" ", 1)).hasMessageContaining("host");
     SluiceClientBuilder builder = SluiceClient.builder("127.0.0.1", 1);
     assertThatThrownBy(() -> builder.callTimeout(Duration.ZERO)).hasMessageContaining("PT0S");
@@ -262,7 +263,7 @@ final class SluiceClientTest {
       assertThatThrownBy(() -> builder.apiKey(key))
           .isInstanceOf(IllegalArgumentException.class)
           .hasMessage(
-              "API key must have 1 or more visible ASCII characters without spaces: %d characters",
+              "API key must have 1 or more visible ASCII characters without spaces, but had %d characters",
               key.length());
     }
     assertThatThrownBy(() -> builder.maxMessageBytes(-1)).hasMessageContaining("-1");

@@ -120,9 +120,9 @@ final class TokenWaitTest {
   @Test
   void acquire_cancelled_leavesTheLine() throws Exception {
     Granted first = (Granted) governor.acquire(ONE);
-    CompletableFuture<TokenDecision> cancelled = governor.acquireAsync(ONE);
+    CompletableFuture<TokenDecision> canceled = governor.acquireAsync(ONE);
     awaitInLine(1);
-    assertThat(cancelled.cancel(false)).isTrue();
+    assertThat(canceled.cancel(false)).isTrue();
     awaitInLine(0);
     // Before its place, or what was granted, is known.
     governor.acquireAsync(ONE).cancel(false);

@@ -23,9 +23,9 @@ final class ArtefactsTest {
     int found = 0;
     for (Path page : Pages.all()) {
       for (String each : coordinates(Pages.read(page))) {
-        String artefact = each.substring(0, each.indexOf(':'));
-        assertThat(each).as("in %s", page.getFileName()).isEqualTo(artefact + ":" + version);
-        assertThat(Pages.ROOT.resolve(artefact).resolve("pom.xml")).exists();
+        String artifact = each.substring(0, each.indexOf(':'));
+        assertThat(each).as("in %s", page.getFileName()).isEqualTo(artifact + ":" + version);
+        assertThat(Pages.ROOT.resolve(artifact).resolve("pom.xml")).exists();
         found++;
       }
     }

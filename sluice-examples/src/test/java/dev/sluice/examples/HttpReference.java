@@ -17,7 +17,7 @@ final class HttpReference {
           "limits", "Limits and decisions",
           "decide", "Limits and decisions",
           "governor", "Governor",
-          "config", "Configuration that scripts read",
+          "config", "Configuration that hooks read",
           "throttles", "Throttle keys of queues",
           "api-keys", "API keys");
 

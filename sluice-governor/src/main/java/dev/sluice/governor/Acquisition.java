@@ -7,7 +7,7 @@ import org.jspecify.annotations.Nullable;
 
 /*
  * The caller may cancel at any moment. Cancellation and decision race for `result`: whichever
- * completes it wins. If the caller wins, the ticket is cancelled, which also returns its grant; a
+ * completes it wins. If the caller wins, the ticket is canceled, which also returns its grant; a
  * grant without a ticket is settled with 0 tokens.
  */
 
@@ -78,7 +78,7 @@ final class Acquisition {
   private void leave(String ticket, CompletableFuture<Optional<TokenDecision>> awaited) {
     var unused =
         Futures.start(() -> store.cancel(ticket))
-            .whenComplete((cancelled, failure) -> awaited.cancel(false));
+            .whenComplete((canceled, failure) -> awaited.cancel(false));
   }
 
   private TokenDecision gone(TokenDecision.Queued queued) {

@@ -30,7 +30,7 @@ public final class AlertConfig {
       // The negation also rejects NaN.
       if (!(rejectionThreshold >= 0 && rejectionThreshold <= 1)) {
         throw new IllegalArgumentException(
-            "alert_threshold_429 must be from 0 to 1: " + rejectionThreshold);
+            "alert_threshold_429 must be from 0 to 1, but was " + rejectionThreshold);
       }
       requireBetween("alert_min_requests", minRequests, 1, MAX_COUNT);
       requireBetween("alert_queue_length", maxWaiting, 0, MAX_COUNT);

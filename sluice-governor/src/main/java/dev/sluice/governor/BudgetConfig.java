@@ -237,7 +237,7 @@ public final class BudgetConfig {
   private static void requireInPaths(String model) {
     if (model.equals(".") || model.equals("..")) {
       throw new IllegalArgumentException(
-          "the name of a model must not be . or .., which vanish from paths of URLs: \"%s\""
+          "the name of a model must not be . or .., which vanish from paths of URLs, but was \"%s\""
               .formatted(model));
     }
   }
@@ -256,11 +256,12 @@ public final class BudgetConfig {
       ModelBudget budget = models.get(model);
       if (budget == null) {
         throw new IllegalArgumentException(
-            "routes.%s must be of the models %s: %s".formatted(name, models.keySet(), model));
+            "routes.%s must be of the models %s, but was %s"
+                .formatted(name, models.keySet(), model));
       }
       if (!seen.add(model)) {
         throw new IllegalArgumentException(
-            "routes.%s must name each model once: %s".formatted(name, model));
+            "routes.%s must name each model once, but repeats %s".formatted(name, model));
       }
       classes = classes == null ? budget.priorityClasses().keySet() : classes;
       if (!budget.priorityClasses().keySet().equals(classes)) {

@@ -239,7 +239,7 @@ final class BudgetConfigReader {
       }
     }
     throw new IllegalArgumentException(
-        path + ".allocation must be one of ceiling, scale, off: " + mode);
+        path + ".allocation must be one of ceiling, scale, off, but was " + mode);
   }
 
   private static Map<String, Double> shares(String path, JsonNode shares) {
@@ -311,12 +311,12 @@ final class BudgetConfigReader {
 
   private static List<String> route(String path, JsonNode models) {
     if (!models.isArray()) {
-      throw new IllegalArgumentException(path + " must be a list of models: " + models);
+      throw new IllegalArgumentException(path + " must be a list of models, but was " + models);
     }
     List<String> found = new ArrayList<>();
     for (JsonNode model : models) {
       if (!model.isTextual()) {
-        throw new IllegalArgumentException(path + " must be a list of models: " + models);
+        throw new IllegalArgumentException(path + " must be a list of models, but was " + models);
       }
       found.add(model.textValue());
     }
@@ -354,8 +354,8 @@ final class BudgetConfigReader {
   private static void requireObject(String path, JsonNode node) {
     if (!node.isObject()) {
       throw new IllegalArgumentException(
-          "%s must be an object: %s"
-              .formatted(path, node.isMissingNode() ? "it is missing" : node.toString()));
+          "%s must be an object, but was %s"
+              .formatted(path, node.isMissingNode() ? "missing" : node.toString()));
     }
   }
 
@@ -366,8 +366,8 @@ final class BudgetConfigReader {
     }
     if (!value.isIntegralNumber() || !value.canConvertToLong()) {
       throw new IllegalArgumentException(
-          "%s.%s must be a whole number: %s"
-              .formatted(path, key, value.isMissingNode() ? "it is missing" : value.toString()));
+          "%s.%s must be a whole number, but was %s"
+              .formatted(path, key, value.isMissingNode() ? "missing" : value.toString()));
     }
     return value.longValue();
   }
@@ -382,7 +382,7 @@ final class BudgetConfigReader {
 
   private static double number(String path, JsonNode value) {
     if (!value.isNumber()) {
-      throw new IllegalArgumentException("%s must be a number: %s".formatted(path, value));
+      throw new IllegalArgumentException("%s must be a number, but was %s".formatted(path, value));
     }
     return value.doubleValue();
   }
@@ -391,7 +391,7 @@ final class BudgetConfigReader {
     JsonNode value = object.path(key);
     if (!value.isMissingNode() && !value.isBoolean()) {
       throw new IllegalArgumentException(
-          "%s.%s must be true or false: %s".formatted(path, key, value));
+          "%s.%s must be true or false, but was %s".formatted(path, key, value));
     }
     return value.booleanValue();
   }

@@ -13,7 +13,7 @@ public enum BudgetDimension {
   /** Tokens of the tenant. */
   TENANT("the tenant has too few tokens"),
   /** Requests per time. */
-  REQUESTS("there were too many requests"),
+  REQUESTS("the model has had too many requests"),
   /** Concurrent requests. */
   CONCURRENCY("too many requests run at once"),
   /** No dimension is exhausted, but other requests wait before this one. */

@@ -20,11 +20,11 @@ public record ProviderAdjustment(double factor, @Nullable Long maxTokens, Durati
   public ProviderAdjustment {
     // The negation also rejects NaN.
     if (!(factor > 0 && factor <= 1)) {
-      throw new IllegalArgumentException("factor must be above 0 and at most 1: " + factor);
+      throw new IllegalArgumentException("factor must be above 0 and at most 1, but was " + factor);
     }
     if (pause.isNegative() || pause.compareTo(MAX_PAUSE) > 0) {
       throw new IllegalArgumentException(
-          "pause must be from 0 to %s: %s".formatted(MAX_PAUSE, pause));
+          "pause must be from 0 to %s, but was %s".formatted(MAX_PAUSE, pause));
     }
   }
 }

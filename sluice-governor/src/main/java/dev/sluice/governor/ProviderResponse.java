@@ -17,7 +17,7 @@ public record ProviderResponse(int status, Map<String, String> headers) {
   /** Names are looked up in lower case. */
   public ProviderResponse {
     if (status < 100 || status > 599) {
-      throw new IllegalArgumentException("status must be from 100 to 599: " + status);
+      throw new IllegalArgumentException("status must be from 100 to 599, but was " + status);
     }
     Map<String, String> lower = new TreeMap<>();
     headers.forEach((name, value) -> lower.put(name.toLowerCase(Locale.ROOT), value));

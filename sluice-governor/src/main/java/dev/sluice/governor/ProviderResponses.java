@@ -29,7 +29,7 @@ final class ProviderResponses {
     GovernorStatus.Model here = models.get(model);
     if (here == null) {
       throw new IllegalArgumentException(
-          "model must be one of %s: %s".formatted(models.keySet(), model));
+          "model must be one of %s, but was %s".formatted(models.keySet(), model));
     }
     ProviderFeedback provider = byModel.computeIfAbsent(model, unused -> new ProviderFeedback());
     ProviderAdjustment adjustment =

@@ -51,11 +51,12 @@ public final class TokenRequest {
     if (maxWait != null
         && (maxWait.isNegative() || maxWait.isZero() || maxWait.compareTo(LONGEST_WAIT) > 0)) {
       throw new IllegalArgumentException(
-          "maximum wait must be above 0 and at most %s: %s".formatted(LONGEST_WAIT, maxWait));
+          "maximum wait must be above 0 and at most %s, but was %s"
+              .formatted(LONGEST_WAIT, maxWait));
     }
     if (expectedTokens != null && (expectedTokens < 1 || expectedTokens > tokens)) {
       throw new IllegalArgumentException(
-          "expected tokens must be from 1 to %d: %d".formatted(tokens, expectedTokens));
+          "expected tokens must be from 1 to %d, but was %d".formatted(tokens, expectedTokens));
     }
     this.model = model;
     this.tokens = tokens;
@@ -68,18 +69,18 @@ public final class TokenRequest {
 
   private static void requireTokens(long tokens) {
     if (tokens <= 0) {
-      throw new IllegalArgumentException("tokens must be positive: " + tokens);
+      throw new IllegalArgumentException("tokens must be positive, but was " + tokens);
     }
     if (tokens > MAX_TOKENS) {
       throw new IllegalArgumentException(
-          "tokens must be at most %d: %d".formatted(MAX_TOKENS, tokens));
+          "tokens must be at most %d, but was %d".formatted(MAX_TOKENS, tokens));
     }
   }
 
   private static void requireName(String name, String value) {
     if (value.length() > MAX_NAME_LENGTH) {
       throw new IllegalArgumentException(
-          "%s must have at most %d characters: %d"
+          "%s must have at most %d characters, but had %d"
               .formatted(name, MAX_NAME_LENGTH, value.length()));
     }
     // All unpaired surrogates are the same in UTF-8.

@@ -120,7 +120,7 @@ class AlertMonitorTest {
         .extracting(AlertMonitor.Change::line)
         .asString()
         .startsWith(
-            "Bucket exhausted of m: 0 requests left, the first in line needs 1: too few for"
+            "Bucket exhausted of m: 0 requests left, the first waiting request needs 1: too few for"
                 + " 7000 ms: Emergency refill");
   }
 
@@ -174,19 +174,21 @@ class AlertMonitorTest {
                 "High rejection rate of m: 7.50% of 40 requests in 60000 ms, threshold 5.00%:"
                     + " Scale model capacity"),
             new AlertMonitor.Change(
-                line, true, "Queue buildup of m: 250 jobs, threshold 100: Increase refill rate"),
+                line,
+                true,
+                "Queue buildup of m: 250 requests, threshold 100: Increase refill rate"),
             new AlertMonitor.Change(
                 exhausted,
                 true,
-                "Bucket exhausted of m: 0 tokens left, the first in line needs 40: too few for 9000"
-                    + " ms: Emergency refill: an operator's decision, by a reload with a larger"
+                "Bucket exhausted of m: 0 tokens left, the first waiting request needs 40: too few for"
+                    + " 9000 ms: Emergency refill: an operator's decision, by a reload with a larger"
                     + " budget"));
     assertThat(check(120, 7, 5 * SECOND, AT.plusSeconds(5)))
         .containsExactly(
             new AlertMonitor.Change(
                 exhausted,
                 false,
-                "Bucket exhausted of m is over, it began at 2026-01-02T03:04:05Z: 7 tokens left"));
+                "Bucket exhausted of m is over, it started at 2026-01-02T03:04:05Z: 7 tokens left"));
     assertThat(monitor.alerts())
         .containsExactly(
             rejections, new GovernorStatus.Alert("m", line.kind(), 120, 100, line.advice(), AT));

@@ -128,17 +128,17 @@ class GovernorTest {
     TokenRequest good = TokenRequest.of("m", 10).withPriorityClass("P1_user");
     assertThatThrownBy(() -> TokenRequest.of("m", 0).withPriorityClass("P1_user"))
         .isInstanceOf(IllegalArgumentException.class)
-        .hasMessage("tokens must be positive: 0");
+        .hasMessage("tokens must be positive, but was 0");
     assertThat(TokenRequest.of("m", 1_000_000_000_000L).withPriorityClass("P1_user").tokens())
         .isPositive();
     assertThatThrownBy(() -> TokenRequest.of("m", 1_000_000_000_001L).withPriorityClass("P1_user"))
         .isInstanceOf(IllegalArgumentException.class)
-        .hasMessage("tokens must be at most 1000000000000: 1000000000001");
+        .hasMessage("tokens must be at most 1000000000000, but was 1000000000001");
     assertThatThrownBy(() -> good.withMaxWait(Duration.ZERO))
         .isInstanceOf(IllegalArgumentException.class)
-        .hasMessage("maximum wait must be above 0 and at most PT24H: PT0S");
+        .hasMessage("maximum wait must be above 0 and at most PT24H, but was PT0S");
     assertThatThrownBy(() -> good.withExpectedTokens(11))
         .isInstanceOf(IllegalArgumentException.class)
-        .hasMessage("expected tokens must be from 1 to 10: 11");
+        .hasMessage("expected tokens must be from 1 to 10, but was 11");
   }
 }

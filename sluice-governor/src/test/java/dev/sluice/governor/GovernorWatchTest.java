@@ -151,9 +151,9 @@ class GovernorWatchTest {
     assertThat(watched("m").alerts()).isEmpty();
     assertThat(lines())
         .containsExactly(
-            "WARN Queue buildup of m: 101 jobs, threshold 100: Increase refill rate",
-            "INFO Queue buildup of m is over, it began at 2026-01-02T03:04:05Z:"
-                + " 100 jobs, threshold 100");
+            "WARN Queue buildup of m: 101 requests, threshold 100: Increase refill rate",
+            "INFO Queue buildup of m is over, it started at 2026-01-02T03:04:05Z:"
+                + " 100 requests, threshold 100");
   }
 
   @Test

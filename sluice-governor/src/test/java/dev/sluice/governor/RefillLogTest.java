@@ -32,12 +32,11 @@ class RefillLogTest {
     log.refilled(20, 90);
     log.refilled(5, 95);
     assertThat(log.lines())
-        .containsExactly("Refilled AX9F7E2B-sonnet-4-5: +35 tokens (100 → 95), 40 taken meanwhile");
+        .containsExactly("Refilled AX9F7E2B-sonnet-4-5: +35 tokens (100 → 95), 40 taken since");
     log.refilled(1, 0);
     log.refilled(1, 51);
     assertThat(log.lines())
-        .containsExactly(
-            "Refilled AX9F7E2B-sonnet-4-5: +2 tokens (-1 → 51), 50 given back meanwhile");
+        .containsExactly("Refilled AX9F7E2B-sonnet-4-5: +2 tokens (-1 → 51), 50 returned since");
   }
 
   @Test

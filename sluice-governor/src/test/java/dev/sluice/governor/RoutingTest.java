@@ -60,7 +60,7 @@ class RoutingTest {
       assertThatThrownBy(
               () -> governor.blocking().request(TokenRequest.of("two", 1).withPriorityClass(P1)))
           .isInstanceOf(IllegalArgumentException.class)
-          .hasMessage("model must be one of [one, any]: two");
+          .hasMessage("model must be one of [one, any], but was two");
       assertThatThrownBy(
               () -> governor.blocking().explain(TokenRequest.of("two", 1).withPriorityClass(P1)))
           .isInstanceOf(IllegalArgumentException.class)

@@ -169,7 +169,7 @@ class WatchedStoreTest {
           .join();
       day.timer.advance(300 * MINUTE);
       day.store.request(of(50_000)).join();
-      // Half of the burst is left, and the first in line needs nine tenths: 40 s.
+      // Half of the burst is left, and the first waiting request needs nine tenths: 40 s.
       TokenDecision.Queued head = (TokenDecision.Queued) day.store.request(of(90_000)).join();
       day.timer.advance(5 * SECOND - 1);
       assertThat(day.status().alerts()).isEmpty();

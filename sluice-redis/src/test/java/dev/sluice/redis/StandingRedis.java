@@ -64,7 +64,7 @@ final class StandingRedis implements AutoCloseable, ContractClock {
   @Override
   public void advance(Duration time) {
     if (time.toNanos() % 1_000 != 0) {
-      throw new IllegalArgumentException("time must be whole microseconds: time=" + time);
+      throw new IllegalArgumentException("time must be whole microseconds, but was " + time);
     }
     standAt(now.plus(time));
   }

@@ -31,12 +31,12 @@ public record ListenConfig(String host, int grpcPort, int httpPort) {
   private static void requirePort(String of, int port) {
     if (port < 0 || port > MAX_PORT) {
       throw new IllegalArgumentException(
-          "the port of %s must be from 0 to %d: %d".formatted(of, MAX_PORT, port));
+          "the port of %s must be from 0 to %d, but was %d".formatted(of, MAX_PORT, port));
     }
   }
 
   /**
-   * The same, at another address.
+   * Returns a copy with another address.
    *
    * @param newHost the address
    * @return where to listen
@@ -46,7 +46,7 @@ public record ListenConfig(String host, int grpcPort, int httpPort) {
   }
 
   /**
-   * The same, with gRPC on another port.
+   * Returns a copy with another gRPC port.
    *
    * @param port 0 for any
    * @return where to listen
@@ -56,7 +56,7 @@ public record ListenConfig(String host, int grpcPort, int httpPort) {
   }
 
   /**
-   * The same, with HTTP on another port.
+   * Returns a copy with another HTTP port.
    *
    * @param port 0 for any, {@link #OFF} for no HTTP
    * @return where to listen

@@ -46,7 +46,7 @@ public record RedisConfig(
   public RedisConfig {
     Objects.requireNonNull(outage, "outage");
     if (isNone(url)) {
-      throw new IllegalArgumentException("the URL of Redis must not be empty");
+      throw new IllegalArgumentException("the Redis URL must not be empty");
     }
     SharedLimits.builder().url(url).prefix(prefix).timeout(timeout).expectedNodes(nodes);
   }
@@ -63,7 +63,7 @@ public record RedisConfig(
   }
 
   /**
-   * The same, trusting others than the JVM does.
+   * Returns a copy that trusts the certificates in {@code file} instead of those of the JVM.
    *
    * @param file certificates in PEM
    * @return the settings
@@ -73,9 +73,9 @@ public record RedisConfig(
   }
 
   /**
-   * The same, with other keys.
+   * Returns a copy with another prefix of the keys in Redis.
    *
-   * @param with what every key begins with
+   * @param with the prefix of every key
    * @return the settings
    */
   public RedisConfig withPrefix(String with) {
@@ -83,9 +83,9 @@ public record RedisConfig(
   }
 
   /**
-   * The same, with more or less patience.
+   * Returns a copy with another timeout.
    *
-   * @param with how long Redis may take
+   * @param with the longest wait for a response of Redis
    * @return the settings
    */
   public RedisConfig withTimeout(Duration with) {
@@ -93,9 +93,9 @@ public record RedisConfig(
   }
 
   /**
-   * The same, with another policy.
+   * Returns a copy with another outage mode.
    *
-   * @param policy what decides while Redis does not answer
+   * @param policy the outage mode
    * @return the settings
    */
   public RedisConfig onOutage(OutageMode policy) {
@@ -103,9 +103,9 @@ public record RedisConfig(
   }
 
   /**
-   * The same, with or without leases.
+   * Returns a copy with or without token blocks.
    *
-   * @param with whether tokens are taken in advance
+   * @param with whether tokens are borrowed in blocks
    * @return the settings
    */
   public RedisConfig withLeases(boolean with) {
@@ -113,16 +113,16 @@ public record RedisConfig(
   }
 
   /**
-   * The same, for more servers.
+   * Returns a copy for another number of servers.
    *
-   * @param least how many there are at least
+   * @param least the smallest number of servers
    * @return the settings
    */
   public RedisConfig withNodes(int least) {
     return new RedisConfig(url, authorities, prefix, timeout, outage, leased, least);
   }
 
-  /** Whether the URL holds a password. */
+  /** Returns whether the URL contains a password. */
   public boolean hasPassword() {
     return RedisAddress.parse(url).hasPassword();
   }
@@ -132,7 +132,7 @@ public record RedisConfig(
     return RedisAddress.parse(url).sendsPasswordInPlaintext();
   }
 
-  /** Whether {@code url} means that there is no Redis. */
+  /** Returns whether {@code url} stands for no Redis. */
   public static boolean isNone(String url) {
     return url.isBlank() || url.equals("${REDIS_URL}");
   }
@@ -161,7 +161,7 @@ public record RedisConfig(
     return (authorities == null ? limits : limits.trust(authorities)).build();
   }
 
-  /** Where the governor has its budgets. */
+  /** Returns the store of the shared budgets. */
   BudgetStore.Factory budgets(OutageListener listener) {
     RedisBudgets.Builder budgets =
         RedisBudgets.builder()

@@ -15,7 +15,7 @@ public record Secret(String value) {
         || value.length() > MAX_LENGTH
         || !value.chars().allMatch(each -> each > ' ' && each < 0x7f)) {
       throw new IllegalArgumentException(
-          "a key must have 1 to %d visible ASCII characters without spaces: %d characters"
+          "a key must have 1 to %d visible ASCII characters without spaces, but had %d characters"
               .formatted(MAX_LENGTH, value.length()));
     }
   }

@@ -49,9 +49,9 @@ public record ServerConfig(
   }
 
   /**
-   * The same, listening elsewhere.
+   * Returns a copy with another address or ports.
    *
-   * @param where address and ports; other than loopback only with a bootstrap key
+   * @param where the address and ports; an address other than loopback requires a bootstrap key
    * @return the configuration
    */
   public ServerConfig withListen(ListenConfig where) {
@@ -60,9 +60,9 @@ public record ServerConfig(
   }
 
   /**
-   * The same, asking for keys.
+   * Returns a copy that requires API keys.
    *
-   * @param key allows everything, and is not stored
+   * @param key the bootstrap key, which permits everything and is not stored
    * @return the configuration
    */
   public ServerConfig withBootstrapKey(String key) {
@@ -72,9 +72,9 @@ public record ServerConfig(
   }
 
   /**
-   * The same, encrypted.
+   * Returns a copy with TLS.
    *
-   * @param with what it shows, and whether callers must show one too
+   * @param with the server's certificate, and the CA of client certificates, if required
    * @return the configuration
    */
   public ServerConfig withTls(TlsConfig with) {
@@ -83,9 +83,9 @@ public record ServerConfig(
   }
 
   /**
-   * The same, with other limits.
+   * Returns a copy with other transport limits.
    *
-   * @param with how much callers may take up
+   * @param with the bounds of connections, calls and requests
    * @return the configuration
    */
   public ServerConfig withLimits(TransportConfig with) {
@@ -94,9 +94,9 @@ public record ServerConfig(
   }
 
   /**
-   * The same, with traces.
+   * Returns a copy that sends traces.
    *
-   * @param with where they go
+   * @param with the collector of the traces
    * @return the configuration
    */
   public ServerConfig withTelemetry(TelemetryConfig with) {
@@ -105,9 +105,9 @@ public record ServerConfig(
   }
 
   /**
-   * The same, with another broker.
+   * Returns a copy with another configuration of the broker.
    *
-   * @param with how it behaves; its metrics are the server's
+   * @param with the configuration; the server replaces its metrics
    * @return the configuration
    */
   public ServerConfig withBroker(BrokerConfig with) {
@@ -116,7 +116,7 @@ public record ServerConfig(
   }
 
   /**
-   * The same, with other budgets of models.
+   * Returns a copy with the budgets of a file.
    *
    * @param file a {@code token-budget.json}
    * @return the configuration
@@ -127,9 +127,9 @@ public record ServerConfig(
   }
 
   /**
-   * The same, sharing its limits.
+   * Returns a copy that shares its limits through Redis.
    *
-   * @param with the Redis through which it does
+   * @param with the connection to Redis
    * @return the configuration
    */
   public ServerConfig withRedis(RedisConfig with) {

@@ -104,7 +104,7 @@ public final class ServerConfigLoader {
       Path file, Map<String, String> environment, List<String> warnings) {
     for (String variable : List.of(FilaSettings.DATA_VARIABLE, FilaSettings.KEY_VARIABLE)) {
       if (environment.containsKey(variable)) {
-        warnings.add(variable + " is without effect beside " + file);
+        warnings.add(variable + " has no effect together with " + file);
       }
     }
   }
@@ -172,7 +172,7 @@ public final class ServerConfigLoader {
     }
     List<String> waiting = next.needingRestart(this);
     if (!waiting.isEmpty()) {
-      log().atWarn().addKeyValue("settings", waiting).log("changed, and need a restart");
+      log().atWarn().addKeyValue("settings", waiting).log("changed settings need a restart");
     }
   }
 

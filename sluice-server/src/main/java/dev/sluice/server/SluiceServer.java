@@ -78,7 +78,7 @@ import org.jspecify.annotations.Nullable;
  * @since 0.1
  */
 public final class SluiceServer implements AutoCloseable {
-  /** How long a call that waits may outlast the expiry of its key, and bad health goes untold. */
+  /** The interval of the checks of key expiry and health, in seconds. */
   private static final long CHECK_SECONDS = 1;
 
   /** The threads that handle gRPC calls. */

@@ -33,14 +33,14 @@ public record TransportConfig(
     requireBetween("maxRequestBytes", maxRequestBytes, 1_024, 1 << 30);
     requireBetween("maxHeaderBytes", maxHeaderBytes, 1_024, 1 << 20);
     if (drain.isNegative() || drain.compareTo(MAX_DRAIN) > 0) {
-      throw new IllegalArgumentException("drain must be from 0 to 1 h: " + drain);
+      throw new IllegalArgumentException("drain must be from 0 to 1 h, but was " + drain);
     }
   }
 
   private static void requireBetween(String name, int value, int least, int most) {
     if (value < least || value > most) {
       throw new IllegalArgumentException(
-          "%s must be from %d to %d: %d".formatted(name, least, most, value));
+          "%s must be from %d to %d, but was %d".formatted(name, least, most, value));
     }
   }
 }

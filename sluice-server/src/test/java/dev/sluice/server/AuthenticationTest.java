@@ -71,7 +71,7 @@ final class AuthenticationTest {
         assertThat(raw(server, (key + more).getBytes(StandardCharsets.UTF_8)))
             .as(more)
             .startsWith("HTTP/1.1 401 ")
-            .contains("a valid key is needed: authorization: Bearer KEY")
+            .contains("a valid API key is required: authorization: Bearer KEY")
             .doesNotContain(key);
       }
       for (String more : List.of("\0", "\u007f")) {
@@ -145,7 +145,7 @@ final class AuthenticationTest {
       assertThat(answers).extracting(Status::getCode).containsOnly(Status.Code.UNAUTHENTICATED);
       assertThat(answers)
           .extracting(Status::getDescription)
-          .containsOnly("a valid key is needed: authorization: Bearer KEY");
+          .containsOnly("a valid API key is required: authorization: Bearer KEY");
       assertThat(info(server, "Bearer " + valid).isOk()).isTrue();
       assertThat(info(server, "bearer " + valid).isOk()).isTrue();
       assertThat(info(server, "Bearer " + KeyedServer.BOOTSTRAP).isOk()).isTrue();

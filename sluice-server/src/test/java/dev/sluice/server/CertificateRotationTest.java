@@ -253,7 +253,7 @@ final class CertificateRotationTest {
     try (CapturedLog log = new CapturedLog()) {
       running.reload();
       assertThat(log.text())
-          .contains("not reloaded, what was in use stays in use")
+          .contains("reload failed; the previous version stays in use")
           .contains("name=\"tls.cert_file\"", reason)
           .doesNotContain("\tat ");
     }

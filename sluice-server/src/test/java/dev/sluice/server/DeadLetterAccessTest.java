@@ -73,7 +73,7 @@ final class DeadLetterAccessTest {
       assertThat(server.queues(key).enqueue(messages("v.dlq")).getIdsCount()).isEqualTo(1);
       RedriveRequest all = RedriveRequest.newBuilder().setDeadLetterQueue("v.dlq").build();
       assertThat(statusOf(() -> server.queues(key).redrive(all)).getDescription())
-          .isEqualTo("the key does not allow it: produce on v");
+          .isEqualTo("the API key does not allow this; it needs produce on v");
       assertThat(depth(server, "v")).isZero();
       assertThat(depth(server, "v.dlq")).isEqualTo(1);
       assertThat(server.queues(BOOTSTRAP).redrive(all).getRedriven()).isEqualTo(1);
@@ -113,7 +113,8 @@ final class DeadLetterAccessTest {
       assertThat(server.queues(BOOTSTRAP).enqueue(messages("x.dlq"))).isNotNull();
       var others = server.queues(server.create("admin:x", "produce:x").getSecret());
       assertThat(statusOf(() -> others.createQueue(queue("x"))).getDescription())
-          .isEqualTo("the key does not allow it: admin on x.dlq, a queue that exists");
+          .isEqualTo(
+              "the API key does not allow this; it needs admin on x.dlq, a queue that exists");
       DeleteQueueRequest delete = DeleteQueueRequest.newBuilder().setName("x").build();
       assertThat(codeOf(() -> others.deleteQueue(delete))).isEqualTo(Code.NOT_FOUND);
       assertThat(codeOf(() -> others.enqueue(messages("x.dlq"))))
@@ -225,7 +226,7 @@ final class DeadLetterAccessTest {
           .containsExactly("mine", "mine.dlq");
       String producer = server.create("produce:*").getSecret();
       assertThat(statusOf(() -> server.queues(producer).listQueues(list)).getDescription())
-          .isEqualTo("the key does not allow it: read on any name");
+          .isEqualTo("the API key does not allow this; it needs read on any name");
     }
   }
 
@@ -236,7 +237,7 @@ final class DeadLetterAccessTest {
       String key = server.create("produce:q", "limit:own.*").getSecret();
       assertThat(statusOf(() -> server.queues(key).enqueue(messages("q", "own.a", "shared"))))
           .extracting(Status::getDescription)
-          .isEqualTo("the key does not allow it: limit on shared");
+          .isEqualTo("the API key does not allow this; it needs limit on shared");
       assertThat(depth(server, "q")).isZero();
       assertThat(server.queues(key).enqueue(messages("q", "own.a")).getIdsCount()).isEqualTo(2);
     }

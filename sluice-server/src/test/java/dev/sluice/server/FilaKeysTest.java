@@ -180,7 +180,7 @@ final class FilaKeysTest {
   }
 
   private static void assertDenied(Runnable call) {
-    assertRefused(call::run, Status.Code.PERMISSION_DENIED, "the key does not allow it");
+    assertRefused(call::run, Status.Code.PERMISSION_DENIED, "the API key does not allow this");
   }
 
   @Test

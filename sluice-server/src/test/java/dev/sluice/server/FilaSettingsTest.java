@@ -80,7 +80,7 @@ final class FilaSettingsTest {
     assertThat(settings.warnings()).hasSize(2);
     assertThat(settings.warnings().get(0))
         .contains(
-            "fila.toml: without effect here: telemetry.metrics_interval_ms,"
+            "fila.toml: keys without effect here: telemetry.metrics_interval_ms,"
                 + " scheduler.command_channel_capacity, scheduler.idle_timeout_ms,"
                 + " scheduler.quantum, lua.default_timeout_ms,",
             "cluster.enabled, cluster.node_id, cluster.peers");
@@ -156,7 +156,7 @@ final class FilaSettingsTest {
     assertThat(settings.warnings())
         .containsExactly(
             dir.resolve("fila.toml")
-                + ": unknown keys, without effect: 'scheduler', 'server.host', 'server.grpc_port',"
+                + ": unknown keys without effect: 'scheduler', 'server.host', 'server.grpc_port',"
                 + " 'gui.a?b', 'tls.later'; keys of Sluice belong in a sluice.toml");
   }
 
@@ -182,7 +182,7 @@ final class FilaSettingsTest {
     ServerConfigLoader settings = read(Map.of("FILA_DATA_DIR", "there"));
     assertThat(settings.config()).isEqualTo(ServerConfig.defaults(dir.resolve("sluice-data")));
     assertThat(settings.warnings())
-        .containsExactly("FILA_DATA_DIR is without effect beside " + dir.resolve("sluice.toml"));
+        .containsExactly("FILA_DATA_DIR has no effect together with " + dir.resolve("sluice.toml"));
   }
 
   @Test
@@ -199,12 +199,12 @@ final class FilaSettingsTest {
       quoteCharacter = '`',
       textBlock =
           """
-          cluster.enabled = true | fila.toml: cluster.enabled must be false, there is one node: 'true'
-          cluster.enabled = "no" | fila.toml: cluster.enabled must be false, there is one node
+          cluster.enabled = true | fila.toml: cluster.enabled must be false, because there is one node, but was 'true'
+          cluster.enabled = "no" | fila.toml: cluster.enabled must be false, because there is one node
           server.binary_addr = "0.0.0.0:1" | fila.toml: server.binary_addr must not be set: fila's binary protocol is not spoken here
           server.listen_addr = 5555 | fila.toml: server.listen_addr must be an address and a port in quotes
           server.listen_addr = "localhost" | fila.toml: server.listen_addr must be an address and a port in quotes
-          server.listen_addr = "127.0.0.1:70000" | fila.toml: server.listen_addr must be a whole number from 0 to 65535: '70000'
+          server.listen_addr = "127.0.0.1:70000" | fila.toml: server.listen_addr must be a whole number from 0 to 65535, but was '70000'
           auth.bootstrap_apikey = 17 | fila.toml: auth.bootstrap_apikey must be text in quotes
           tls.cert_file = "x" | tls.cert_file and tls.key_file must both be set for TLS: tls.key_file is missing
           nothing | fila.toml is not valid TOML, line 1

@@ -179,7 +179,7 @@ final class FrameFloodTest {
       QueuesGrpc.QueuesFutureStub stub = QueuesGrpc.newFutureStub(channel);
       for (int round = 0; round < 5; round++) {
         List<Future<ListQueuesResponse>> calls = list(stub, 2_000);
-        // One in twenty is cancelled while it is under way.
+        // One in twenty is canceled while it is under way.
         for (int i = 0; i < calls.size(); i += 20) {
           calls.get(i).cancel(true);
         }
@@ -192,7 +192,7 @@ final class FrameFloodTest {
     }
   }
 
-  /** Calls that have waited for a while may all be cancelled at the same time. */
+  /** Calls that have waited for a while may all be canceled at the same time. */
   @Test
   void clientThatGivesUpManyWaitingCalls_isNotClosed() throws Exception {
     ManagedChannel channel = client();

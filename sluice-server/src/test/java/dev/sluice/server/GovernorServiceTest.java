@@ -248,7 +248,7 @@ class GovernorServiceTest {
     TestServer.assertRefused(
         () -> server.grpc().pollTicket(poll("x", 60_001)),
         Status.Code.INVALID_ARGUMENT,
-        "waitMs must be between 0 and 60000");
+        "waitMs must be from 0 to 60000");
   }
 
   @Test

@@ -56,7 +56,7 @@ final class HostRuleTest {
           assertThat(answer(port, path, head))
               .as(foreign)
               .startsWith("HTTP/1.1 403 ")
-              .contains("PERMISSION_DENIED", "Host must be localhost", ": " + host);
+              .contains("PERMISSION_DENIED", "Host must be localhost", ", but was " + host);
         }
       }
       for (String broken : List.of("localhost\r\nHost: evil.com", "[::1].evil.com", ":1", "")) {

@@ -45,7 +45,7 @@ final class HostileGovernorTest {
       value = {
         "{'model':'slow','tokens':0} | tokens must be positive",
         "{'model':'slow','tokens':-5} | tokens must be positive",
-        "{'model':'slow','tokens':1000000000001} | tokens must be at most 1000000000000: 1000000000001",
+        "{'model':'slow','tokens':1000000000001} | tokens must be at most 1000000000000, but was 1000000000001",
         "{'model':'slow','tokens':9223372036854775807,'expectedTokens':1} | tokens must be at most",
         "{'model':'slow','tokens':1.5} | tokens must be a whole number",
         "{'model':'slow','tokens':NaN} | body must be JSON",
@@ -56,8 +56,8 @@ final class HostileGovernorTest {
         "{'model':'','tokens':1} | model must have 1 to 256 bytes",
         "{'model':'unknown','tokens':1} | model must be one of",
         "{'model':'slow','tokens':1,'priority':'P9'} | priority must be one of",
-        "{'model':'slow','tokens':1,'maxWaitMs':-1} | maxWaitMs must be between",
-        "{'model':'slow','tokens':1,'maxWaitMs':9223372036854775807} | maxWaitMs must be between",
+        "{'model':'slow','tokens':1,'maxWaitMs':-1} | maxWaitMs must be from",
+        "{'model':'slow','tokens':1,'maxWaitMs':9223372036854775807} | maxWaitMs must be from",
         "{'model':'slow','tokens':1,'tenant':'a\\nb'} | tenant must have no control characters",
         "{'model':'slow','tokens':1,'expectedTokens':2} | expected tokens must be from 1 to 1",
         "{'model':'slow','tokens':1,'expectedTokens':-2} | expected tokens must be from 1 to 1",
@@ -95,7 +95,8 @@ final class HostileGovernorTest {
             server.http.get("/v1/governor/tickets/" + id + "?waitMs=1000"),
             server.http.post("/v1/governor/reservations/" + id + "/extend", ""))) {
       assertThat(refused.status()).isEqualTo(400);
-      assertThat(refused.message()).isEqualTo("the length of an id must be between 0 and 256: 257");
+      assertThat(refused.message())
+          .isEqualTo("the length of an id must be from 0 to 256, but was 257");
     }
   }
 
@@ -112,8 +113,8 @@ final class HostileGovernorTest {
       delimiter = '|',
       value = {
         "{} | actualTokens is required",
-        "{'actualTokens':-1} | actualTokens must be between",
-        "{'actualTokens':1000000000001} | actualTokens must be between",
+        "{'actualTokens':-1} | actualTokens must be from",
+        "{'actualTokens':1000000000001} | actualTokens must be from",
         "{'actualTokens':0.5} | actualTokens must be a whole number",
         "{'actual_tokens':1} | actual_tokens",
       })
@@ -185,7 +186,7 @@ final class HostileGovernorTest {
                         .setActualTokens(Long.MAX_VALUE)
                         .build()),
         Status.Code.INVALID_ARGUMENT,
-        "actualTokens must be between");
+        "actualTokens must be from");
   }
 
   @Test

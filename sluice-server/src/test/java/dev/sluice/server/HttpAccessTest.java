@@ -165,7 +165,7 @@ final class HttpAccessTest {
       assertThat(reply.code()).isEqualTo("PERMISSION_DENIED");
     }
     assertThat(as("producer", "GET", "/v1/queues", "").message())
-        .isEqualTo("the key does not allow it: read on any name");
+        .isEqualTo("the API key does not allow this; it needs read on any name");
     assertThat(as("root", "GET", "/metrics", "").status()).isEqualTo(200);
   }
 
@@ -180,7 +180,7 @@ final class HttpAccessTest {
       assertThat(refused.message())
           .isEqualTo(
               "pages of other sites must not call this server: Origin must be that of Host"
-                  + " 127.0.0.1:%d: %s",
+                  + " 127.0.0.1:%d, but was %s",
               server.port(), foreign);
     }
   }

@@ -246,7 +246,8 @@ final class HttpGovernorTest {
   @Test
   void badFeedback_isNamed() {
     assertThat(feedback("slow", "{}").message()).isEqualTo("status is required");
-    assertThat(feedback("slow", "{\"status\":99}").message()).contains("from 100 to 599: 99");
+    assertThat(feedback("slow", "{\"status\":99}").message())
+        .contains("from 100 to 599, but was 99");
     assertThat(feedback("unknown", "{\"status\":200}").status()).isEqualTo(400);
     assertThat(feedback("slow", "{\"status\":200,\"headers\":{\"a\":null}}").message())
         .contains("headers");
@@ -260,7 +261,7 @@ final class HttpGovernorTest {
     assertThat(
             feedback("slow", "{\"status\":200,\"headers\":{\"a\":\"%s\"}}".formatted(longest))
                 .message())
-        .contains("the length of a header must be between");
+        .contains("the length of a header must be from");
   }
 
   // ---- other budgets

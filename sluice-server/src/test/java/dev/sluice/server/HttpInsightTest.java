@@ -110,12 +110,12 @@ final class HttpInsightTest {
 
   @ParameterizedTest
   @CsvSource({
-    "/v1/queues/q/fairness-keys?limit=0, limit must be between 1 and 10000: 0",
-    "/v1/queues/q/fairness-keys?limit=10001, limit must be between 1 and 10000: 10001",
-    "/v1/queues/q/fairness-keys?limit=x, limit must be a whole number: x",
-    "/v1/queues/q/fairness-keys?order=name, 'order must be one of depth, wait, delivered: name'",
-    "/v1/throttles?limit=0, limit must be between 1 and 10000: 0",
-    "/v1/throttles/k/waiters?limit=-1, limit must be between 1 and 10000: -1",
+    "/v1/queues/q/fairness-keys?limit=0, 'limit must be from 1 to 10000, but was 0'",
+    "/v1/queues/q/fairness-keys?limit=10001, 'limit must be from 1 to 10000, but was 10001'",
+    "/v1/queues/q/fairness-keys?limit=x, 'limit must be a whole number, but was x'",
+    "/v1/queues/q/fairness-keys?order=name, 'order must be one of depth, wait, delivered, but was name'",
+    "/v1/throttles?limit=0, 'limit must be from 1 to 10000, but was 0'",
+    "/v1/throttles/k/waiters?limit=-1, 'limit must be from 1 to 10000, but was -1'",
     "/v1/governor/models/slow/waiting-list?limit=101, limit",
     "/v1/governor/models/slow/waiting-list?offset=-1, offset",
     "/v1/governor/models/none/waiting-list, none",

@@ -184,7 +184,7 @@ final class HttpLimitsTest {
         "PUT|/v1/limits/x|{\"rate_per_second\":-1,\"burst\":1}|400|-1",
         "PUT|/v1/limits/x|{\"rate_per_second\":1e999,\"burst\":1}|400|Infinity",
         "PUT|/v1/limits/x|{\"rate_per_second\":\"1\",\"burst\":1}|400|rate_per_second",
-        "PUT|/v1/limits/|{\"rate_per_second\":1,\"burst\":1}|400|limit name must have 1 to 256 bytes: 0",
+        "PUT|/v1/limits/|{\"rate_per_second\":1,\"burst\":1}|400|limit name must have 1 to 256 bytes, but had 0",
         "POST|/v1/limits/x|{}|405|DELETE, GET, PUT",
       })
   void badInput_isRefusedInWords(

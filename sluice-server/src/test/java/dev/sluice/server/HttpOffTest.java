@@ -75,8 +75,8 @@ final class HttpOffTest {
   @Test
   void listen_otherNegativePort_isRefused() {
     assertThatThrownBy(() -> new ListenConfig("127.0.0.1", 0, -2))
-        .hasMessage("the port of HTTP must be from 0 to 65535: -2");
+        .hasMessage("the port of HTTP must be from 0 to 65535, but was -2");
     assertThatThrownBy(() -> new ListenConfig("127.0.0.1", ListenConfig.OFF, 0))
-        .hasMessage("the port of gRPC must be from 0 to 65535: -1");
+        .hasMessage("the port of gRPC must be from 0 to 65535, but was -1");
   }
 }

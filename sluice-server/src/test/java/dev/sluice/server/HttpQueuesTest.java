@@ -206,7 +206,7 @@ final class HttpQueuesTest {
     assertThat(second.at("/0/payload_base64").asText()).isEqualTo("gICAgA==");
     assertThat(second.at("/0/payload_size").asInt()).isEqualTo(5);
     assertThat(http.get(queue("long.other") + rest).message())
-        .contains("from must be the id of a message of the queue long.other: from=");
+        .contains("from must be the id of a message of the queue long.other, but was ");
   }
 
   @Test
@@ -336,7 +336,7 @@ final class HttpQueuesTest {
       value = {
         "POST|/v1/queues|{\"nam\":\"x\"}|400|nam",
         "POST|/v1/queues|{}|400|name is required",
-        "POST|/v1/queues|{\"name\":1}|400|name must be text: 1",
+        "POST|/v1/queues|{\"name\":1}|400|name must be text, but was 1",
         "POST|/v1/queues|{\"name\":\"\"}|400|queue must not be empty",
         "POST|/v1/queues|{\"name\":\"x\",\"name\":\"y\"}|400|name",
         "POST|/v1/queues|{\"name\":|400|body must be JSON",
@@ -376,10 +376,10 @@ final class HttpQueuesTest {
         "POST|/v1/queues/bad/settle|{\"settlements\":[{\"action\":\"ack\"}]}|400|id",
         "GET|/v1/queues/bad/browse?max_messages=x||400|max_messages",
         "GET|/v1/queues/bad/browse?max_messages=0||400|max_messages",
-        "GET|/v1/queues/bad/browse?max_payload_bytes=-1||400|max_payload_bytes must be between 0",
-        "GET|/v1/queues/bad/browse?from=1||400|from must be that of a message, a UUID: 1",
-        "GET|/v1/queues/bad/browse?max_message=1||400|must be one of max_messages, max_payload_bytes, from: max_message",
-        "GET|/v1/queues/bad/fairness-keys?limit=1&sort=x||400|must be one of order, limit, prefix: sort",
+        "GET|/v1/queues/bad/browse?max_payload_bytes=-1||400|max_payload_bytes must be from 0",
+        "GET|/v1/queues/bad/browse?from=1||400|from must be that of a message, a UUID, but was 1",
+        "GET|/v1/queues/bad/browse?max_message=1||400|must be one of max_messages, max_payload_bytes, from, but was max_message",
+        "GET|/v1/queues/bad/fairness-keys?limit=1&sort=x||400|must be one of order, limit, prefix, but was sort",
         "GET|/v1/queues/bad/fairness-keys?limit=1&limit=2||400|query parameter must occur once: limit",
         "GET|/v1/queues/bad/fairness-keys?limit=1&li%6Dit=1||400|query parameter must occur once: limit",
         "GET|/v1/queues?limit=1||400|GET /v1/queues takes no query parameters: limit",

@@ -46,7 +46,7 @@ final class InboundCallTest {
   /** A service that records what it gets. */
   private static final class Service extends ServerCall.Listener<ConsumeRequest> {
     private final List<ConsumeRequest> received = new ArrayList<>();
-    private boolean cancelled;
+    private boolean canceled;
     private boolean complete;
     private @Nullable ServerCall<ConsumeRequest, ConsumeResponse> call;
 
@@ -76,7 +76,7 @@ final class InboundCallTest {
 
     @Override
     public void onCancel() {
-      cancelled = true;
+      canceled = true;
     }
   }
 
@@ -95,7 +95,7 @@ final class InboundCallTest {
     assertThat(Objects.requireNonNull(wire.end).getCode()).isEqualTo(Status.Code.UNAUTHENTICATED);
     assertThat(service.seesClient()).isFalse();
     client.onComplete();
-    assertThat(service.cancelled).isTrue();
+    assertThat(service.canceled).isTrue();
     assertThat(open.held()).isZero();
     assertThat(keys.count()).isZero();
   }

@@ -75,7 +75,7 @@ final class KeyStoreTest {
             () -> api.create(tenant, new NewKey("late", 0, false, admin)),
             () -> api.setPermissions(tenant, other.id(), List.of()),
             () -> api.revoke(tenant, other.id()))) {
-      assertThatThrownBy(late).hasMessageContaining("a valid key is needed");
+      assertThatThrownBy(late).hasMessageContaining("a valid API key is required");
     }
     assertThat(store.list()).extracting(ApiKey::id).containsExactly(other.id());
     assertThat(store.get(other.id()).permissions()).isEqualTo(admin);

@@ -150,7 +150,8 @@ class LimitServiceTest {
     assertRefused(() -> set("a", -1, 1), Status.Code.INVALID_ARGUMENT, "-1");
     assertRefused(() -> set("a*b*", 1, 1), Status.Code.INVALID_ARGUMENT, "a*b*");
     assertRefused(() -> set(".", 1, 1), Status.Code.INVALID_ARGUMENT, "must not be . or ..");
-    assertRefused(() -> set("..", 1, 1), Status.Code.INVALID_ARGUMENT, "paths of URLs: \"..\"");
+    assertRefused(
+        () -> set("..", 1, 1), Status.Code.INVALID_ARGUMENT, "paths of URLs, but was \"..\"");
     assertRefused(() -> set("", 1, 1), Status.Code.INVALID_ARGUMENT, "limit name must have");
     assertThat(decide(request("a")).getOutcome()).isEqualTo(Outcome.GRANTED);
   }

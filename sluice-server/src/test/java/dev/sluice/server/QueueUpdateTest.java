@@ -209,7 +209,7 @@ final class QueueUpdateTest {
       quoteCharacter = '`',
       textBlock =
           """
-          {"max_dept":1}         | field must be a known one: max_dept
+          {"max_dept":1}         | unknown field max_dept
           {"lease_timeout_ms":1}         | leaseTimeout must be from PT1S
           {"retry_delay_ms":300001} | retryDelay must be at most maxRetryDelay
           {"max_attempts":-1}    | maxAttempts must be from 0

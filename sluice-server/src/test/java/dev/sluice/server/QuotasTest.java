@@ -103,7 +103,7 @@ final class QuotasTest {
     for (int i = 1; i < AccountQuotas.MAX_KEYS; i++) {
       last = api.create(by(i % 2 == 0 ? root : child), wanted("a.b"));
     }
-    String rule = "keys of one account must be at most 100, but are 100";
+    String rule = "keys of one account must be at most 100, but were 100";
     assertExhausted(() -> api.create(by(root), wanted("a.b")), rule);
     assertExhausted(() -> api.create(by(child), wanted("a.b")), rule);
     api.create(by(other), wanted("b.x"));
@@ -131,7 +131,7 @@ final class QuotasTest {
     ApiKeyStore keys = ApiKeyStore.open(dir);
     ApiKeyOperations api = api(keys);
     Caller tenant = caller(keys, api.create(by(Caller.ANYBODY), wanted("a.*")));
-    assertExhausted(() -> api.create(by(tenant), wanted("a.b")), "at most 9000 keys");
+    assertExhausted(() -> api.create(by(tenant), wanted("a.b")), "at most 9000 API keys");
     api.create(by(Caller.ANYBODY), wanted("a.b"));
   }
 
@@ -171,7 +171,7 @@ final class QuotasTest {
       QueueConfig config = QueueConfig.defaults();
       queues.create(root, "a.1", config);
       queues.create(child, "a.b.1", config);
-      String rule = "queues of one account must be at most 4, but are 4";
+      String rule = "queues of one account must be at most 4, but were 4";
       assertExhausted(() -> queues.create(child, "a.b.2", config), rule);
       assertExhausted(() -> queues.create(root, "a.2", config), rule);
       queues.create(Caller.ANYBODY, "a.3", config);
@@ -192,10 +192,10 @@ final class QuotasTest {
     ConcurrencyQuota.Hold first = quotas.queue(root, "a.1", () -> Set.of("b.1"));
     ConcurrencyQuota.Hold again = quotas.queue(root, "a.1", () -> Set.of("b.1"));
     quotas.queue(root, "a.2", Set::of);
-    assertExhausted(() -> quotas.queue(root, "a.3", Set::of), "but are 4; remove some");
+    assertExhausted(() -> quotas.queue(root, "a.3", Set::of), "but were 4; remove some");
     first.close();
     first.close();
-    assertExhausted(() -> quotas.queue(root, "a.3", Set::of), "but are 4; remove some");
+    assertExhausted(() -> quotas.queue(root, "a.3", Set::of), "but were 4; remove some");
     again.close();
     quotas.queue(root, "a.3", Set::of);
 
@@ -203,7 +203,7 @@ final class QuotasTest {
     limits.limit(root, "a.1", Set::of);
     limits.limit(root, "a.2", () -> Set.of("a.1"));
     limits.limit(root, "a.2", () -> Set.of("a.1"));
-    assertExhausted(() -> limits.limit(root, "a.3", () -> Set.of("a.1")), "but are 2");
+    assertExhausted(() -> limits.limit(root, "a.3", () -> Set.of("a.1")), "but were 2");
   }
 
   @Test
@@ -218,7 +218,7 @@ final class QuotasTest {
     LimitOperations.Rate rate = new LimitOperations.Rate(1, 1);
     limits.set(caller(keys, second), "a:1", rate).join();
     limits.set(caller(keys, second), "a:2", rate).join();
-    String rule = "limits of one account must be at most 2, but are 2";
+    String rule = "limits of one account must be at most 2, but were 2";
     api.setPermissions(
         by(caller(keys, second)), first.id(), List.of(new Permission(Kind.ADMIN, "a:z")));
     assertExhausted(() -> limits.set(caller(keys, second), "a:3", rate), rule);
@@ -312,13 +312,12 @@ final class QuotasTest {
         open.add(waits.watch(caller, ticket).join());
       }
       assertExhausted(
-          () -> waits.watch(caller, ticket),
-          "tickets that are watched of one account must be at most 64");
+          () -> waits.watch(caller, ticket), "watched tickets of one account must be at most 64");
       open.get(0).close();
       open.get(0).close();
       assertThat(waits.watch(caller, "no-such-ticket")).isCompletedExceptionally();
       open.set(0, waits.watch(caller, ticket).join());
-      assertExhausted(() -> waits.watch(caller, ticket), "tickets that are watched");
+      assertExhausted(() -> waits.watch(caller, ticket), "watched tickets");
       while (open.size() < TicketWaiters.MAX_WATCHES) {
         open.add(waits.watch(Caller.ANYBODY, ticket).join());
       }

@@ -157,8 +157,7 @@ final class RedisLimitsTest {
     assertThat(there.delete("/v1/limits/k").status()).isEqualTo(204);
     Awaitility.await().until(() -> decide(here, "\"k\":1").status() == 404);
     RemoveLimitRequest again = RemoveLimitRequest.newBuilder().setName("k").build();
-    assertRefused(
-        () -> one.limits().removeLimit(again), Status.Code.NOT_FOUND, "no limit with the name");
+    assertRefused(() -> one.limits().removeLimit(again), Status.Code.NOT_FOUND, "unknown limit");
   }
 
   @Test
@@ -243,7 +242,7 @@ final class RedisLimitsTest {
         .doesNotContain(PASSWORD);
     assertThatThrownBy(() -> RedisConfig.at("http://me:" + PASSWORD + "@host"))
         .isInstanceOf(IllegalArgumentException.class)
-        .hasMessageContaining("URL of Redis must be")
+        .hasMessageContaining("Redis URL must be")
         .message()
         .doesNotContain(PASSWORD);
   }

@@ -41,7 +41,7 @@ import org.junit.jupiter.params.provider.EnumSource;
 @Tag("any-jdk")
 @Timeout(60)
 final class RedisOutageTest {
-  /** The time-out is 100 ms; the rest is for a machine that has other things to do. */
+  /** The timeout is 100 ms; the rest is for a machine that has other things to do. */
   private static final Duration BOUND = Duration.ofSeconds(2);
 
   private static final DecideRequest ONE =

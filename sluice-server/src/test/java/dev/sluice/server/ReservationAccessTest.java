@@ -30,8 +30,8 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 /**
- * Tickets and reservations belong to whoever may make their request: another key that has learnt of
- * one is told, on either wire, what it is told of one that never was.
+ * Tickets and reservations belong to whoever may make their request: another key that has learned
+ * of one is told, on either wire, what it is told of one that never was.
  */
 @Timeout(60)
 class ReservationAccessTest {

@@ -86,7 +86,7 @@ final class ScriptLoadTest {
         TestServer.assertRefused(
             () -> server.queues().enqueue(grpc("slow", messages)),
             Status.Code.RESOURCE_EXHAUSTED,
-            "the scripts of one call must use at most 5000000 instructions and 250 ms together");
+            "the hooks of one call must use at most 5000000 instructions and 250 ms together");
       }
     }
   }

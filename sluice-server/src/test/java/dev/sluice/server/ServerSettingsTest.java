@@ -190,7 +190,7 @@ final class ServerSettingsTest {
     }
     writeFile("");
     assertThatThrownBy(() -> read(Map.of(), Map.of("--http-port", "70000")))
-        .hasMessage("--http-port must be a whole number from 0 to 65535, or off: '70000'");
+        .hasMessage("--http-port must be a whole number from 0 to 65535, or off, but was '70000'");
   }
 
   @Test
@@ -244,7 +244,7 @@ final class ServerSettingsTest {
   void printedSettings_canBeFilledIn() throws IOException {
     String defaults = read(Map.of(), Map.of()).toToml();
     writeFile(defaults.replace("# bootstrap_key = \"\"", "bootstrap_key = \"" + SECRET + '"'));
-    assertThat(read(Map.of(), Map.of()).toToml()).contains("# bootstrap_key is set, and not shown");
+    assertThat(read(Map.of(), Map.of()).toToml()).contains("# bootstrap_key is set and not shown");
     writeFile(defaults.replace("# bootstrap_key = ", "bootstrap_key = "));
     assertThatThrownBy(() -> read(Map.of(), Map.of()))
         .isInstanceOf(InvalidSettingsException.class)
@@ -256,7 +256,7 @@ final class ServerSettingsTest {
     writeFile(toml(allBut(SettingsCatalog.BOOTSTRAP_KEY_FILE)));
     ServerConfigLoader settings = read(Map.of(), Map.of());
     assertThat(settings.toToml())
-        .contains("# bootstrap_key is set, and not shown", "# url is set, and not shown")
+        .contains("# bootstrap_key is set and not shown", "# url is set and not shown")
         .doesNotContain(SECRET);
     assertThat(settings.config().toString()).contains("***").doesNotContain(SECRET);
   }

@@ -65,7 +65,7 @@ final class StreamTokensTest {
     private int capacity;
     private int responses;
     private int messages;
-    private boolean cancelled;
+    private boolean canceled;
     private boolean drained;
     private boolean completed;
 
@@ -78,7 +78,7 @@ final class StreamTokensTest {
       assertThat(completed).isFalse();
       drained |= response.hasDrained();
       if (response.hasDeliveries()) {
-        assertThat(cancelled || drained).isFalse();
+        assertThat(canceled || drained).isFalse();
         responses++;
         messages += response.getDeliveries().getDeliveriesCount();
       }
@@ -103,7 +103,7 @@ final class StreamTokensTest {
 
     @Override
     public synchronized boolean isCancelled() {
-      return cancelled;
+      return canceled;
     }
 
     /** The client begins to read. */
@@ -117,7 +117,7 @@ final class StreamTokensTest {
     void cancel() {
       onCancel.run();
       synchronized (this) {
-        cancelled = true;
+        canceled = true;
       }
     }
 

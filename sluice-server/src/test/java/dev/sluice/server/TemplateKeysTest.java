@@ -36,7 +36,7 @@ import org.junit.jupiter.api.io.TempDir;
 final class TemplateKeysTest {
   private static final int MOST = 8;
   private static final String OF_ONE =
-      "keys of templates in use of one account must be at most 2 at once, but are 2";
+      "names of templates in use of one account must be at most 2 at once, but were 2";
   private static final Rate SLOW = new Rate(0.001, 2);
 
   @TempDir private Path dir;
@@ -80,7 +80,7 @@ final class TemplateKeysTest {
     }
     assertExhausted(
         () -> use(Caller.ANYBODY, "t:9", 1, SLOW),
-        "keys of templates in use must be at most 8 at once, but are 8");
+        "names of templates in use must be at most 8 at once, but were 8");
     assertThat(keys.count()).isEqualTo(MOST);
   }
 

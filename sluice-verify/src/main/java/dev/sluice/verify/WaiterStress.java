@@ -13,14 +13,14 @@ import org.openjdk.jcstress.annotations.Outcome;
 import org.openjdk.jcstress.annotations.State;
 import org.openjdk.jcstress.infra.results.ZZI_Result;
 
-/** Callers who wait: granted or cancelled, never both, and no token is lost on the way. */
+/** Callers who wait: granted or canceled, never both, and no token is lost on the way. */
 public class WaiterStress {
 
-  /** A request for one is cancelled while one token arrives. */
+  /** A request for one is canceled while one token arrives. */
   @JCStressTest
-  @Outcome(id = "true, false, 1", expect = ACCEPTABLE, desc = "Cancelled; the token is there.")
+  @Outcome(id = "true, false, 1", expect = ACCEPTABLE, desc = "Canceled; the token is there.")
   @Outcome(id = "false, true, 0", expect = ACCEPTABLE, desc = "Granted; the token is taken.")
-  @Outcome(id = "true, true, .*", expect = FORBIDDEN, desc = "Cancelled and granted.")
+  @Outcome(id = "true, true, .*", expect = FORBIDDEN, desc = "Canceled and granted.")
   @Outcome(id = "false, false, .*", expect = FORBIDDEN, desc = "Neither: the caller is forgotten.")
   @Outcome(expect = FORBIDDEN, desc = "The token was lost or doubled.")
   @State
@@ -45,11 +45,11 @@ public class WaiterStress {
     }
   }
 
-  /** The first in line, for two, is cancelled while its second token arrives; one waits behind. */
+  /** The first in line, for two, is canceled while its second token arrives; one waits behind. */
   @JCStressTest
-  @Outcome(id = "true, true, 1", expect = ACCEPTABLE, desc = "Cancelled: the next is served.")
+  @Outcome(id = "true, true, 1", expect = ACCEPTABLE, desc = "Canceled: the next is served.")
   @Outcome(id = "false, false, 0", expect = ACCEPTABLE, desc = "Granted: the next waits on.")
-  @Outcome(id = "true, false, .*", expect = FORBIDDEN, desc = "Cancelled, but the next sleeps on.")
+  @Outcome(id = "true, false, .*", expect = FORBIDDEN, desc = "Canceled, but the next sleeps on.")
   @Outcome(expect = FORBIDDEN, desc = "Tokens lost or made, or handed out twice.")
   @State
   public static class CancelHead {
@@ -74,10 +74,10 @@ public class WaiterStress {
     }
   }
 
-  /** A request that holds back one token is cancelled; who does not wait may have it then. */
+  /** A request that holds back one token is canceled; who does not wait may have it then. */
   @JCStressTest
-  @Outcome(id = "true, true, 0", expect = ACCEPTABLE, desc = "Cancelled, then consumed.")
-  @Outcome(id = "true, false, 1", expect = ACCEPTABLE, desc = "Denied, then cancelled.")
+  @Outcome(id = "true, true, 0", expect = ACCEPTABLE, desc = "Canceled, then consumed.")
+  @Outcome(id = "true, false, 1", expect = ACCEPTABLE, desc = "Denied, then canceled.")
   @Outcome(id = "false, .*, .*", expect = FORBIDDEN, desc = "Granted what was never there.")
   @Outcome(expect = FORBIDDEN, desc = "The token was lost or doubled.")
   @State
@@ -138,12 +138,12 @@ public class WaiterStress {
 
   /** Two cancel the same request. */
   @JCStressTest
-  @Outcome(id = "true, true, 1", expect = ACCEPTABLE, desc = "Both are told that it is cancelled.")
+  @Outcome(id = "true, true, 1", expect = ACCEPTABLE, desc = "Both are told that it is canceled.")
   @Outcome(
       id = {"true, false, 1", "false, true, 1"},
       expect = ACCEPTABLE_INTERESTING,
       desc = "One left the line but has not marked the future yet; Future.cancel allows it.")
-  @Outcome(id = "false, false, .*", expect = FORBIDDEN, desc = "Nobody cancelled it.")
+  @Outcome(id = "false, false, .*", expect = FORBIDDEN, desc = "Nobody canceled it.")
   @Outcome(expect = FORBIDDEN, desc = "The token was lost or doubled.")
   @State
   public static class CancelTwice {

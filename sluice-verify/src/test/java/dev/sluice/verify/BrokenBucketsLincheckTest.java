@@ -53,7 +53,7 @@ class BrokenBucketsLincheckTest {
     }
   }
 
-  /** A request may be cancelled, and its tokens returned, after it was granted. */
+  /** A request may be canceled, and its tokens returned, after it was granted. */
   @Param(name = "tokens", gen = LongGen.class, conf = "1:4")
   @Param(name = "thread", gen = ThreadIdGen.class)
   public static class CancelsTheGranted {

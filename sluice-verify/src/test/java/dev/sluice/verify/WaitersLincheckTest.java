@@ -25,7 +25,7 @@ class WaitersLincheckTest {
    * future is not done must be in line.
    *
    * Each thread cancels only its own latest request. Of two threads that cancel the same one, the
-   * second may be told false before the first has got as far as marking the future cancelled.
+   * second may be told false before the first has got as far as marking the future canceled.
    */
 
   @Param(name = "tokens", gen = LongGen.class, conf = "1:4")
@@ -58,11 +58,11 @@ class WaitersLincheckTest {
       if (request == null) {
         return null;
       }
-      boolean cancelled = request.cancel(false);
-      if (cancelled) {
+      boolean canceled = request.cancel(false);
+      if (canceled) {
         latest.set(thread, null);
       }
-      return cancelled;
+      return canceled;
     }
 
     @Operation

@@ -32,7 +32,7 @@ public final class FairnessKeyCounters {
   /** Whether it has had messages and has none. */
   boolean idle;
 
-  // Neighbours among the idle ones, the longest so first.
+  // Neighbors among the idle ones, the longest so first.
   @Nullable FairnessKeyCounters before;
   @Nullable FairnessKeyCounters after;
 

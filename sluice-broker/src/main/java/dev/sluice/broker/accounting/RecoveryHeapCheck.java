@@ -98,7 +98,7 @@ public final class RecoveryHeapCheck {
       throw new BrokerException(
           Code.HEAP_FULL,
           ("the %d messages and remembered ids of the store need a heap of at least %d MiB, but the"
-                  + " largest heap of this process is %d MiB; with -Xmx%dm new ones are taken as well")
+                  + " largest heap of this process is %d MiB; with -Xmx%dm it also accepts new ones")
               .formatted(
                   counted,
                   mebibytes(heapFor(bytes)),

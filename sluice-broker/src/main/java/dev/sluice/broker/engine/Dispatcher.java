@@ -272,7 +272,7 @@ public final class Dispatcher {
     return new BrokerException(
         Code.LEASE_NOT_FOUND,
         // Not formatted(): a call can fail with thousands of these.
-        "the message is not leased, or not by that token: queue="
+        "the message is not leased, or by another token: queue="
             + queue
             + ", id="
             + claim.id()

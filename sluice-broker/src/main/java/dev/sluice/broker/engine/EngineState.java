@@ -34,7 +34,7 @@ public final class EngineState {
 
   public final IdleKeyLru idleKeys = new IdleKeyLru();
 
-  public final HeapBudget configHeap = new HeapBudget("queues, scripts and configuration");
+  public final HeapBudget configHeap = new HeapBudget("queues, hooks and configuration");
   final ConfigHeapUsage configHeapUsage = new ConfigHeapUsage(configHeap);
   public final EngineState.EngineCallbacks callbacks;
   final BrokerMetrics metrics;
@@ -125,7 +125,7 @@ public final class EngineState {
   /** Returns the refusal of a call for a queue that does not exist. */
   public static BrokerException queueNotFound(String queue) {
     return new BrokerException(
-        BrokerException.Code.QUEUE_NOT_FOUND, "no queue has that name: queue=" + queue);
+        BrokerException.Code.QUEUE_NOT_FOUND, "unknown queue: queue=" + queue);
   }
 
   /** A new message of {@code queue}, which is not stored yet. */

@@ -93,13 +93,13 @@ public final class EnqueueHandler {
       if (isChecked && countUnknownThrottle(brokerQueue, message)) {
         throw new BrokerException(
             Code.UNKNOWN_THROTTLE_KEY,
-            "throttle key must have a rate in a queue with strict throttle keys: queue=%s, throttleKey=%s"
+            "throttle key must have a limit in a queue with strict throttle keys: queue=%s, throttleKey=%s"
                 .formatted(brokerQueue.name, brokerQueue.unknownThrottleKey));
       }
     }
   }
 
-  /** Counts {@code message} if it names a throttle key without a rate; returns whether it does. */
+  /** Counts {@code message} if it names a throttle key without a limit; returns whether it does. */
   private boolean countUnknownThrottle(BrokerQueue brokerQueue, PreparedMessage message) {
     for (String key : message.placement().throttleKeys().keySet()) {
       if (!state.scheduler.hasLimit(key)) {
@@ -139,7 +139,7 @@ public final class EnqueueHandler {
           if (depth > perKey) {
             throw new BrokerException(
                 Code.QUEUE_FULL,
-                "the fairness key holds as many messages as it may: queue=%s, key=%s, maxDepthPerKey=%d"
+                "the fairness key is full: queue=%s, key=%s, maxDepthPerKey=%d"
                     .formatted(brokerQueue.name, key, perKey));
           }
         }
@@ -153,8 +153,7 @@ public final class EnqueueHandler {
     if (max > 0 && brokerQueue.depth + more > max) {
       throw new BrokerException(
           Code.QUEUE_FULL,
-          "the queue holds as many messages as it may: queue=%s, maxDepth=%d"
-              .formatted(brokerQueue.name, max));
+          "the queue is full: queue=%s, maxDepth=%d".formatted(brokerQueue.name, max));
     }
   }
 

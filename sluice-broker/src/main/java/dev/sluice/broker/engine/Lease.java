@@ -22,7 +22,7 @@ public final class Lease extends EngineTimer {
 
   private final AtomicInteger marks = new AtomicInteger();
 
-  // Neighbours in the list of the holder's leases.
+  // Neighbors in the list of the holder's leases.
   @Nullable Lease before;
   @Nullable Lease after;
 

@@ -47,7 +47,7 @@ public record LimitConfigEntry(double perSecond, double burst) {
   private static void requireFinite(String name, double value) {
     if (!(value >= 0) || Double.isInfinite(value)) {
       throw new IllegalArgumentException(
-          name + " must be finite and not negative: " + name + "=" + value);
+          name + " must be finite and not negative, but was " + value);
     }
   }
 
@@ -87,7 +87,7 @@ public record LimitConfigEntry(double perSecond, double burst) {
       // Reported below, with the rule.
     }
     throw new IllegalArgumentException(
-        "a rate must be \"<tokens per second>,<burst>\": value=\"" + value + "\"");
+        "a limit must be \"<tokens per second>,<burst>\", but was \"" + value + "\"");
   }
 
   /** Checks that a token bucket can have this limit. */

@@ -12,7 +12,7 @@ import org.jspecify.annotations.Nullable;
 /**
  * Every message there is, by its sequence number and by its id.
  *
- * <p>Numbers are handed out in order, so messages lie in pages of neighbours: a few bytes each, and
+ * <p>Numbers are handed out in order, so messages lie in pages of neighbors: a few bytes each, and
  * the first page tells the lowest number in use. An id has the number under which the message was
  * stored first. Numbers are never used again, so that number is either the one that the message has
  * still, or it leads to a message that has moved, and to no other.

@@ -79,7 +79,7 @@ public final class MovedMessageIndex {
     }
   }
 
-  /** Spreads neighbouring numbers, and those of one opening of the store, over all chains. */
+  /** Spreads neighboring numbers, and those of one opening of the store, over all chains. */
   private int chainOf(long firstSequence) {
     long mixed = firstSequence * 0x9e3779b97f4a7c15L;
     return (int) (mixed >>> (Long.SIZE - Integer.numberOfTrailingZeros(chains.length)));

@@ -335,9 +335,7 @@ public final class QueueAdmin {
     long max = source.config.maxDepth();
     if (first && max > 0 && source.depth >= max) {
       throw new BrokerException(
-          Code.QUEUE_FULL,
-          "the queue holds as many messages as it may: queue=%s, maxDepth=%d"
-              .formatted(source.name, max));
+          Code.QUEUE_FULL, "the queue is full: queue=%s, maxDepth=%d".formatted(source.name, max));
     }
     return max == 0 ? Long.MAX_VALUE : Math.max(0, max - source.depth);
   }

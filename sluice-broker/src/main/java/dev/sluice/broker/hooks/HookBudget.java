@@ -35,7 +35,7 @@ public final class HookBudget {
   public BrokerException refusal(String queue, int done, int messages) {
     return new BrokerException(
         BrokerException.Code.HOOK_BUDGET,
-        ("the scripts of one call must use at most %d instructions and %d ms together, send fewer"
+        ("the hooks of one call must use at most %d instructions and %d ms together, send fewer"
                 + " messages at once: queue=%s, used=%d instructions and %d ms for %d of %d messages")
             .formatted(
                 MAX_INSTRUCTIONS,

@@ -35,7 +35,7 @@ public interface HookEngine {
       for (String key : throttleKeys) {
         if (patterns.stream().noneMatch(pattern -> NamePatterns.matches(pattern, key))) {
           throw new HookException(
-              "a throttle key of on_enqueue must match one of hookThrottleKeys %s: %s"
+              "a throttle key of on_enqueue must match one of hookThrottleKeys %s, but was %s"
                   .formatted(patterns, key));
         }
       }

@@ -226,28 +226,29 @@ public final class HookExecutor {
 
   private void requireRoom(String queue, Backlog backlog, long size) {
     if (backlog.calls >= MAX_CALLS) {
-      throw busy(queue, "one queue: calls=" + MAX_CALLS);
+      throw busy(queue, MAX_CALLS + " calls of one queue");
     }
     if (backlog.bytes + size > maxBytes / 2) {
-      throw busy(queue, "one queue: bytes=" + maxBytes / 2);
+      throw busy(queue, maxBytes / 2 + " bytes of one queue");
     }
   }
 
   private void requireRoom(String queue, long size, @Nullable Backlog own) {
     long after = size + (own == null ? 0 : own.bytes);
     if (own != null && after > maxBytes / 2) {
-      throw busy(queue, "one account: bytes=" + maxBytes / 2);
+      throw busy(queue, maxBytes / 2 + " bytes of one account");
     }
     boolean isSmall = after <= maxBytes / SMALL_SHARE;
     long most = isSmall ? maxBytes : maxBytes - maxBytes / 4;
     if (bytes > 0 && bytes + size > most) {
-      throw busy(queue, "all queues: maxInboundBytes=" + maxBytes);
+      throw busy(queue, maxBytes + " bytes of all queues (maxInboundBytes)");
     }
   }
 
   private static BrokerException busy(String queue, String rule) {
     return new BrokerException(
-        Code.BUSY, "as many calls wait for scripts as may of " + rule + ", queue=" + queue);
+        Code.BUSY,
+        "too many calls wait for hooks: queue=" + queue + ", limit=" + rule + "; retry later");
   }
 
   private static BrokerException closed() {

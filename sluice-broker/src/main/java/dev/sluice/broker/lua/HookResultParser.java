@@ -72,7 +72,7 @@ final class HookResultParser {
     LuaString text = LuaArguments.coerce(value);
     if (text.m_length > MAX_KEY_BYTES) {
       throw new HookException(
-          "a key must be at most " + MAX_KEY_BYTES + " bytes long: bytes=" + text.m_length);
+          "a key must be at most " + MAX_KEY_BYTES + " bytes long, but was " + text.m_length);
     }
     return text.m_length == 0 ? null : LuaStrings.toJava(text);
   }

@@ -102,7 +102,7 @@ public final class LuaHookEngine implements HookEngine {
   private static Prototype parse(String source, String name) {
     byte[] bytes = source.getBytes(UTF_8);
     if (bytes.length > HookLimits.MAX_SOURCE_BYTES) {
-      throw new HookException("a script must be at most 65536 bytes long: bytes=" + bytes.length);
+      throw new HookException("a script must be at most 65536 bytes long, but was " + bytes.length);
     }
     ScriptSource input = new ScriptSource(bytes);
     try {

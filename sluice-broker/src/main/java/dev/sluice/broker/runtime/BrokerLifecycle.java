@@ -173,7 +173,8 @@ public final class BrokerLifecycle {
       }
     }
     if (noSpace) {
-      LOG.log(System.Logger.Level.ERROR, "the disk is full, the broker waits for space", reason);
+      LOG.log(
+          System.Logger.Level.ERROR, "the disk is full; the broker waits for free space", reason);
       failed.end(noSpace(reason));
     } else {
       stop(failed, reason);
@@ -183,12 +184,12 @@ public final class BrokerLifecycle {
   private static BrokerException noSpace(Throwable reason) {
     return new BrokerException(
         Code.WAITING_FOR_SPACE,
-        "the disk is full: the broker waits for free space and then goes on by itself",
+        "the disk is full: the broker waits for free space and then resumes by itself",
         reason);
   }
 
   private void stop(BrokerRuntime failed, Throwable reason) {
-    LOG.log(System.Logger.Level.ERROR, "the broker stops", reason);
+    LOG.log(System.Logger.Level.ERROR, "the broker has failed and stops", reason);
     BrokerException told =
         new BrokerException(Code.STOPPED, "the broker has stopped: " + reason.getMessage(), reason);
     failed.end(told);
@@ -246,7 +247,7 @@ public final class BrokerLifecycle {
         current = next;
         advance(Event.REOPENED);
         next.start();
-        LOG.log(System.Logger.Level.INFO, "the disk has space, the broker goes on");
+        LOG.log(System.Logger.Level.INFO, "the disk has free space again; the broker resumes");
         return true;
       }
     }

@@ -155,7 +155,7 @@ public final class EnqueuePipeline {
     }
     throw new BrokerException(
         Code.BUSY,
-        "more is being enqueued than the broker can take: maxInboundBytes="
+        "too many bytes are being enqueued, retry later: maxInboundBytes="
             + config.maxInboundBytes());
   }
 
@@ -198,7 +198,7 @@ public final class EnqueuePipeline {
   }
 
   /**
-   * Runs on a thread of the pool. A call that is done by then, such as a cancelled one, stores
+   * Runs on a thread of the pool. A call that is done by then, such as a canceled one, stores
    * nothing.
    */
   private void runHooksAndPut(

@@ -130,7 +130,8 @@ final class LocalBrokerView implements BrokerView {
       return 0;
     }
     throw new IllegalArgumentException(
-        "from must be the id of a message of the queue %s: from=%s".formatted(handle.name(), from));
+        "from must be the id of a message of the queue %s, but was %s"
+            .formatted(handle.name(), from));
   }
 
   /** Returns the queue to which messages of {@code queue} move: dead letters, or redriven ones. */

@@ -90,7 +90,7 @@ public final class MessageReader {
 
   private Bodies bodies(List<MessageEntry> entries) {
     try {
-      Map<MessageEntry, byte[]> all = areNeighbours(entries) ? scan(entries) : get(entries);
+      Map<MessageEntry, byte[]> all = areNeighbors(entries) ? scan(entries) : get(entries);
       if (!unreadable.isEmpty()) {
         entries.forEach(unreadable::remove);
       }
@@ -144,7 +144,7 @@ public final class MessageReader {
   }
 
   /** Whether they lie so close together that going along is quicker than looking each up. */
-  private static boolean areNeighbours(List<MessageEntry> entries) {
+  private static boolean areNeighbors(List<MessageEntry> entries) {
     if (entries.size() < MIN_SCAN) {
       return false;
     }

@@ -19,7 +19,7 @@ public final class Checks {
   public static long requireBetween(String name, long value, long least, long max) {
     if (value < least || value > max) {
       throw new IllegalArgumentException(
-          name + " must be from " + least + " to " + max + ": " + name + "=" + value);
+          name + " must be from " + least + " to " + max + ", but was " + value);
     }
     return value;
   }
@@ -33,7 +33,7 @@ public final class Checks {
       String name, Duration value, Duration least, Duration max) {
     if (value.compareTo(least) < 0 || value.compareTo(max) > 0) {
       throw new IllegalArgumentException(
-          name + " must be from " + least + " to " + max + ": " + name + "=" + value);
+          name + " must be from " + least + " to " + max + ", but was " + value);
     }
     return value;
   }
@@ -46,10 +46,10 @@ public final class Checks {
   public static String requireKey(String name, String value) {
     Objects.requireNonNull(value, name);
     if (value.isEmpty()) {
-      throw new IllegalArgumentException(name + " must not be empty: " + name + "=\"\"");
+      throw new IllegalArgumentException(name + " must not be empty");
     }
     if (!isText(value)) {
-      throw new IllegalArgumentException(name + " must be valid Unicode: " + name + "=" + value);
+      throw new IllegalArgumentException(name + " must be valid Unicode, but was " + value);
     }
     // A char is at most three bytes, so most keys need not be encoded to be measured.
     if (value.length() * 3 > MAX_KEY_BYTES) {
@@ -74,7 +74,7 @@ public final class Checks {
   public static void requireInPaths(String what, String name) {
     if (name.equals(".") || name.equals("..")) {
       throw new IllegalArgumentException(
-          what + " must not be . or .., which vanish from paths of URLs: \"" + name + "\"");
+          what + " must not be . or .., which vanish from paths of URLs, but was \"" + name + "\"");
     }
   }
 }

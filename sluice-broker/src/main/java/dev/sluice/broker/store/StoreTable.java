@@ -11,7 +11,7 @@ public enum StoreTable {
   /** Leases that were given, so that they outlive a restart. */
   LEASE(3, false),
 
-  /** Ids by which producers recognise what they sent before. */
+  /** Ids by which producers recognize what they sent before. */
   DEDUPE(4, false),
 
   /** Queues and the configuration that hooks and throttles read. */

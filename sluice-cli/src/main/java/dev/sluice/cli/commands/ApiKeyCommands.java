@@ -46,7 +46,7 @@ public final class ApiKeyCommands extends CommandGroup {
     int colon = text.indexOf(':');
     if (colon < 1 || colon == text.length() - 1) {
       throw new InvalidInputException(
-          "a permission must be KIND:PATTERN, such as produce:mail or admin:*: "
+          "a permission must be KIND:PATTERN, such as produce:mail or admin:*, but was "
               + Quoting.of(text));
     }
     return new Permission(text.substring(0, colon), text.substring(colon + 1));

@@ -49,7 +49,7 @@ public final class MessageCommands extends CommandGroup {
     @Override
     public int run(SluiceClient client) {
       if (count == 0) {
-        throw new InvalidInputException("--count must be positive: 0");
+        throw new InvalidInputException("--count must be positive, but was 0");
       }
       for (StoredMessage message : client.browse(queue, count)) {
         out().println(json ? MessageOutput.json(message) : text(message));

@@ -143,7 +143,7 @@ final class QueueConfigOptions {
         .orElseThrow(
             () ->
                 new InvalidInputException(
-                    "--durability must be always, interval or os: " + Quoting.of(word)));
+                    "--durability must be always, interval or os, but was " + Quoting.of(word)));
   }
 
   private static String script(String file, InputStream input) {

@@ -36,7 +36,7 @@ final class ReceiveCommand extends QueueCommands.QueueCommand {
   /** The most messages that are printed and not yet acknowledged, while following. */
   private static final int PREFETCH = 64;
 
-  /** How long to wait for messages before checking whether the output is closed. */
+  /** The longest wait for messages before a check whether the output is closed. */
   private static final Duration POLL_INTERVAL = Duration.ofMillis(500);
 
   @Option(
@@ -66,7 +66,7 @@ final class ReceiveCommand extends QueueCommands.QueueCommand {
   @Override
   public int run(SluiceClient client) {
     if (count != null && count == 0) {
-      throw new InvalidInputException("--count must be positive: 0");
+      throw new InvalidInputException("--count must be positive, but was 0");
     }
     if (follow && !ack) {
       throw new InvalidInputException(

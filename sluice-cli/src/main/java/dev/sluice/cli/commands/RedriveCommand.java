@@ -34,7 +34,7 @@ public final class RedriveCommand extends QueueCommands.QueueCommand {
   @Override
   public int run(SluiceClient client) {
     if (count == 0) {
-      throw new InvalidInputException("--count must be positive: 0");
+      throw new InvalidInputException("--count must be positive, but was 0");
     }
     // The bound keeps messages that fail again meanwhile from being moved twice.
     long total = Math.min(count, Math.max(1, client.queue(queue).depth()));

@@ -41,7 +41,7 @@ import picocli.CommandLine.Option;
 public final class ServeCommand extends BaseCommand {
   private static final System.Logger LOG = System.getLogger(ServeCommand.class.getName());
 
-  /** How long the process may take to exit after its store has failed. */
+  /** The longest time to exit after the store has failed. */
   private static final Duration LONGEST_END = Duration.ofSeconds(30);
 
   @Option(

@@ -18,7 +18,7 @@ import picocli.CommandLine.Mixin;
 /** {@code sluice throttle}. */
 @Command(
     name = "throttle",
-    description = "Set the rates at which queues deliver messages with a throttle key.")
+    description = "Set the limits at which queues deliver messages with a throttle key.")
 public final class ThrottleCommands extends CommandGroup {
   private ThrottleCommands() {}
 
@@ -38,7 +38,7 @@ public final class ThrottleCommands extends CommandGroup {
   }
 
   /** {@code sluice throttle set}. */
-  @Command(name = "set", description = "Set the rate of a throttle key.")
+  @Command(name = "set", description = "Set the limit of a throttle key.")
   static final class SetRate extends ConfigCommands.KeyCommand {
     @Mixin private final RateOptions options = new RateOptions();
 
@@ -60,7 +60,7 @@ public final class ThrottleCommands extends CommandGroup {
   }
 
   /** {@code sluice throttle list}. */
-  @Command(name = "list", description = "List the rates of all throttle keys.")
+  @Command(name = "list", description = "List the limits of all throttle keys.")
   static final class ListRates extends ServerCommand {
     private static final TextTable<ThrottleRate> TABLE =
         new TextTable<>(
@@ -91,7 +91,7 @@ public final class ThrottleCommands extends CommandGroup {
   }
 
   /** {@code sluice throttle remove}. */
-  @Command(name = "remove", description = "Remove the rate of a throttle key.")
+  @Command(name = "remove", description = "Remove the limit of a throttle key.")
   static final class Remove extends ConfigCommands.KeyCommand {
     Remove(CommandContext context) {
       super(context);

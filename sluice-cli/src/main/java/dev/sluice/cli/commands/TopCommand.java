@@ -31,7 +31,7 @@ import picocli.CommandLine.Option;
 public final class TopCommand extends ServerCommand {
   private static final int UNLIMITED_WIDTH = 1_000;
 
-  /** How often the keyboard is read. */
+  /** The interval at which the keyboard is read. */
   private static final long KEY_POLL_NANOS = 100_000_000;
 
   @Option(names = "--once", description = "Print one sample and exit.")
@@ -58,7 +58,7 @@ public final class TopCommand extends ServerCommand {
   @Override
   public int run(SluiceClient client) {
     if (count != null && count == 0) {
-      throw new InvalidInputException("--count must be positive: 0");
+      throw new InvalidInputException("--count must be positive, but was 0");
     }
     try (CommandTimer timer = context.timers().get()) {
       if (json || once || !context.terminal()) {

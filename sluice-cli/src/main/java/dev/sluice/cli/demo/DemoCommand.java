@@ -13,18 +13,19 @@ import picocli.CommandLine.Option;
 /** {@code sluice demo}. */
 @Command(
     name = "demo",
-    description = "Watch a server keep its promises, also when it is killed: about a minute.",
+    description =
+        "Show, in about a minute, that a server keeps its promises even when it is killed.",
     footer = {
       "",
       "Starts a server on a temporary directory. A noisy tenant floods a queue, a quiet",
-      "one sends one message at a time, both under the limit of one provider; a model",
-      "is asked for five times its budget; half-way the server is killed and started",
-      "again. Then come the figures, and the server stays for you to look at its",
-      "console.",
+      "one sends one message at a time, both under the limit of one provider. A model",
+      "gets requests for five times its budget. Halfway the server is killed and started",
+      "again. Then the demo prints the figures, and the server keeps running so that you",
+      "can look at its console.",
       "",
-      "It ends after the figures with --exit, with --json, and where nobody sits at the",
-      "standard input. Exits with 1 if a message was lost, a limit was exceeded, or the",
-      "quiet tenant's p99 wait was not 20 times shorter than in one FIFO."
+      "Exits after the figures with --exit, with --json, or if standard input is not a",
+      "terminal. Exits with 1 if a message was lost, a limit was exceeded, or the quiet",
+      "tenant's p99 wait was not 20 times shorter than in one FIFO."
     })
 public final class DemoCommand extends BaseCommand {
   private static final int HTTP_PORT = 8080;
@@ -32,27 +33,27 @@ public final class DemoCommand extends BaseCommand {
 
   private final CommandContext context;
 
-  @Option(names = "--quick", description = "In less than 30 seconds.")
+  @Option(names = "--quick", description = "Take less than 30 seconds.")
   private boolean quick;
 
-  @Option(names = "--exit", description = "End after the figures.")
+  @Option(names = "--exit", description = "Exit after the figures.")
   private boolean exit;
 
-  @Option(names = "--json", description = "Print the figures as one JSON object, and end.")
+  @Option(names = "--json", description = "Print the figures as one JSON object, and exit.")
   private boolean json;
 
   @Option(
       names = "--http-port",
       paramLabel = "N",
       converter = OptionConverters.WholeNumberConverter.class,
-      description = "Where the console is; 0 for any. Default: 8080, or any if that is in use.")
+      description = "The port of the console; 0 for any. Default: 8080, or any if that is in use.")
   private @Nullable Long httpPort;
 
   @Option(
       names = "--grpc-port",
       paramLabel = "N",
       converter = OptionConverters.WholeNumberConverter.class,
-      description = "Where clients connect; 0 for any. Default: 5555, or any if that is in use.")
+      description = "The port for clients; 0 for any. Default: 5555, or any if that is in use.")
   private @Nullable Long grpcPort;
 
   public DemoCommand(CommandContext context) {

@@ -46,7 +46,7 @@ public final class DemoLineView implements DemoView {
   }
 
   private static String text(ModelCallLog.PriorityClassStats each) {
-    return "%s %d of %d".formatted(each.priority(), each.granted(), each.asked());
+    return "%s %d of %d".formatted(each.priority(), each.granted(), each.requested());
   }
 
   private void say(long millis, String text) {

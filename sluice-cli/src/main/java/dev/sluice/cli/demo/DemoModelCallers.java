@@ -28,11 +28,11 @@ public final class DemoModelCallers implements AutoCloseable {
   static final long BURST_TOKENS = 20_000;
 
   /** The requested and the used tokens of a call. */
-  private static final long ASKED_TOKENS = 2_000;
+  private static final long REQUESTED_TOKENS = 2_000;
 
   static final long USED_TOKENS = 1_500;
 
-  /** So many calls a second: five times what the budget has. */
+  /** The calls a second of each class: five times the budget together. */
   static final List<DemoModelCallers.CallerLoad> DEMANDS =
       List.of(
           new DemoModelCallers.CallerLoad("P0_clinical", 3),
@@ -75,7 +75,7 @@ public final class DemoModelCallers implements AutoCloseable {
   private volatile boolean leaving;
 
   /** A class, how often one of it asks, and how many of it wait before the next goes elsewhere. */
-  record CallerLoad(String priority, int perSecond, int mostInLine) {
+  record CallerLoad(String priority, int perSecond, int mostWaiting) {
     /** They all wait. */
     CallerLoad(String priority, int perSecond) {
       this(priority, perSecond, Integer.MAX_VALUE);
@@ -96,7 +96,7 @@ public final class DemoModelCallers implements AutoCloseable {
     this.failed = failed;
   }
 
-  /** From now on calls are asked for; only by the thread that closes this. */
+  /** Starts to request tokens. Only the thread that closes this object may call it. */
   void begin(List<DemoModelCallers.CallerLoad> demands) {
     for (DemoModelCallers.CallerLoad demand : demands) {
       long period = TimeUnit.SECONDS.toNanos(1) / demand.perSecond;
@@ -111,18 +111,18 @@ public final class DemoModelCallers implements AutoCloseable {
   }
 
   private void ask(DemoModelCallers.CallerLoad demand) {
-    if (inLine(demand.priority) >= demand.mostInLine) {
+    if (waiting(demand.priority) >= demand.mostWaiting) {
       return;
     }
-    ModelCallLog.Call call = log.asked(demand.priority, millis.getAsLong());
+    ModelCallLog.Call call = log.requested(demand.priority, millis.getAsLong());
     TokenRequest request =
-        TokenRequest.of(MODEL, ASKED_TOKENS)
+        TokenRequest.of(MODEL, REQUESTED_TOKENS)
             .withPriorityClass(demand.priority)
             .withIdempotencyKey(UUID.randomUUID().toString());
     waitFor(request, call);
   }
 
-  private long inLine(String priority) {
+  private long waiting(String priority) {
     return waiting.keySet().stream().filter(call -> call.priority().equals(priority)).count();
   }
 

@@ -106,7 +106,7 @@ public record DemoResult(
       problems.add(
           String.format(
               Locale.ROOT,
-              "the quiet tenant's p99 wait must be at least %d times shorter than in one FIFO: %.1f",
+              "the quiet tenant's p99 wait must be at least %d times shorter than in one FIFO, but was %.1f",
               DemoScenario.TIMES_SHORTER,
               quiet.timesShorter()));
     }

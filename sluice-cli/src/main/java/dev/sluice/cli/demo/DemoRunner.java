@@ -21,13 +21,15 @@ import org.jspecify.annotations.Nullable;
 public final class DemoRunner {
   private static final Duration TICK = Duration.ofMillis(100);
 
-  /** For answers of a server that others keep busy. */
+  /** The timeout of calls, long enough for a busy server. */
   private static final Duration CALL_TIMEOUT = Duration.ofSeconds(20);
 
-  /** From message to message of the second flood, so that it goes on when the server is killed. */
+  /**
+   * The pause between messages of the second flood, so that it continues when the server is killed.
+   */
   private static final Duration BETWEEN = Duration.ofMillis(1);
 
-  /** If so long nothing is granted, what has not come will not come. */
+  /** After this time without a grant, the remaining messages are not expected. */
   private static final long PATIENCE_MILLIS = 30_000;
 
   private final DemoScenario scenario;
@@ -90,7 +92,7 @@ public final class DemoRunner {
       return Optional.of(figures(client.queue(DemoScenario.QUEUE).depth()));
     } catch (SluiceClientException refused) {
       throw new CommandFailedException(
-          ExitCodes.FAILED, "the server of the demo failed: " + refused.getMessage());
+          ExitCodes.FAILED, "the demo's server failed: " + refused.getMessage());
     } finally {
       boolean unused = Thread.interrupted();
     }
@@ -104,7 +106,8 @@ public final class DemoRunner {
     view.event(millis(), "noisy sends %,d messages at once".formatted(scenario.flood()));
     tenants.flood("first-", scenario.flood(), Duration.ZERO);
     view.event(
-        millis(), DemoModelCallers.MODEL + " is asked for 5 times its budget, in three classes");
+        millis(),
+        DemoModelCallers.MODEL + " gets requests for 5 times its budget, in three classes");
     callers.begin(DemoModelCallers.DEMANDS);
   }
 
@@ -128,7 +131,7 @@ public final class DemoRunner {
     MessageLog.Count noisy = log.count(DemoScenario.NOISY);
     if (step == Step.FLOOD && noisy.accepted() == scenario.flood()) {
       step = Step.WORK;
-      view.event(millis(), "all stored: workers begin, and quiet sends one at a time");
+      view.event(millis(), "all stored; workers start, and quiet sends one at a time");
       tenants.beginWork();
       tenants.beginQuiet();
     } else if (step == Step.WORK && noisy.delivered() >= scenario.crashAfter()) {
@@ -136,7 +139,7 @@ public final class DemoRunner {
       crash(tenants);
     } else if (step == Step.CRASH && crash != null && noisy.delivered() >= scenario.endAfter()) {
       step = Step.END;
-      view.event(millis(), "nobody begins anything more");
+      view.event(millis(), "load stopped");
       tenants.endQuiet();
       callers.end();
     }
@@ -149,11 +152,11 @@ public final class DemoRunner {
     }
     if (why != null) {
       throw new CommandFailedException(
-          ExitCodes.FAILED, "the server of the demo refused: " + why.getMessage());
+          ExitCodes.FAILED, "the demo's server refused a call: " + why.getMessage());
     }
     if (step != Step.CRASH && !server.isWell()) {
       throw new CommandFailedException(
-          ExitCodes.FAILED, "the server of the demo ended: " + server.lastWords());
+          ExitCodes.FAILED, "the demo's server exited: " + server.lastWords());
     }
   }
 
@@ -176,9 +179,7 @@ public final class DemoRunner {
   /** Kills the server while it stores the second flood, so that much is under way. */
   private void crash(DemoTenants tenants) {
     long enough = log.count(DemoScenario.NOISY).accepted() + scenario.secondFlood() / 3;
-    view.event(
-        millis(),
-        "noisy sends %,d more, and in the middle of that:".formatted(scenario.secondFlood()));
+    view.event(millis(), "noisy sends %,d more; meanwhile:".formatted(scenario.secondFlood()));
     tenants.flood("second-", scenario.secondFlood(), BETWEEN);
     Thread thread = new Thread(() -> killAndRestart(enough), "sluice-demo-crash");
     thread.setDaemon(true);
@@ -200,8 +201,8 @@ public final class DemoRunner {
       state = "killed";
       tell("server killed (SIGKILL), " + DemoTextReport.unanswered(unanswered, unsettled));
       if (server.start()) {
-        state = "up again";
-        tell("server up again on the same directory, clients connect by themselves");
+        state = "restarted";
+        tell("server restarted on the same directory; clients reconnect by themselves");
         crash = new DemoResult.CrashStats(killedMillis, millis(), unanswered, unsettled);
       }
     } catch (InterruptedException | CommandFailedException broken) {

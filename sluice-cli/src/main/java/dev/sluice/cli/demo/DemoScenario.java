@@ -18,7 +18,7 @@ public record DemoScenario(int flood, int secondFlood) {
 
   static final int BURST = 20;
 
-  /** From one message of the quiet tenant to its next, if that one was answered. */
+  /** The pause between two messages of the quiet tenant, if the first was answered. */
   static final Duration QUIET_PAUSE = Duration.ofMillis(25);
 
   /** The quiet tenant's p99 wait must be so many times shorter than in one FIFO. */

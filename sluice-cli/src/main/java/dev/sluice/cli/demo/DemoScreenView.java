@@ -61,15 +61,16 @@ public final class DemoScreenView implements DemoView {
             DemoScenario.RATE_PER_SECOND,
             DemoScenario.BURST));
     lines.add(
-        "%-14s %8s %10s %9s %10s".formatted("TENANT", "SENT", "DELIVERED", "WAITING", "LAST WAIT"));
+        "%-14s %9s %10s %9s %10s".formatted("TENANT", "SENT", "DELIVERED", "WAITING", "LAST WAIT"));
     lines.add(tenant(DemoScenario.NOISY, status.noisy()));
     lines.add(tenant(DemoScenario.QUIET, status.quiet()));
     lines.add("");
     lines.add(
-        "%s, %,d tokens/s, asked for 5 times as much"
+        "%s, %,d tokens/s, 5 times as much requested"
             .formatted(DemoModelCallers.MODEL, DemoModelCallers.TOKENS_PER_SECOND));
     lines.add(
-        "%-14s %8s %10s %9s %10s".formatted("CLASS", "ASKED", "GRANTED", "IN LINE", "WAIT P50"));
+        "%-14s %9s %10s %9s %10s"
+            .formatted("CLASS", "REQUESTED", "GRANTED", "WAITING", "WAIT P50"));
     status.classes().forEach(each -> lines.add(priority(each)));
     lines.add("");
     lines.addAll(events);
@@ -82,7 +83,7 @@ public final class DemoScreenView implements DemoView {
   }
 
   private static String tenant(String name, MessageLog.Count count) {
-    return "%-14s %8d %10d %9d %10s"
+    return "%-14s %9d %10d %9d %10s"
         .formatted(
             name,
             count.sent(),
@@ -92,12 +93,12 @@ public final class DemoScreenView implements DemoView {
   }
 
   private static String priority(ModelCallLog.PriorityClassStats each) {
-    return "%-14s %8d %10d %9d %10s"
+    return "%-14s %9d %10d %9d %10s"
         .formatted(
             each.priority(),
-            each.asked(),
+            each.requested(),
             each.granted(),
-            each.inLine(),
+            each.waiting(),
             DemoTextReport.time(each.waits().p50()));
   }
 

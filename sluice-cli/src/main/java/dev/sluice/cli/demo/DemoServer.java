@@ -28,7 +28,7 @@ public final class DemoServer implements AutoCloseable {
   private static final String HOST = "127.0.0.1";
   private static final String READY = "sluice is ready";
 
-  /** By name, because this package must not depend on the entry point. */
+  /** Given by name, because this package must not depend on the entry point. */
   private static final String MAIN_CLASS = "dev.sluice.cli.Sluice";
 
   private static final long DEATH_SECONDS = 10;
@@ -46,7 +46,7 @@ public final class DemoServer implements AutoCloseable {
     /** Returns the requested port, which must be free, or the usual one, or any free one. */
     public static int choose(String flag, @Nullable Long asked, int usual) {
       if (asked != null && (asked < 0 || asked > 65_535)) {
-        throw new InvalidInputException(flag + " must be from 0 to 65535: " + asked);
+        throw new InvalidInputException(flag + " must be from 0 to 65535, but was " + asked);
       }
       try {
         return free(asked == null ? usual : asked.intValue());
@@ -79,7 +79,7 @@ public final class DemoServer implements AutoCloseable {
     this.directory = directory;
   }
 
-  /** Not started yet. */
+  /** Creates the server without starting it. */
   public static DemoServer create(Ports ports, String budgets) {
     try {
       Path directory = Files.createTempDirectory("sluice-demo-");
@@ -187,9 +187,9 @@ public final class DemoServer implements AutoCloseable {
   /** Returns the last output of the server. */
   String lastWords() {
     try (Stream<String> lines = Files.lines(log())) {
-      return lines.reduce((first, second) -> second).orElse("it said nothing");
+      return lines.reduce((first, second) -> second).orElse("it printed nothing");
     } catch (IOException | UncheckedIOException unreadable) {
-      return "it said nothing";
+      return "it printed nothing";
     }
   }
 

@@ -21,7 +21,7 @@ public record DemoStatus(
     MessageLog.Count quiet,
     List<ModelCallLog.PriorityClassStats> classes) {
 
-  /** How fast the provider is called, since an earlier moment. */
+  /** Returns the calls of the provider a second since {@code before}. */
   double perSecond(DemoStatus before) {
     long passed = millis - before.millis;
     return passed == 0 ? 0 : (granted - before.granted) * 1e3 / passed;

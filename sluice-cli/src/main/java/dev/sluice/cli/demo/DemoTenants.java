@@ -18,12 +18,12 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
-/** Two tenants who send to one queue, and workers who call the provider for them. */
+/** Runs two tenants that send to one queue, and workers that call the provider for them. */
 public final class DemoTenants implements AutoCloseable {
-  /** How long a message may be with a worker; after the crash, until it comes back. */
+  /** The lease of a message; after the crash, the time until its redelivery. */
   private static final Duration LEASE = Duration.ofSeconds(5);
 
-  /** Longer than a demo: a message that is sent again after the crash is the same. */
+  /** Longer than a demo, so that a message sent again after the crash is a duplicate. */
   private static final Duration DEDUPE_WINDOW = Duration.ofMinutes(5);
 
   private static final int MAX_ATTEMPTS = 5;
@@ -62,7 +62,7 @@ public final class DemoTenants implements AutoCloseable {
     this.quiet = client.producer(DemoScenario.QUEUE, ProducerConfig.defaults());
   }
 
-  /** From now on messages are taken. */
+  /** Starts the workers. */
   void beginWork() {
     workers = client.consume(DemoScenario.QUEUE, PREFETCH, WORKERS, this::work);
   }
@@ -80,7 +80,9 @@ public final class DemoTenants implements AutoCloseable {
     var unused = message.ack().thenRun(() -> log.acked(id));
   }
 
-  /** So many messages of the noisy tenant, with a pause after each; returns at once. */
+  /**
+   * Sends {@code count} messages of the noisy tenant with a pause after each; returns immediately.
+   */
   void flood(String name, int count, Duration pause) {
     begin(
         () -> {
@@ -150,7 +152,7 @@ public final class DemoTenants implements AutoCloseable {
     }
   }
 
-  /** Whether everything is sent. */
+  /** Returns whether all messages have been sent. */
   boolean sent() {
     return senders.stream().noneMatch(Thread::isAlive);
   }

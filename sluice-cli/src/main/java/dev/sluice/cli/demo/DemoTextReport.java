@@ -21,7 +21,7 @@ public final class DemoTextReport {
     problems.forEach(problem -> out.println("FAILED: " + problem));
     if (problems.isEmpty()) {
       out.println(
-          "All of it held: no message lost, no limit exceeded, the quiet tenant not held up.");
+          "All checks passed: no message lost, no limit exceeded, the quiet tenant not delayed.");
     }
     out.flush();
   }
@@ -41,7 +41,7 @@ public final class DemoTextReport {
     out.println(
         "FIFO: the same arrivals and the same grants, in the order of arrival. Waits are from");
     out.printf(
-        "the server's receipt to its grant, less %s in which it granted nothing to anybody.%n",
+        "the server's receipt to its grant, less %s during which it granted nothing.%n",
         time(figures.outage().millis()));
   }
 
@@ -69,7 +69,7 @@ public final class DemoTextReport {
         time(provider.millis()));
     out.printf(
         Locale.ROOT,
-        "The worst window of a second or more: %,d in %,d ms; legal at most %,d (burst + rate x time).%n",
+        "Worst window of a second or more: %,d in %,d ms; legal at most %,d (burst + rate x time).%n",
         worst.granted(),
         worst.millis(),
         worst.legal());
@@ -79,25 +79,25 @@ public final class DemoTextReport {
     out.println();
     out.printf(
         Locale.ROOT,
-        "%s: %,d tokens/s, asked for 5 times as much; %,d charged, %,d legal at most%n",
+        "%s: %,d tokens/s, 5 times as much requested; %,d charged, legal at most %,d%n",
         DemoModelCallers.MODEL,
         DemoModelCallers.TOKENS_PER_SECOND,
         figures.model().chargedTokens(),
         figures.model().legalTokens());
     new TextTable<ModelCallLog.PriorityClassStats>(
             1,
-            List.of("CLASS", "ASKED", "GRANTED", "STILL IN LINE", "WAIT P50", "P99"),
+            List.of("CLASS", "REQUESTED", "GRANTED", "STILL WAITING", "WAIT P50", "P99"),
             each ->
                 List.of(
                     each.priority(),
-                    "" + each.asked(),
+                    "" + each.requested(),
                     "" + each.granted(),
-                    "" + each.inLine(),
+                    "" + each.waiting(),
                     time(each.waits().p50()),
                     time(each.waits().p99())))
         .print(figures.model().classes(), out);
     out.println(
-        "Waits of those still in line are so far; the time without a server is left out here too.");
+        "Requests that still wait count with their wait so far. The time without a server is excluded.");
   }
 
   private static void messages(DemoResult figures, PrintWriter out) {
@@ -115,7 +115,7 @@ public final class DemoTextReport {
         figures.noisy().count().delivered() + figures.quiet().count().delivered(),
         figures.balance().lost());
     out.printf(
-        "Delivered again: %d (at least once: what is in flight at a kill may come again).%n",
+        "Delivered again: %d (at least once: messages in flight at a kill may be redelivered).%n",
         figures.balance().again());
   }
 
@@ -125,7 +125,7 @@ public final class DemoTextReport {
         .formatted(sends, sends == 1 ? "send" : "sends", acks, acks == 1 ? "ack" : "acks");
   }
 
-  /** In milliseconds, or in seconds if it is long. */
+  /** Formats a time in milliseconds, or in seconds if it is long. */
   static String time(long millis) {
     return millis < SHOWN_IN_SECONDS / 10
         ? millis + " ms"

@@ -18,7 +18,7 @@ public final class DemoTraffic {
   private static final int PREFETCH = 64;
   private static final int WORKERS = 2;
 
-  /** Of a class, for the model. */
+  /** The most waiting requests of a class. */
   public static final int MOST_IN_LINE = 12;
 
   private static final String FAILING = "a document that the provider refuses";

@@ -23,7 +23,7 @@ public record Downtime(long fromMillis, long untilMillis) {
     return untilMillis - fromMillis;
   }
 
-  /** From one instant to a later one without the outage; never less than 0. */
+  /** Returns the time between two instants without the outage; at least 0. */
   public long waited(long arrivedMillis, long servedMillis) {
     long hit = Math.min(servedMillis, untilMillis) - Math.max(arrivedMillis, fromMillis);
     return Math.max(0, servedMillis - arrivedMillis - Math.max(0, hit));

@@ -19,7 +19,7 @@ public final class MessageLog {
   private long again;
   private long returned;
 
-  /** One message. */
+  /** A sent message, and what happened to it. */
   private static final class MessageRecord {
     private final String tenant;
     private boolean accepted;
@@ -116,7 +116,7 @@ public final class MessageLog {
     return grants.stream().mapToLong(Long::longValue).sorted().toArray();
   }
 
-  /** As many as there are grants, without sorting them. */
+  /** Returns the number of grants, without sorting them. */
   synchronized long granted() {
     return grants.size();
   }
@@ -126,7 +126,7 @@ public final class MessageLog {
     return entries.values().stream().filter(entry -> entry.deliveries > 0 && !entry.acked).count();
   }
 
-  /** Of all that were delivered. */
+  /** Returns a record for every delivered message. */
   public synchronized List<MessageLog.DeliveryRecord> passages() {
     return entries.values().stream()
         .filter(entry -> entry.deliveries > 0)
@@ -144,7 +144,7 @@ public final class MessageLog {
     return new MessageLog.MessageTotals(accepted, lost, again, returned);
   }
 
-  /** Of a tenant, deliveries of what had been delivered before. */
+  /** Returns the number of redeliveries to a tenant. */
   public synchronized long again(String tenant) {
     return entries.values().stream()
         .filter(entry -> entry.tenant.equals(tenant) && entry.deliveries > 1)

@@ -13,15 +13,15 @@ public final class ModelCallLog {
   // Guarded by this.
   private final List<Call> calls = new ArrayList<>();
 
-  /** One call of the model. */
+  /** A call of the model. */
   public static final class Call {
     private final String priority;
-    private final long askedMillis;
+    private final long requestedMillis;
     private OptionalLong grantedMillis = OptionalLong.empty();
 
-    private Call(String priority, long askedMillis) {
+    private Call(String priority, long requestedMillis) {
       this.priority = priority;
-      this.askedMillis = askedMillis;
+      this.requestedMillis = requestedMillis;
     }
 
     String priority() {
@@ -33,26 +33,26 @@ public final class ModelCallLog {
    * Results of a priority class.
    *
    * @param priority the class's name
-   * @param asked requests
+   * @param requested requests
    * @param granted granted requests
    * @param waits waits of all requests; until now for those that still wait
    */
-  public record PriorityClassStats(String priority, long asked, long granted, WaitStats waits) {
-    public long inLine() {
-      return asked - granted;
+  public record PriorityClassStats(String priority, long requested, long granted, WaitStats waits) {
+    public long waiting() {
+      return requested - granted;
     }
 
     JsonWriter json() {
       return JsonWriter.object()
           .put("class", priority)
-          .put("asked", asked)
+          .put("requested", requested)
           .put("granted", granted)
-          .put("inLine", inLine())
+          .put("waiting", waiting())
           .put("waitMillis", waits.json());
     }
   }
 
-  public synchronized Call asked(String priority, long nowMillis) {
+  public synchronized Call requested(String priority, long nowMillis) {
     Call call = new Call(priority, nowMillis);
     calls.add(call);
     return call;
@@ -62,7 +62,7 @@ public final class ModelCallLog {
     call.grantedMillis = OptionalLong.of(nowMillis);
   }
 
-  /** When there was a turn, sorted. */
+  /** Returns the times of all grants, sorted. */
   public synchronized long[] grants() {
     return calls.stream().flatMapToLong(call -> call.grantedMillis.stream()).sorted().toArray();
   }
@@ -78,6 +78,7 @@ public final class ModelCallLog {
             mine.stream()
                 .mapToLong(
                     call ->
-                        outage.waited(call.askedMillis, call.grantedMillis.orElse(nowMillis)))));
+                        outage.waited(
+                            call.requestedMillis, call.grantedMillis.orElse(nowMillis)))));
   }
 }

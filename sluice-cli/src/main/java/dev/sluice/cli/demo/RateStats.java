@@ -52,7 +52,7 @@ public record RateStats(long granted, long millis, Window worst, Window worstSec
         worst(sorted, MILLIS_PER_SECOND, perSecond, burst));
   }
 
-  /** Of the windows that are no shorter. */
+  /** Returns the worst of the windows that are at least {@code leastMillis} long. */
   private static Window worst(long[] sorted, long leastMillis, long perSecond, long burst) {
     Window worst = Window.NONE;
     long mostExcess = Long.MIN_VALUE;

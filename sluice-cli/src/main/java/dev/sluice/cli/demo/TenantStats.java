@@ -53,7 +53,7 @@ public record TenantStats(
             .mapToLong(each -> outage.waited(each.arrivedMillis(), each.grantedMillis())));
   }
 
-  /** How many times shorter its p99 wait is than in the FIFO; times are no finer than 1 ms. */
+  /** Returns how many times shorter the p99 wait is than in the FIFO, with a resolution of 1 ms. */
   public double timesShorter() {
     return (double) fifo.p99() / Math.max(1, waits.p99());
   }

@@ -19,7 +19,7 @@ public abstract class BaseCommand implements Callable<Integer> {
       names = {"-h", "--help"},
       usageHelp = true,
       description = "Print this help and exit.")
-  boolean helpAsked;
+  boolean helpRequested;
 
   public final PrintWriter out() {
     return spec.commandLine().getOut();

@@ -89,7 +89,7 @@ public final class ConnectionOptions {
     int port = colon < 0 ? 0 : port(address.substring(colon + 1));
     if (host.isBlank() || port < 1 || port > MAX_PORT) {
       throw new InvalidInputException(
-          "%s must be HOST:PORT with a port from 1 to %d: %s"
+          "%s must be HOST:PORT with a port from 1 to %d, but was %s"
               .formatted(
                   server == null ? ADDRESS_VARIABLE : "--server", MAX_PORT, Quoting.of(address)));
     }

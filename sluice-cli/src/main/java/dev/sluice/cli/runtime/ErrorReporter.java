@@ -40,7 +40,7 @@ public final class ErrorReporter {
       err.println(name + ": " + TerminalText.line(String.valueOf(failed.getMessage())));
       return failed.exitCode();
     }
-    err.println(name + ": unexpected failure, please report it:");
+    err.println(name + ": unexpected failure; report it:");
     StringWriter trace = new StringWriter();
     failure.printStackTrace(new PrintWriter(trace));
     err.println(TerminalText.lines(trace.toString().stripTrailing()));

@@ -21,7 +21,7 @@ final class BatchResult {
   /** The answer to those denied: they differ in nothing, so it is one. */
   @Nullable Decision denial;
 
-  /** When the last of those that waited was served. */
+  /** Returns when the last waiting request was served. */
   long servedNanos;
 
   BatchResult(RequestBatch batch, long available) {
@@ -29,12 +29,12 @@ final class BatchResult {
     this.available = available;
   }
 
-  /** How many did not get their tokens at once but may get them later. */
+  /** Returns the number of requests that were not granted at once but may be granted later. */
   int waited() {
     return batch.count() - granted - denied;
   }
 
-  /** How many never got their tokens, nor an answer. */
+  /** Returns the number of requests that were never granted nor answered. */
   int unserved() {
     return waited() - served;
   }

@@ -85,7 +85,7 @@ final class BucketJsonReport {
 
   private static String reason(@Nullable Decision denial) {
     if (denial == null) {
-      return "too much owed";
+      return "debt overflow";
     }
     if (denial instanceof Decision.Impossible) {
       return "above capacity";

@@ -13,7 +13,10 @@ import java.util.concurrent.CompletableFuture;
 
 /** Puts requests to a bucket in simulated time and keeps what became of them. */
 final class BucketSimulation {
-  /** After some 292 years. A waiter due at the very last instant a clock can show never is. */
+  /**
+   * The end of time, after 292 years. A waiter that is due at the last instant of the clock is
+   * never served.
+   */
   private static final long END_NANOS = Long.MAX_VALUE - 1;
 
   private final ManualClock clock = ManualClock.create();
@@ -56,8 +59,8 @@ final class BucketSimulation {
   private void put(RequestBatch batch) {
     BatchResult outcome = new BatchResult(batch, bucket.available());
     outcomes.add(outcome);
-    total.asked().add(batch.count(), batch.tokens());
-    period().asked().add(batch.count(), batch.tokens());
+    total.requested().add(batch.count(), batch.tokens());
+    period().requested().add(batch.count(), batch.tokens());
     for (int i = 0; i < batch.count(); i++) {
       if (waiting) {
         consume(outcome);

@@ -61,10 +61,11 @@ final class BucketTextReport {
   private TextTable<BatchResult> requestTable() {
     return simulation.isWaiting()
         ? new TextTable<>(
-            List.of("time", "available", "asked", "at once", "waits", "until", "refused", "left"),
+            List.of(
+                "time", "available", "requested", "at once", "waits", "until", "rejected", "left"),
             this::waitingCells)
         : new TextTable<>(
-            List.of("time", "available", "asked", "granted", "denied", "left", "come back in"),
+            List.of("time", "available", "requested", "granted", "denied", "left", "retry in"),
             this::denyingCells);
   }
 
@@ -73,7 +74,7 @@ final class BucketTextReport {
     return List.of(
         unit.format(outcome.batch.timeNanos()),
         Long.toString(outcome.available),
-        outcome.batch.asked(),
+        outcome.batch.requested(),
         tokens(outcome.granted, tokens),
         tokens(outcome.denied, tokens),
         Long.toString(outcome.left),
@@ -85,7 +86,7 @@ final class BucketTextReport {
     return List.of(
         unit.format(outcome.batch.timeNanos()),
         Long.toString(outcome.available),
-        outcome.batch.asked(),
+        outcome.batch.requested(),
         tokens(outcome.granted, tokens),
         tokens(outcome.waited(), tokens),
         until(outcome),
@@ -113,7 +114,7 @@ final class BucketTextReport {
 
   private void printPeriods() {
     new TextTable<Map.Entry<Long, RequestTotals>>(
-            List.of("period", "requests", "asked", "granted", "denied"), this::periodCells)
+            List.of("period", "requests", "requested", "granted", "denied"), this::periodCells)
         .print(simulation.periods().entrySet(), out);
   }
 
@@ -121,8 +122,8 @@ final class BucketTextReport {
     RequestTotals totals = period.getValue();
     return List.of(
         label(period.getKey()),
-        Long.toString(totals.asked().requests()),
-        Long.toString(totals.asked().tokens()),
+        Long.toString(totals.requested().requests()),
+        Long.toString(totals.requested().tokens()),
         Long.toString(totals.granted().tokens()),
         Long.toString(totals.denied().tokens()));
   }
@@ -136,14 +137,14 @@ final class BucketTextReport {
     RequestTotals total = simulation.total();
     out.printf(
         Locale.ROOT,
-        "requests: %d asked, %d granted, %d denied%n",
-        total.asked().requests(),
+        "requests: %d requested, %d granted, %d denied%n",
+        total.requested().requests(),
         total.granted().requests(),
         total.denied().requests());
     out.printf(
         Locale.ROOT,
-        "tokens:   %d asked, %d granted, %d denied%n",
-        total.asked().tokens(),
+        "tokens:   %d requested, %d granted, %d denied%n",
+        total.requested().tokens(),
         total.granted().tokens(),
         total.denied().tokens());
     if (simulation.isWaiting()) {
@@ -161,7 +162,7 @@ final class BucketTextReport {
         waits.unserved());
     long refused = simulation.total().denied().requests();
     if (refused > 0) {
-      out.printf(Locale.ROOT, "refused:  %d, as the bucket cannot account for so much%n", refused);
+      out.printf(Locale.ROOT, "rejected: %d, because the debt would overflow%n", refused);
     }
   }
 }

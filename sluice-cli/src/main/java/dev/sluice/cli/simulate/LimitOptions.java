@@ -21,27 +21,27 @@ final class LimitOptions {
   @ArgGroup(exclusive = true, multiplicity = "0..1")
   private @Nullable Source source;
 
-  /** How tokens come back: exactly one of these is given. */
+  /** The refill mode; exactly one of these options is given. */
   static final class Source {
     @Option(
         names = "--refill",
         paramLabel = "TOKENS/PERIOD",
         converter = OptionConverters.RefillConverter.class,
-        description = "Tokens come back evenly, such as 10/1s, 100/1m or 3/7s.")
+        description = "Tokens accrue evenly, such as 10/1s, 100/1m or 3/7s.")
     private @Nullable RefillRate refill;
 
     @Option(
         names = "--strict",
         paramLabel = "PERIOD",
         converter = OptionConverters.PeriodConverter.class,
-        description = "All tokens come back at the end of each period.")
+        description = "All tokens are refilled at the end of each period.")
     private @Nullable Duration strict;
 
     @Option(names = "--manual", description = "No token ever comes back by itself.")
     boolean manual;
   }
 
-  /** Whether a limit was meant. */
+  /** Returns whether an option of the limit was given. */
   boolean given() {
     return capacity != null || source != null;
   }

@@ -38,7 +38,7 @@ record RequestBatch(long timeNanos, long tokens, int count) {
       throw new InvalidInputException(
           "COUNT must be a whole number from 1 to "
               + RequestParser.MAX_COUNT
-              + ": "
+              + ", but was "
               + Quoting.of(text));
     }
     return count;
@@ -50,7 +50,7 @@ record RequestBatch(long timeNanos, long tokens, int count) {
   }
 
   /** Returns the tokens as the user writes them. */
-  String asked() {
+  String requested() {
     return count == 1 ? Long.toString(tokens) : tokens + "x" + count;
   }
 }

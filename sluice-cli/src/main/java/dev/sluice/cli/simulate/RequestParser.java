@@ -32,7 +32,7 @@ final class RequestParser {
     return requests.batches;
   }
 
-  /** One request per line; {@code #} begins a comment. */
+  /** Parses one request per line; {@code #} begins a comment. */
   static List<RequestBatch> ofLines(String source, Reader reader) throws IOException {
     RequestParser requests = new RequestParser();
     BufferedReader lines = new BufferedReader(reader);

@@ -4,7 +4,7 @@ import dev.sluice.cli.text.JsonWriter;
 
 /** Sums over the requests of a period or of a whole simulation. */
 final class RequestTotals {
-  private final Count asked = new Count();
+  private final Count requested = new Count();
   private final Count granted = new Count();
   private final Count denied = new Count();
 
@@ -31,8 +31,8 @@ final class RequestTotals {
     }
   }
 
-  Count asked() {
-    return asked;
+  Count requested() {
+    return requested;
   }
 
   Count granted() {
@@ -46,7 +46,7 @@ final class RequestTotals {
   /** Adds three properties to {@code object}. */
   JsonWriter putInto(JsonWriter object) {
     return object
-        .put("asked", asked.json())
+        .put("requested", requested.json())
         .put("granted", granted.json())
         .put("denied", denied.json());
   }

@@ -27,16 +27,16 @@ final class ScenarioOptions {
   @Option(
       names = "--set",
       paramLabel = "KEY=VALUE",
-      description = "Instead of what FILE says, such as queues.mail.workers=8; may be given again.")
+      description = "Override a key of FILE, such as queues.mail.workers=8; repeatable.")
   private List<String> changes = new ArrayList<>();
 
   @Option(
       names = "--report",
       paramLabel = "FILE",
-      description = "Where the page with plots goes. Default: NAME.report.html, here.")
+      description = "The file for the report. Default: NAME.report.html in this directory.")
   private @Nullable Path report;
 
-  @Option(names = "--no-report", description = "Write no page.")
+  @Option(names = "--no-report", description = "Write no report.")
   private boolean noReport;
 
   boolean given() {
@@ -50,7 +50,7 @@ final class ScenarioOptions {
    */
   void run(Path file, boolean json, LongFunction<ProgressLine> progress, PrintWriter out) {
     if (report != null && noReport) {
-      throw new InvalidInputException("--report and --no-report must not both be given");
+      throw new InvalidInputException("--report and --no-report cannot be combined");
     }
     Path page = noReport ? null : report == null ? reportOf(file) : report;
     requireOther(file, page);

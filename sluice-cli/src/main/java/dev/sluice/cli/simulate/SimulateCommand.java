@@ -38,7 +38,7 @@ import picocli.CommandLine.Parameters;
       "A duration is a number and a unit: ns, us, ms, s, m, h or d.",
       "",
       "Examples:",
-      "  sluice simulate examples/simulate/noisy-neighbour.toml",
+      "  sluice simulate examples/simulate/noisy-neighbor.toml",
       "  sluice simulate day.toml --set callers.chat.arrivals.high=4 --json",
       "  sluice simulate --refill 10/1s 0ms:7 200ms:5 650ms:3",
       "  sluice simulate --capacity 10 --strict 1m --file requests.txt",
@@ -61,7 +61,7 @@ public final class SimulateCommand extends BaseCommand {
       description = "Tokens in the bucket at the start. Default: full.")
   private @Nullable Long initial;
 
-  @Option(names = "--wait", description = "Excess requests wait in line instead of being denied.")
+  @Option(names = "--wait", description = "Excess requests wait instead of being denied.")
   private boolean waiting;
 
   @Option(
@@ -106,7 +106,7 @@ public final class SimulateCommand extends BaseCommand {
     }
     if (initial != null || waiting || file != null) {
       throw new InvalidInputException(
-          "--initial, --wait and --file go with a limit, not with a scenario");
+          "--initial, --wait and --file require a limit, not a scenario");
     }
     PrintWriter buffered = new PrintWriter(new BufferedWriter(out()));
     try {
@@ -117,7 +117,7 @@ public final class SimulateCommand extends BaseCommand {
           buffered);
     } catch (OutOfMemoryError e) {
       throw new InvalidInputException(
-          "too much waits for Java's heap; try max_depth, or JAVA_TOOL_OPTIONS=-Xmx1g");
+          "too many waiting items for the Java heap; try max_depth, or JAVA_TOOL_OPTIONS=-Xmx1g");
     }
     buffered.flush();
   }
@@ -125,14 +125,14 @@ public final class SimulateCommand extends BaseCommand {
   private void simulateLimit() {
     if (scenarioOptions.given()) {
       throw new InvalidInputException(
-          "--set, --report and --no-report go with a scenario, not with a limit");
+          "--set, --report and --no-report require a scenario, not a limit");
     }
     BucketSimulation simulation = simulation();
     try {
       simulation.run(new RequestInput(requests, file).read(context.input()));
     } catch (OutOfMemoryError e) {
       throw new InvalidInputException(
-          "too many requests for Java's heap; try JAVA_TOOL_OPTIONS=-Xmx1g");
+          "too many requests for the Java heap; try JAVA_TOOL_OPTIONS=-Xmx1g");
     }
     print(simulation);
   }

@@ -16,7 +16,7 @@ public final class CostArguments {
       long tokens = equals < 0 ? 1 : Numbers.parse("TOKENS", text.substring(equals + 1));
       if (key.isEmpty() || tokens == 0) {
         throw new InvalidInputException(
-            "the name must not be empty and TOKENS must be positive: " + Quoting.of(text));
+            "the name must not be empty and TOKENS must be positive, but was " + Quoting.of(text));
       }
       if (costs.put(key, tokens) != null) {
         throw new InvalidInputException("a name can be given only once: " + Quoting.of(key));

@@ -60,17 +60,18 @@ public final class Durations {
     Matcher matcher = SYNTAX.matcher(text);
     if (!matcher.matches()) {
       throw new InvalidInputException(
-          "a duration must be a number and ns, us, ms, s, m, h or d, such as 1.5s: "
+          "a duration must be a number with the unit ns, us, ms, s, m, h or d, such as 1.5s, but was "
               + Quoting.of(text));
     }
     BigDecimal unit = BigDecimal.valueOf(Unit.of(matcher.group(2)).nanos);
     BigDecimal nanos = new BigDecimal(matcher.group(1)).multiply(unit);
     if (nanos.compareTo(BigDecimal.valueOf(Limit.MAX_PERIOD.toNanos())) > 0) {
-      throw new InvalidInputException("a duration must be at most 146 years: " + Quoting.of(text));
+      throw new InvalidInputException(
+          "a duration must be at most 146 years, but was " + Quoting.of(text));
     }
     if (nanos.setScale(0, RoundingMode.DOWN).compareTo(nanos) != 0) {
       throw new InvalidInputException(
-          "a duration must be a whole number of nanoseconds: " + Quoting.of(text));
+          "a duration must be a whole number of nanoseconds, but was " + Quoting.of(text));
     }
     return nanos.longValueExact();
   }
@@ -80,7 +81,7 @@ public final class Durations {
     Duration duration = Duration.ofNanos(parseNanos(text));
     if (duration.toNanosPart() % Unit.MS.nanos != 0) {
       throw new InvalidInputException(
-          "a duration must be whole milliseconds here: " + Quoting.of(text));
+          "a duration must be whole milliseconds here, but was " + Quoting.of(text));
     }
     return duration;
   }

@@ -15,7 +15,7 @@ public final class Numbers {
   public static long parse(String name, String text) {
     if (!SYNTAX.matcher(text).matches()) {
       throw new InvalidInputException(
-          name + " must be a whole number of at most 18 digits: " + Quoting.of(text));
+          name + " must be a whole number of at most 18 digits, but was " + Quoting.of(text));
     }
     return Long.parseLong(text);
   }
@@ -24,7 +24,7 @@ public final class Numbers {
     long number = parse(name, text);
     if (number > Integer.MAX_VALUE) {
       throw new InvalidInputException(
-          name + " must be at most " + Integer.MAX_VALUE + ": " + Quoting.of(text));
+          name + " must be at most " + Integer.MAX_VALUE + ", but was " + Quoting.of(text));
     }
     return (int) number;
   }
@@ -32,7 +32,7 @@ public final class Numbers {
   public static double parseDecimal(String name, String text) {
     if (!DECIMAL.matcher(text).matches()) {
       throw new InvalidInputException(
-          name + " must be a number such as 10 or 0.5: " + Quoting.of(text));
+          name + " must be a number such as 10 or 0.5, but was " + Quoting.of(text));
     }
     return Double.parseDouble(text);
   }

@@ -9,11 +9,11 @@ public record RefillRate(long tokens, Duration period) {
     int slash = text.indexOf('/');
     if (slash < 0) {
       throw new InvalidInputException(
-          "a refill must be TOKENS/PERIOD, such as 10/1s: " + Quoting.of(text));
+          "a refill must be TOKENS/PERIOD, such as 10/1s, but was " + Quoting.of(text));
     }
     long tokens = Numbers.parse("TOKENS", text.substring(0, slash));
     if (tokens == 0) {
-      throw new InvalidInputException("a refill must be positive: " + Quoting.of(text));
+      throw new InvalidInputException("a refill must be positive, but was " + Quoting.of(text));
     }
     return new RefillRate(tokens, parsePeriod(text.substring(slash + 1)));
   }
@@ -21,7 +21,7 @@ public record RefillRate(long tokens, Duration period) {
   public static Duration parsePeriod(String text) {
     long nanos = Durations.parseNanos(text);
     if (nanos == 0) {
-      throw new InvalidInputException("a period must be positive: " + Quoting.of(text));
+      throw new InvalidInputException("a period must be positive, but was " + Quoting.of(text));
     }
     return Duration.ofNanos(nanos);
   }

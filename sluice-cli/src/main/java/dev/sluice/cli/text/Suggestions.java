@@ -9,7 +9,7 @@ public final class Suggestions {
 
   private Suggestions() {}
 
-  /** From this length on, two letters may differ, as when they are swapped. */
+  /** The length from which two letters may differ, for example when they are swapped. */
   private static final int LONG_ENOUGH = 4;
 
   /**

@@ -155,7 +155,7 @@ public final class AtomicTokenBucket extends Cell implements TokenBucket {
   private static long saturatedNanos(Duration maxWait) {
     Objects.requireNonNull(maxWait, "maxWait");
     if (maxWait.isNegative()) {
-      throw new IllegalArgumentException("maxWait must not be negative: maxWait=" + maxWait);
+      throw new IllegalArgumentException("maxWait must not be negative, but was " + maxWait);
     }
     return maxWait.compareTo(Limit.MAX_PERIOD) > 0
         ? WaitingListMonitor.FOR_EVER

@@ -54,14 +54,16 @@ public record LimitUnits(
       long nanos = strict.period().toNanos();
       if (nanos % NANOS_PER_MICRO != 0 || strict.capacity() > MAX_DOUBLE_UNITS) {
         throw new IllegalArgumentException(
-            "a strict limit must have whole microseconds and a capacity below 2^53: " + limit);
+            "a strict limit must have whole microseconds and a capacity below 2^53, but was "
+                + limit);
       }
       return new LimitUnits(1, strict.capacity(), nanos / NANOS_PER_MICRO, strict.capacity());
     }
     LimitUnits units =
         of(limit, new LimitUnits.Resolution(NANOS_PER_MICRO, MAX_DOUBLE_UNITS, 1L << 40));
     if (units.capacityUnits > MAX_DOUBLE_UNITS) {
-      throw new IllegalArgumentException("a limit must have a capacity below 2^53: " + limit);
+      throw new IllegalArgumentException(
+          "a limit must have a capacity below 2^53, but was " + limit);
     }
     return units;
   }
@@ -117,7 +119,7 @@ public record LimitUnits(
       }
     }
     throw new IllegalArgumentException(
-        "limit is out of range: a bucket must fill within %d years and its rate be expressible to 1e-6 in at most 2^%d units per %d ns: %s"
+        "limit is out of range: a bucket must fill within %d years and its rate be expressible to 1e-6 in at most 2^%d units per %d ns, but was %s"
             .formatted(
                 yearsToFill(grain),
                 Long.numberOfTrailingZeros(grain.maxUnitsPerTick()),

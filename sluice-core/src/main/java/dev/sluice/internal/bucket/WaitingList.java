@@ -21,7 +21,7 @@ final class WaitingList {
    *
    * Service is charged when it happens, not when it was due. A timer may be late by longer than the
    * bucket takes to fill; a waiter that is served then is placed at the present instant, and those
-   * behind move up accordingly. Otherwise a late timer, or the cancelling of a large request, would
+   * behind move up accordingly. Otherwise a late timer, or the canceling of a large request, would
    * let more than a capacity through at once.
    */
   private final AtomicTokenBucket bucket;

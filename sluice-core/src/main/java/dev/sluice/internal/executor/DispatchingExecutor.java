@@ -135,7 +135,7 @@ public final class DispatchingExecutor implements FairExecutor {
     unknownThrottleKeys += unknownKey.isPresent() ? 1 : 0;
     if (strictThrottleKeys && unknownKey.isPresent()) {
       throw new IllegalArgumentException(
-          "throttle key must have a rate: throttleKey=" + unknownKey.get());
+          "throttle key must have a limit: throttleKey=" + unknownKey.get());
     }
     Optional<String> reason = scheduler.whyImpossible(task.placement);
     if (reason.isPresent()) {

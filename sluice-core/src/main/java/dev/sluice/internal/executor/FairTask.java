@@ -120,7 +120,7 @@ final class FairTask<T> extends IntrusiveList.Link<FairTask<?>> {
   final class Outcome extends CompletableFuture<T> {
     /*
      * Each way to end it from outside first removes the task from the queue, under the lock. A cancel
-     * that comes too late for that does nothing, so that "cancelled" means "did not run". The other
+     * that comes too late for that does nothing, so that "canceled" means "did not run". The other
      * two ways, by which orTimeout comes too, stop the waiting for a task that runs, not the task.
      */
 

@@ -82,7 +82,7 @@ public final class AtomicLimits implements Limits {
     int asterisk = template.indexOf('*');
     if (asterisk != template.length() - 1) {
       throw new IllegalArgumentException(
-          "pattern must have one asterisk, at its end: pattern=" + template);
+          "pattern must have one asterisk, at its end, but was " + template);
     }
     return template.substring(0, asterisk);
   }

@@ -63,7 +63,7 @@ public final class BucketTable {
     this.clock = clock;
   }
 
-  /** The bucket that serves {@code key}, made if need be; null if the key has no rate. */
+  /** The bucket that serves {@code key}, made if need be; null if the key has no limit. */
   public @Nullable KeyedBucket inService(String key, long nowNanos) {
     KeyedBucket bucket = map.get(key);
     return bucket != null && bucket.isCurrent() ? bucket : resolve(key, bucket, nowNanos);
@@ -174,13 +174,13 @@ public final class BucketTable {
     }
   }
 
-  /** Sets the rate of {@code key} alone; a bucket that has to be made is empty. */
+  /** Sets the limit of {@code key} alone; a bucket that has to be made is empty. */
   void restore(String key, Limit limit) {
     UnitScale scale = epochScales.scaleOf(limit);
     set(key, scale, clock.nanoTime(), absent -> empty(scale));
   }
 
-  /** Sets the rate of {@code key} alone. */
+  /** Sets the limit of {@code key} alone. */
   public void set(String key, Limit limit, long nowNanos) {
     UnitScale scale = epochScales.scaleOf(limit);
     set(key, scale, nowNanos, absent -> unused(templates.match(absent), scale));

@@ -60,11 +60,11 @@ public final class DrrScheduler<T> implements FairScheduler<T> {
   public void setLevel(String name, double tokens) {
     core.requireNoOffer();
     if (!(tokens >= 0)) {
-      throw new IllegalArgumentException("tokens must not be negative: tokens=" + tokens);
+      throw new IllegalArgumentException("tokens must not be negative, but was " + tokens);
     }
     LimitGate gate = core.gates.get(name);
     if (gate == null || gate.bucket() == null) {
-      throw new IllegalArgumentException("there is no limit of this name: name=" + name);
+      throw new IllegalArgumentException("unknown limit: name=" + name);
     }
     gate.setLevel(tokens);
   }
@@ -104,7 +104,7 @@ public final class DrrScheduler<T> implements FairScheduler<T> {
         : new Next.Wait<>(now + waitNanos);
   }
 
-  /** Returns the first throttle key of {@code placement} without a rate; empty if all have one. */
+  /** Returns the first throttle key of {@code placement} without a limit; empty if all have one. */
   public Optional<String> unknownKey(Placement placement) {
     return placement.throttleKeys().keySet().stream().filter(key -> !hasLimit(key)).findFirst();
   }

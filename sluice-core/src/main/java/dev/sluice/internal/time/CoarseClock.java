@@ -42,7 +42,7 @@ public final class CoarseClock implements NanoClock {
   public CoarseClock(Duration tick, Duration idle) {
     if (tick.compareTo(MIN_TICK) < 0 || tick.compareTo(MAX_TICK) > 0) {
       throw new IllegalArgumentException(
-          "tick must be from " + MIN_TICK + " to " + MAX_TICK + ": tick=" + tick);
+          "tick must be from " + MIN_TICK + " to " + MAX_TICK + ", but was " + tick);
     }
     this.tickNanos = tick.toNanos();
     this.idleNanos = idle.toNanos();

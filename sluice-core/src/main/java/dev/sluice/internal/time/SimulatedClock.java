@@ -35,7 +35,7 @@ public final class SimulatedClock implements ManualClock {
   public void advance(Duration duration) {
     if (duration.compareTo(MAX_ADVANCE) > 0) {
       throw new IllegalArgumentException(
-          "duration must be at most " + MAX_ADVANCE + ": duration=" + duration);
+          "duration must be at most " + MAX_ADVANCE + ", but was " + duration);
     }
     advanceNanos(duration.toNanos());
   }

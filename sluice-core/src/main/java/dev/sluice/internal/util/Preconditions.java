@@ -9,21 +9,21 @@ public final class Preconditions {
 
   public static String requireNonEmpty(String name, String value) {
     if (Objects.requireNonNull(value, name).isEmpty()) {
-      throw new IllegalArgumentException(name + " must not be empty: " + name + "=\"\"");
+      throw new IllegalArgumentException(name + " must not be empty");
     }
     return value;
   }
 
   public static long requirePositive(String name, long value) {
     if (value <= 0) {
-      throw new IllegalArgumentException(name + " must be positive: " + name + "=" + value);
+      throw new IllegalArgumentException(name + " must be positive, but was " + value);
     }
     return value;
   }
 
   public static long requireNonNegative(String name, long value) {
     if (value < 0) {
-      throw new IllegalArgumentException(name + " must not be negative: " + name + "=" + value);
+      throw new IllegalArgumentException(name + " must not be negative, but was " + value);
     }
     return value;
   }
@@ -31,15 +31,14 @@ public final class Preconditions {
   public static int requireBetween(String name, int value, int least, int most) {
     if (value < least || value > most) {
       throw new IllegalArgumentException(
-          name + " must be from " + least + " to " + most + ": " + name + "=" + value);
+          name + " must be from " + least + " to " + most + ", but was " + value);
     }
     return value;
   }
 
   public static long requireAtMost(String name, long value, long most) {
     if (value > most) {
-      throw new IllegalArgumentException(
-          name + " must be at most " + most + ": " + name + "=" + value);
+      throw new IllegalArgumentException(name + " must be at most " + most + ", but was " + value);
     }
     return value;
   }
@@ -47,7 +46,7 @@ public final class Preconditions {
   public static long requireBetween(String name, long value, long least, long most) {
     if (value < least || value > most) {
       throw new IllegalArgumentException(
-          "%s must be from %d to %d: %d".formatted(name, least, most, value));
+          "%s must be from %d to %d, but was %d".formatted(name, least, most, value));
     }
     return value;
   }
@@ -56,7 +55,7 @@ public final class Preconditions {
       String name, Duration value, Duration least, Duration most) {
     if (value.compareTo(least) < 0 || value.compareTo(most) > 0) {
       throw new IllegalArgumentException(
-          "%s must be from %s to %s: %s".formatted(name, least, most, value));
+          "%s must be from %s to %s, but was %s".formatted(name, least, most, value));
     }
     return value;
   }

@@ -78,14 +78,13 @@ final class MixedRulesTest {
       assertThat(ask(recent, request(1, "c"))).isInstanceOf(TokenDecision.Granted.class);
       assertThatThrownBy(() -> ask(old, request(1, "a")))
           .isInstanceOf(IllegalArgumentException.class)
-          .hasMessage(
-              "priority must be one of [b, c], by the rules that another node has loaded: a");
+          .hasMessage("priority must be one of [b, c], as configured by another node, but was a");
       assertThatThrownBy(() -> get(old.explain(request(1, "a"))))
           .isInstanceOf(IllegalArgumentException.class)
           .hasMessageContaining("[b, c]");
       assertThatThrownBy(() -> ask(old, request(1, "c")))
           .isInstanceOf(IllegalArgumentException.class)
-          .hasMessage("priority must be one of [a, b]: c");
+          .hasMessage("priority must be one of [a, b], but was c");
     }
   }
 

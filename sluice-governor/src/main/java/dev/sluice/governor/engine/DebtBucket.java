@@ -47,7 +47,7 @@ public final class DebtBucket {
     UnitScale scale = UnitScale.of(limit);
     if (scale.capacityUnits() > MAX_UNITS) {
       throw new IllegalArgumentException(
-          "limit is out of range: capacity must be at most %d at this rate: %s"
+          "limit is out of range: capacity must be at most %d at this rate, but was %s"
               .formatted(MAX_UNITS / scale.unitsPerToken(), limit));
     }
     use(scale.unitsPerToken());
@@ -124,7 +124,10 @@ public final class DebtBucket {
     return tokens > MAX_UNITS / unitsPerToken ? MAX_UNITS : tokens * unitsPerToken;
   }
 
-  /** Takes them, there or not; what is returned is for {@link #refund}. */
+  /**
+   * Charges {@code tokens} unconditionally; the balance may go negative. Returns the charge, for
+   * {@link #refund}.
+   */
   long charge(long tokens) {
     long event = history.record(owed);
     owed = Math.min(MAX_UNITS, owed + units(tokens));
@@ -132,11 +135,11 @@ public final class DebtBucket {
   }
 
   /**
-   * Gives back up to {@code tokens} of a charge: never more than what has been owed ever since, for
-   * the rest has come back by itself, and was given to others.
+   * Refunds up to {@code tokens} of a charge, but never more than the lowest debt since the charge:
+   * the rest has been refilled and may have been granted to others.
    *
    * @param charge what {@link #charge} returned
-   * @return whole tokens given back
+   * @return the refunded whole tokens
    */
   long refund(long tokens, long charge) {
     long stillOwed = Math.min(owed, history.leastSince(charge));

@@ -92,7 +92,7 @@ final class WaiterTreap {
 
   private static @Nullable Node without(@Nullable Node node, TokenWaiter who) {
     if (node == null) {
-      throw new IllegalStateException("not in line");
+      throw new IllegalStateException("not in the waiting list");
     }
     int order = TokenWaiter.order(who, node.who);
     if (order == 0) {

@@ -119,7 +119,7 @@ final class LocalModelStore {
   private List<CompletableFuture<Optional<TokenDecision>>> closeAfter(
       UncheckedIOException failure) {
     closed = "model %s is closed: %s".formatted(model, failure.getMessage());
-    LOG.error("model {} is closed, nothing is granted any more", model, failure);
+    LOG.error("model {} is closed and grants nothing", model, failure);
     return engine.waiters();
   }
 

@@ -259,7 +259,7 @@ public final class ModelJournal implements GrantLog {
     private void opened(DataInputStream data) throws IOException {
       int version = data.readInt();
       if (version != VERSION) {
-        throw new IOException("version must be %d: %d".formatted(VERSION, version));
+        throw new IOException("version must be %d, but was %d".formatted(VERSION, version));
       }
       boot = data.readUTF();
       String of = data.readUTF();

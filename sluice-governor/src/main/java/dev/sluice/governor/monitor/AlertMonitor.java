@@ -98,7 +98,7 @@ public final class AlertMonitor {
         changes,
         waiting > config.maxWaiting(),
         alert(GovernorStatus.Alert.Kind.QUEUE_BUILDUP, (double) waiting, config.maxWaiting(), at),
-        "%d jobs, threshold %d".formatted(waiting, config.maxWaiting()));
+        "%d requests, threshold %d".formatted(waiting, config.maxWaiting()));
     checkExhaustion(changes, status, at);
     checkExcess(changes, now, at);
     return changes;
@@ -116,7 +116,7 @@ public final class AlertMonitor {
     String figures = "%d %s left".formatted(left, ofRequests ? "requests" : "tokens");
     if (head != null) {
       figures +=
-          ", the first in line needs %d: too few for %d ms"
+          ", the first waiting request needs %d: too few for %d ms"
               .formatted(needed, head.duration().toMillis());
     }
     change(
@@ -191,7 +191,7 @@ public final class AlertMonitor {
           new Change(
               before,
               false,
-              "%s of %s is over, it began at %s: %s"
+              "%s of %s is over, it started at %s: %s"
                   .formatted(name, model, before.since(), figures)));
     }
   }

@@ -69,7 +69,7 @@ public final class RefillLog {
       return "";
     }
     return taken > 0
-        ? ", %d taken meanwhile".formatted(taken)
-        : ", %d given back meanwhile".formatted(-taken);
+        ? ", %d taken since".formatted(taken)
+        : ", %d returned since".formatted(-taken);
   }
 }

@@ -36,7 +36,7 @@ public final class BudgetLimits {
             .divideAndRemainder(BigInteger.valueOf(given.refillPeriod().toNanos()));
     if (perMinute[1].signum() != 0) {
       throw new IllegalArgumentException(
-          "%s must accrue a whole number a minute: %s".formatted(name, limit));
+          "%s must accrue a whole number a minute, but was %s".formatted(name, limit));
     }
     long refill = perMinute[0].min(BigInteger.valueOf(Long.MAX_VALUE)).longValue();
     requireAtMost(name + " that accrue in a minute", refill, TokenRequest.MAX_TOKENS);
@@ -54,11 +54,13 @@ public final class BudgetLimits {
     for (Limit.Balanced each : limits) {
       Duration period = each.refillPeriod();
       if (!period.equals(SECOND) && !period.equals(MINUTE)) {
-        throw new IllegalArgumentException("requests must be per second or per minute: " + each);
+        throw new IllegalArgumentException(
+            "requests must be per second or per minute, but was " + each);
       }
       if (!periods.add(period)) {
         throw new IllegalArgumentException(
-            "requests must have one limit per second and one per minute at most: " + limits);
+            "requests must have one limit per second and one per minute at most, but was "
+                + limits);
       }
       requireAtMost("capacity of requests", each.capacity(), TokenRequest.MAX_TOKENS);
       requireAtMost("requests that accrue", each.refillTokens(), TokenRequest.MAX_TOKENS);
@@ -75,7 +77,7 @@ public final class BudgetLimits {
     if (limit instanceof Limit.Balanced balanced) {
       return balanced;
     }
-    throw new IllegalArgumentException(name + " must be a Balanced limit: " + limit);
+    throw new IllegalArgumentException(name + " must be a Balanced limit, but was " + limit);
   }
 
   /**
@@ -91,21 +93,22 @@ public final class BudgetLimits {
     for (Map.Entry<String, Double> each : minimumShares.entrySet()) {
       if (!priorityClasses.containsKey(each.getKey())) {
         throw new IllegalArgumentException(
-            "minimum_shares must name one of the classes %s: %s"
+            "minimum_shares must name one of the classes %s, but was %s"
                 .formatted(priorityClasses.keySet(), each.getKey()));
       }
       requireShare("the minimum share of class " + each.getKey(), each.getValue());
       total = total.add(BigDecimal.valueOf(each.getValue()));
     }
     if (total.compareTo(BigDecimal.ONE) > 0) {
-      throw new IllegalArgumentException("minimum_shares must be at most 1 together: " + total);
+      throw new IllegalArgumentException(
+          "minimum_shares must be at most 1 together, but was " + total);
     }
   }
 
   private static void requireShare(String name, double share) {
     // Also false for NaN.
     if (!(share > 0 && share <= 1)) {
-      throw new IllegalArgumentException(name + " must be above 0 and at most 1: " + share);
+      throw new IllegalArgumentException(name + " must be above 0 and at most 1, but was " + share);
     }
   }
 

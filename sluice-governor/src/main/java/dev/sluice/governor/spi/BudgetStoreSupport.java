@@ -98,7 +98,7 @@ public final class BudgetStoreSupport {
     return new IllegalArgumentException(
         models.isEmpty()
             ? "no model has a budget: model=%s; add it to the budget file".formatted(model)
-            : "model must be one of %s: %s".formatted(models, model));
+            : "model must be one of %s, but was %s".formatted(models, model));
   }
 
   /**
@@ -110,7 +110,7 @@ public final class BudgetStoreSupport {
    */
   public static IllegalArgumentException unknownClass(Collection<String> classes, String priority) {
     return new IllegalArgumentException(
-        "priority must be one of %s: %s".formatted(classes, priority));
+        "priority must be one of %s, but was %s".formatted(classes, priority));
   }
 
   /**
@@ -143,7 +143,8 @@ public final class BudgetStoreSupport {
    * @return the message
    */
   public static String tooMany(long largest, String priority, long tokens) {
-    return "tokens must be at most %d for class %s: %d".formatted(largest, priority, tokens);
+    return "tokens must be at most %d for class %s, but was %d"
+        .formatted(largest, priority, tokens);
   }
 
   /**
@@ -154,8 +155,8 @@ public final class BudgetStoreSupport {
    * @return the message
    */
   public static String waitingListFull(int maxWaiting, String model) {
-    return "at most %d may be in line for %s, and one tenant no more than nine times what is free"
-        .formatted(maxWaiting, model);
+    return "the waiting list of model %s is full: at most %d requests may wait, one tenant at most nine times the free places"
+        .formatted(model, maxWaiting);
   }
 
   /**
@@ -176,6 +177,6 @@ public final class BudgetStoreSupport {
    * @return the message
    */
   public static String inWords(BudgetDimension binding) {
-    return binding == BudgetDimension.NONE ? "it would go now" : binding.inWords();
+    return binding == BudgetDimension.NONE ? "it would be granted now" : binding.inWords();
   }
 }

@@ -33,7 +33,7 @@ public record ConnectionConfig(
   public static Duration requireTimeout(Duration timeout) {
     if (timeout.compareTo(MIN_TIMEOUT) < 0 || timeout.compareTo(MAX_TIMEOUT) > 0) {
       throw new IllegalArgumentException(
-          "timeout must be from %s to %s: timeout=%s".formatted(MIN_TIMEOUT, MAX_TIMEOUT, timeout));
+          "timeout must be from %s to %s, but was %s".formatted(MIN_TIMEOUT, MAX_TIMEOUT, timeout));
     }
     return timeout;
   }
@@ -45,7 +45,7 @@ public record ConnectionConfig(
    */
   public static int requireNodes(int nodes) {
     if (nodes < 1) {
-      throw new IllegalArgumentException("nodes must be positive: nodes=" + nodes);
+      throw new IllegalArgumentException("nodes must be positive, but was " + nodes);
     }
     return nodes;
   }
@@ -58,7 +58,7 @@ public record ConnectionConfig(
   public static Path requireReadable(Path certificates) {
     if (!Files.isReadable(certificates)) {
       throw new IllegalArgumentException(
-          "certificates must be a file that can be read: certificates=" + certificates);
+          "certificates must be a readable file, but was " + certificates);
     }
     return certificates;
   }

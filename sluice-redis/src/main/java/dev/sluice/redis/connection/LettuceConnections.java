@@ -211,7 +211,7 @@ public final class LettuceConnections implements AutoCloseable {
     try {
       resources.eventExecutorGroup().execute(work);
     } catch (RejectedExecutionException closing) {
-      LOG.debug("not done, for the connections close", closing);
+      LOG.debug("not done, because the connections are closing", closing);
     }
   }
 

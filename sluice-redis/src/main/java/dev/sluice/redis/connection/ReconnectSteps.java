@@ -49,7 +49,7 @@ final class ReconnectSteps {
   /** Returns the view under which Redis has admitted this node. */
   MembersView admittedView(Heartbeats.HeartbeatReply heard) {
     if (!heard.isOk()) {
-      throw CallFailures.unanswered("the heartbeat came to Redis too late", null);
+      throw CallFailures.unanswered("the heartbeat reached Redis too late", null);
     }
     return heard.view();
   }
@@ -67,7 +67,7 @@ final class ReconnectSteps {
         nanos,
         () ->
             bounded.completeExceptionally(
-                CallFailures.unanswered("a step of the return took too long", null)));
+                CallFailures.unanswered("rejoining took too long", null)));
     return bounded;
   }
 }

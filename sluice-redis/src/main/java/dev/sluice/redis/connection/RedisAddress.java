@@ -108,7 +108,7 @@ public record RedisAddress(List<RedisURI> uris, boolean cluster) {
 
   private static IllegalArgumentException malformed() {
     return new IllegalArgumentException(
-        "the URL of Redis must be redis://, rediss://, redis-sentinel://, redis-cluster:// or"
+        "the Redis URL must be redis://, rediss://, redis-sentinel://, redis-cluster:// or"
             + " rediss-cluster:// with a host");
   }
 

@@ -15,7 +15,7 @@ public final class ScriptSender {
   /** A call that came too late is sent so many times in all, within its time-out. */
   private static final int ATTEMPTS = 3;
 
-  private static final String TOO_LATE = "the call came to Redis after its deadline";
+  private static final String TOO_LATE = "the call reached Redis after its deadline";
 
   private static final long SLOW_NANOS = TimeUnit.SECONDS.toNanos(10);
 

@@ -119,7 +119,7 @@ public final class Subscriptions implements AutoCloseable {
       old.close();
     }
     if (failure != null) {
-      LOG.debug("channels are not listened to", failure);
+      LOG.debug("cannot subscribe to channels", failure);
     }
     if (refusal != null) {
       refused.accept(refusal);
@@ -134,7 +134,7 @@ public final class Subscriptions implements AutoCloseable {
       try {
         message.accept(text);
       } catch (RuntimeException failure) {
-        LOG.warn("what listens to a channel failed", failure);
+        LOG.warn("a channel listener failed", failure);
       }
     }
   }

@@ -23,7 +23,7 @@ public final class CostChecks {
         (name, cost) -> {
           requireName(name);
           if (cost < 1) {
-            throw new IllegalArgumentException("cost must be positive: cost=" + cost);
+            throw new IllegalArgumentException("cost must be positive, but was " + cost);
           }
         });
   }
@@ -35,21 +35,21 @@ public final class CostChecks {
    */
   public static String requireName(String name) {
     if (name.isEmpty()) {
-      throw new IllegalArgumentException("name must not be empty: name=\"\"");
+      throw new IllegalArgumentException("name must not be empty");
     }
     return name;
   }
 
   static long requireTokens(long tokens) {
     if (tokens < 0) {
-      throw new IllegalArgumentException("tokens must not be negative: tokens=" + tokens);
+      throw new IllegalArgumentException("tokens must not be negative, but was " + tokens);
     }
     return tokens;
   }
 
   static void requireWait(Duration maxWait) {
     if (maxWait.isNegative()) {
-      throw new IllegalArgumentException("maxWait must not be negative: maxWait=" + maxWait);
+      throw new IllegalArgumentException("maxWait must not be negative, but was " + maxWait);
     }
   }
 }

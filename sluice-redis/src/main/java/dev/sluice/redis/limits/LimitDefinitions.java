@@ -86,7 +86,8 @@ public final class LimitDefinitions {
       @Nullable String present = rules.fields().get(field);
       if (text != null && present == null && rules.fields().size() >= MAX_RULES) {
         throw new IllegalStateException(
-            "a fleet must have at most %d rules: %s".formatted(MAX_RULES, field.substring(1)));
+            "a fleet must have at most %d limits: cannot add %s"
+                .formatted(MAX_RULES, field.substring(1)));
       }
       here = !Optional.ofNullable(present).equals(value);
       pending.put(field, value);
@@ -108,7 +109,8 @@ public final class LimitDefinitions {
         .thenCompose(
             answer -> {
               if (ScriptCall.number(answer, 1) == NOT_JOINED) {
-                throw new RedisUnavailableException("Redis loses the rules again and again", null);
+                throw new RedisUnavailableException(
+                    "Redis keeps losing its data; limits cannot be restored", null);
               }
               boolean changes = ScriptCall.number(answer, 1) == 1;
               stored(answer, field, text);

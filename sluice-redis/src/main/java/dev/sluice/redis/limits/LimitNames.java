@@ -25,7 +25,7 @@ final class LimitNames {
     CostChecks.requireName(name);
     if (!isValid(name)) {
       throw new IllegalArgumentException(
-          "pattern must have one asterisk, at its end: pattern=" + name);
+          "pattern must have one asterisk, at its end, but was " + name);
     }
     return name;
   }

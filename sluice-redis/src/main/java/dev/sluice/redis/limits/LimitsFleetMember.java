@@ -236,8 +236,11 @@ public final class LimitsFleetMember implements AutoCloseable, FleetConnection.M
     refusals.refused(
         error,
         (text, leftOut) ->
-            LOG.warn("shared limits: Redis refused: {} ({} left out before)", text, leftOut));
-    LOG.debug("shared limits: error of Redis: {}", error);
+            LOG.warn(
+                "shared limits: Redis returned an error: {} ({} not logged before)",
+                text,
+                leftOut));
+    LOG.debug("shared limits: Redis error: {}", error);
     later(() -> config.outageListener().redisError(error));
   }
 

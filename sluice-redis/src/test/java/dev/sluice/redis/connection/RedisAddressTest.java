@@ -51,7 +51,7 @@ final class RedisAddressTest {
             "REDIS://:secret@host")) {
       assertThatThrownBy(() -> RedisAddress.parse(bad), bad)
           .isInstanceOf(IllegalArgumentException.class)
-          .hasMessageStartingWith("the URL of Redis must be")
+          .hasMessageStartingWith("the Redis URL must be")
           .hasMessageNotContaining("secret")
           .hasNoCause();
       if (!bad.isEmpty()) {

@@ -41,7 +41,7 @@ public final class AccountQuotas {
   /** The memory of a call that stays open: buffers of its connection, its place, its future. */
   private static final int OPEN_CALL_BYTES = 64 << 10;
 
-  /** One account may hold one part in this many of the calls that stay open. */
+  /** The share of one account: one part in this many of the open calls. */
   private static final int ACCOUNTS = 4;
 
   private final ApiKeyStore keys;
@@ -101,7 +101,7 @@ public final class AccountQuotas {
             : List.of(name));
   }
 
-  /** As {@link #queue}, for a limit or a template of that key. */
+  /** Checks the quota of limits and templates, as {@link #queue} does for queues. */
   public synchronized ConcurrencyQuota.Hold limit(
       Caller caller, String key, Supplier<Set<String>> stored) {
     Set<String> all = all(stored.get());
@@ -151,7 +151,7 @@ public final class AccountQuotas {
     if (now >= most) {
       throw new ApiException(
           ErrorKind.RESOURCE_EXHAUSTED,
-          "%s of one account must be at most %d, but are %d; remove some"
+          "%s of one account must be at most %d, but were %d; remove some"
               .formatted(what, most, now));
     }
   }

@@ -39,7 +39,10 @@ public record ApiKey(
     return expiresAtMs != NEVER && nowMs >= expiresAtMs;
   }
 
-  /** Whether it was made by a key of that account, and is not its first. */
+  /**
+   * Returns whether a key of {@code account} created this key, which is not the first of the
+   * account.
+   */
   boolean descendsFrom(String account) {
     return owner.equals(account) && !id.equals(account);
   }
@@ -48,7 +51,10 @@ public record ApiKey(
     return with(replaced, scope);
   }
 
-  /** As {@link #withPermissions}, by a superadmin, which widens the scope of the account. */
+  /**
+   * Returns a copy with other permissions, as a superadmin sets them: the account's scope grows
+   * with them.
+   */
   ApiKey withPermissionsAndScope(List<Permission> replaced) {
     return with(replaced, Stream.concat(scope.stream(), replaced.stream()).distinct().toList());
   }

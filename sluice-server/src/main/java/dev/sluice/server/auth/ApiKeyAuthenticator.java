@@ -34,7 +34,8 @@ public final class ApiKeyAuthenticator implements AuthenticationInterceptor.Auth
         .orElseThrow(
             () ->
                 new ApiException(
-                    ErrorKind.UNAUTHENTICATED, "a valid key is needed: authorization: Bearer KEY"));
+                    ErrorKind.UNAUTHENTICATED,
+                    "a valid API key is required: authorization: Bearer KEY"));
   }
 
   /** Returns the token of an {@code authorization} header, if it has one. */

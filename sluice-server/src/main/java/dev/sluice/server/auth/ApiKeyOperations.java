@@ -73,7 +73,7 @@ public final class ApiKeyOperations {
     keys.remove(by, id, key -> requireMayManage(caller, key));
   }
 
-  /** Those that the caller may change. */
+  /** Returns the keys that the caller may change. */
   public List<ApiKey> list(Caller caller) {
     caller.requireSome(Kind.ADMIN);
     return keys.list().stream().filter(key -> mayManage(caller, key)).toList();
@@ -107,7 +107,7 @@ public final class ApiKeyOperations {
   private static void requireName(String name) {
     if (name.isEmpty() || name.length() > MAX_NAME) {
       throw ApiException.invalid(
-          "name must have 1 to %d characters: %d".formatted(MAX_NAME, name.length()));
+          "name must have 1 to %d characters, but had %d".formatted(MAX_NAME, name.length()));
     }
     if (name.chars().anyMatch(Character::isISOControl)) {
       throw ApiException.invalid("name must have no control characters");
@@ -117,7 +117,8 @@ public final class ApiKeyOperations {
   private static void requireExpiry(long expiresAtMs, long nowMs) {
     if (expiresAtMs != ApiKey.NEVER && expiresAtMs <= nowMs) {
       throw ApiException.invalid(
-          "expires_at_ms must be 0 or later than now, %d: %d".formatted(nowMs, expiresAtMs));
+          "expires_at_ms must be 0 or later than now, %d, but was %d"
+              .formatted(nowMs, expiresAtMs));
     }
   }
 
@@ -126,7 +127,7 @@ public final class ApiKeyOperations {
     if (caller.isOutlivedBy(expiresAtMs)) {
       throw new ApiException(
           ErrorKind.PERMISSION_DENIED,
-          "a key must not outlive the one that grants it: expires_at_ms must be at most %d: %s"
+          "a key must not outlive the one that grants it: expires_at_ms must be at most %d, but was %s"
               .formatted(
                   caller.expiresAtMs(), expiresAtMs == ApiKey.NEVER ? "0 (never)" : expiresAtMs));
     }
@@ -135,7 +136,7 @@ public final class ApiKeyOperations {
   private static void requireMayManage(Caller caller, ApiKey key) {
     requireMayGrant(caller, key.superadmin(), key.permissions());
     if (!mayManage(caller, key)) {
-      throw Caller.denied("a key of another account without permissions");
+      throw Caller.denied("admin on *, for a key of another account without permissions");
     }
   }
 
@@ -150,7 +151,7 @@ public final class ApiKeyOperations {
   private static void requireMayGrant(
       Caller caller, boolean superadmin, List<Permission> permissions) {
     if (!mayGrant(caller, superadmin, permissions)) {
-      throw Caller.denied("a key that allows more than it may grant");
+      throw Caller.denied("every permission of that key");
     }
   }
 

@@ -92,13 +92,13 @@ public final class ApiKeyStore {
         .filter(key -> !key.expired(nowMs));
   }
 
-  /** All keys, the oldest first. */
+  /** Returns all keys, the oldest first. */
   public List<ApiKey> list() {
     return List.copyOf(index.byId().values());
   }
 
   public ApiKey get(String id) {
-    return byId(id).orElseThrow(() -> ApiException.notFound("there is no key of that id: " + id));
+    return byId(id).orElseThrow(() -> ApiException.notFound("unknown API key: " + id));
   }
 
   private Optional<ApiKey> byId(String id) {
@@ -125,7 +125,7 @@ public final class ApiKeyStore {
     if (index.byId().size() >= most) {
       throw new ApiException(
           ErrorKind.RESOURCE_EXHAUSTED,
-          "there must be at most %d keys%s; revoke some"
+          "there must be at most %d API keys%s; revoke some"
               .formatted(most, caller.superadmin() ? "" : " before a superadmin makes more"));
     }
     List<ApiKey> keys = new ArrayList<>(list());

@@ -32,7 +32,7 @@ public final class ApiKeyTokens {
     }
   }
 
-  /** In a time that does not tell where they differ. */
+  /** Compares two hashes in constant time. */
   public static boolean same(String hash, String other) {
     return MessageDigest.isEqual(
         hash.getBytes(StandardCharsets.US_ASCII), other.getBytes(StandardCharsets.US_ASCII));

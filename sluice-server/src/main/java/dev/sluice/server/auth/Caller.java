@@ -21,7 +21,7 @@ public record Caller(
     List<Permission> permissions,
     long expiresAtMs,
     String account) {
-  /** Everybody, while the server asks for no keys. */
+  /** The caller of a server without API keys, which may do everything. */
   public static final Caller ANYBODY = new Caller("anybody", true, List.of(), ApiKey.NEVER);
 
   /** Creates a caller whose account has its own name. */
@@ -33,7 +33,7 @@ public record Caller(
     permissions = List.copyOf(permissions);
   }
 
-  /** Whether what ends then, or never, would still be there when their key is not. */
+  /** Returns whether {@code endsAtMs} (or never) is later than the expiry of the caller's key. */
   boolean isOutlivedBy(long endsAtMs) {
     return expiresAtMs != ApiKey.NEVER && (endsAtMs == ApiKey.NEVER || endsAtMs > expiresAtMs);
   }
@@ -42,7 +42,7 @@ public record Caller(
     return superadmin || permissions.stream().anyMatch(each -> each.allows(kind, name));
   }
 
-  /** Whether everything that these patterns name is allowed. */
+  /** Returns whether {@code kind} is allowed for all names that the patterns match. */
   public boolean mayAll(Kind kind, List<String> patterns) {
     return superadmin
         || patterns.stream()
@@ -56,7 +56,7 @@ public record Caller(
     }
   }
 
-  /** Whether there is a name for which {@code kind} is allowed. */
+  /** Returns whether {@code kind} is allowed for at least one name. */
   public boolean maySome(Kind kind) {
     return superadmin || permissions.stream().anyMatch(each -> each.kind().includes(kind));
   }
@@ -78,7 +78,7 @@ public record Caller(
     }
   }
 
-  /** Whether {@code kind} is allowed for every name. */
+  /** Returns whether {@code kind} is allowed for every name. */
   public boolean mayAll(Kind kind) {
     Permission all = new Permission(kind, NamePatterns.ALL);
     return superadmin || permissions.stream().anyMatch(each -> each.covers(all));
@@ -100,6 +100,7 @@ public record Caller(
   }
 
   public static ApiException denied(String needed) {
-    return new ApiException(ErrorKind.PERMISSION_DENIED, "the key does not allow it: " + needed);
+    return new ApiException(
+        ErrorKind.PERMISSION_DENIED, "the API key does not allow this; it needs " + needed);
   }
 }

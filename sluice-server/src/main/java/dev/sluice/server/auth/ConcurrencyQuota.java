@@ -28,7 +28,7 @@ public final class ConcurrencyQuota {
     this.mostOfAccount = mostOfAccount;
   }
 
-  /** One thing held; closing gives it back. Closing twice does nothing. */
+  /** A held part of the quota; closing returns it, once. */
   public interface Hold extends AutoCloseable {
     @Override
     void close();
@@ -41,14 +41,14 @@ public final class ConcurrencyQuota {
    */
   public synchronized Hold take(Caller caller) {
     if (held >= most) {
-      throw exhausted("%s must be at most %d at once, but are %d".formatted(what, most, held));
+      throw exhausted("%s must be at most %d at once, but were %d".formatted(what, most, held));
     }
     String account = caller.superadmin() ? null : caller.account();
     if (account != null) {
       int own = byAccount.getOrDefault(account, 0);
       if (own >= mostOfAccount) {
         throw exhausted(
-            "%s of one account must be at most %d at once, but are %d"
+            "%s of one account must be at most %d at once, but were %d"
                 .formatted(what, mostOfAccount, own));
       }
       byAccount.put(account, own + 1);

@@ -37,7 +37,7 @@ public record Credential(
     return watch;
   }
 
-  /** As {@link #watch}, from {@link WatchedCall#start} on. */
+  /** Watches a call as {@link #watch} does, but only from {@link WatchedCall#start} on. */
   public WatchedCall unstarted(Consumer<ApiException> end) {
     return new WatchedCall(watches, this, end);
   }

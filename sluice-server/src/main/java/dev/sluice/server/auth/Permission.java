@@ -28,12 +28,14 @@ public record Permission(Kind kind, String pattern) {
     /** Everything that changes or shows how the server is set up; includes {@link #READ}. */
     ADMIN;
 
-    /** Whether a permission of this kind allows {@code wanted} for its names. */
+    /** Returns whether a permission of this kind allows {@code wanted} for its names. */
     boolean includes(Kind wanted) {
       return this == wanted || (this == ADMIN && wanted == READ);
     }
 
-    /** Whether a permission of this kind may give {@code wanted} for its names to a key. */
+    /**
+     * Returns whether a permission of this kind may grant {@code wanted} for its names to a key.
+     */
     boolean grants(Kind wanted) {
       return includes(wanted) || (this == ADMIN && (wanted == PRODUCE || wanted == CONSUME));
     }
@@ -49,7 +51,7 @@ public record Permission(Kind kind, String pattern) {
                           + Arrays.stream(values())
                               .map(Kind::word)
                               .collect(Collectors.joining(", "))
-                          + ": "
+                          + ", but was "
                           + name));
     }
 
@@ -66,12 +68,12 @@ public record Permission(Kind kind, String pattern) {
     }
   }
 
-  /** Whether it allows {@code wanted} for {@code name}. */
+  /** Returns whether this permission allows {@code wanted} for {@code name}. */
   boolean allows(Kind wanted, String name) {
     return kind.includes(wanted) && NamePatterns.matches(pattern, name);
   }
 
-  /** Whether it allows everything that {@code other} does. */
+  /** Returns whether this permission allows everything that {@code other} allows. */
   boolean covers(Permission other) {
     return kind.includes(other.kind) && coversNamesOf(other);
   }

@@ -40,7 +40,9 @@ public final class QueueAuthorization {
     this.broker = broker;
   }
 
-  /** Whether a permission on the source of the dead-letter queue {@code queue} is enough. */
+  /**
+   * Returns whether a permission for the source of the dead-letter queue {@code queue} suffices.
+   */
   private static boolean mayBySource(
       Caller caller, Kind kind, String queue, Predicate<String> exists) {
     return hasSourcePermission(caller, kind, queue) && exists.test(QueueNames.sourceOf(queue));
@@ -66,7 +68,10 @@ public final class QueueAuthorization {
     }
   }
 
-  /** Whether the caller may do this with a queue; {@code exists} tells which queues there are. */
+  /**
+   * Returns whether the caller has {@code kind} for a queue; {@code exists} tells which queues
+   * exist.
+   */
   public static boolean may(Caller caller, Kind kind, String queue, Predicate<String> exists) {
     return caller.may(kind, queue) || mayBySource(caller, kind, queue, exists);
   }
@@ -103,7 +108,7 @@ public final class QueueAuthorization {
     return broker.queue(queue).isPresent();
   }
 
-  /** As {@link #call}, without a result. */
+  /** Runs {@code work} if the caller is authorized, as {@link #call} does. */
   public void run(Caller caller, Kind kind, String queue, Runnable work) {
     call(
         caller,

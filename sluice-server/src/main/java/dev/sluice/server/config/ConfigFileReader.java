@@ -12,7 +12,7 @@ import java.nio.file.Path;
 
 /** A file that a person has written. */
 final class ConfigFileReader {
-  /** More is a mistake, such as the name of another file. */
+  /** The largest file; a larger one is a mistake, such as the name of another file. */
   private static final int MAX_BYTES = 1 << 20;
 
   private ConfigFileReader() {}

@@ -19,7 +19,7 @@ public final class EnvironmentSettings {
           "REDIS_URL",
           SettingsCatalog.REDIS_URL);
 
-  /** For scripts and for other commands than the server. */
+  /** Variables of the launch scripts and of other commands than the server. */
   private static final Set<String> NOT_OURS =
       Set.of("SLUICE_LTS_HOME", "SLUICE_JAVA_FLAGS", "SLUICE_ADDRESS", "SLUICE_API_KEY");
 

@@ -17,7 +17,7 @@ public final class FilaSettings {
   public static final String DATA_VARIABLE = "FILA_DATA_DIR";
   public static final String KEY_VARIABLE = "FILA_BOOTSTRAP_APIKEY";
 
-  /** Where fila keeps its data unless told otherwise. */
+  /** The default data directory of fila. */
   private static final String DEFAULT_DATA = "data";
 
   private static final Map<String, String> SAME =
@@ -49,7 +49,7 @@ public final class FilaSettings {
           "cluster.snapshot_threshold",
           "cluster.replication_factor");
 
-  /** How many unknown keys a warning names, so that its line stays short. */
+  /** The most unknown keys that a warning names, so that its line stays short. */
   private static final int MAX_NAMED = 20;
 
   /** Host and port; the host of IPv6 in brackets. */
@@ -119,7 +119,7 @@ public final class FilaSettings {
     Matcher matcher = ADDRESS.matcher(value.asText());
     if (!value.isTextual() || !matcher.matches()) {
       throw new InvalidSettingsException(
-          "%s must be an address and a port in quotes, such as \"127.0.0.1:5555\": %s"
+          "%s must be an address and a port in quotes, such as \"127.0.0.1:5555\", but was %s"
               .formatted(origin, SettingType.shown(value.toString())));
     }
     String host = matcher.group(1) == null ? matcher.group(2) : matcher.group(1);
@@ -134,7 +134,7 @@ public final class FilaSettings {
     }
     if (name.equals("cluster.enabled") && !(value.isBoolean() && !value.booleanValue())) {
       throw new InvalidSettingsException(
-          "%s must be false, there is one node: %s"
+          "%s must be false, because there is one node, but was %s"
               .formatted(origin, SettingType.shown(value.toString())));
     }
   }
@@ -147,14 +147,14 @@ public final class FilaSettings {
       String more =
           names.size() > MAX_NAMED ? " and %d more".formatted(names.size() - MAX_NAMED) : "";
       warnings.add(
-          "%s: unknown keys, without effect: %s%s; keys of Sluice belong in a sluice.toml"
+          "%s: unknown keys without effect: %s%s; keys of Sluice belong in a sluice.toml"
               .formatted(file, first, more));
     }
   }
 
   private void warn(Path file, Map<String, JsonNode> values, List<String> ignored) {
     if (!ignored.isEmpty()) {
-      warnings.add(file + ": without effect here: " + String.join(", ", ignored));
+      warnings.add(file + ": keys without effect here: " + String.join(", ", ignored));
     }
     if (!values.containsKey("server.listen_addr")) {
       warnings.add(file + ": no server.listen_addr; this is 127.0.0.1:5555 here, not 0.0.0.0:5555");

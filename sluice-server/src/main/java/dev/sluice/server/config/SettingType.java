@@ -23,7 +23,7 @@ import java.util.regex.Pattern;
  * @param parser from text; throws an {@link IllegalArgumentException} that says the rule alone
  */
 public record SettingType<T>(String description, Form form, Function<String, T> parser) {
-  /** How a file has values. */
+  /** The form of a value in a file. */
   public enum Form {
     NUMBER,
     /** A number, or the text {@code off}. */
@@ -40,7 +40,7 @@ public record SettingType<T>(String description, Form form, Function<String, T> 
 
   private static final String OFF = "off";
 
-  /** Enough to recognise a value, short enough for one line. */
+  /** The most characters of a value in a message. */
   private static final int MAX_SHOWN = 60;
 
   static SettingType<String> text() {
@@ -105,7 +105,7 @@ public record SettingType<T>(String description, Form form, Function<String, T> 
     try {
       return parser.apply(text);
     } catch (IllegalArgumentException broken) {
-      String value = form == Form.SECRET ? "" : ": " + shown(text);
+      String value = form == Form.SECRET ? "" : ", but was " + shown(text);
       throw new InvalidSettingsException(origin + " " + broken.getMessage() + value);
     }
   }
@@ -139,7 +139,7 @@ public record SettingType<T>(String description, Form form, Function<String, T> 
     try {
       return new Secret(text);
     } catch (IllegalArgumentException invalid) {
-      throw new IllegalArgumentException("is refused: " + invalid.getMessage(), invalid);
+      throw new IllegalArgumentException("is invalid: " + invalid.getMessage(), invalid);
     }
   }
 
@@ -148,7 +148,7 @@ public record SettingType<T>(String description, Form form, Function<String, T> 
       try {
         RedisConfig.at(text);
       } catch (IllegalArgumentException invalid) {
-        throw new IllegalArgumentException("is refused: " + invalid.getMessage(), invalid);
+        throw new IllegalArgumentException("is invalid: " + invalid.getMessage(), invalid);
       }
     }
     return text;
@@ -201,13 +201,13 @@ public record SettingType<T>(String description, Form form, Function<String, T> 
       }
     }
     throw new IllegalArgumentException(
-        "must be a number and ms, s, m or h, from %s to %s".formatted(least, most));
+        "must be a number with the unit ms, s, m or h, from %s to %s".formatted(least, most));
   }
 
   private static Duration parseDuration(String text) {
     Matcher matcher = DURATION.matcher(text);
     if (!matcher.matches()) {
-      throw new IllegalArgumentException("must be a number and ms, s, m or h");
+      throw new IllegalArgumentException("must be a number with the unit ms, s, m or h");
     }
     long amount = Long.parseLong(matcher.group(1));
     return switch (matcher.group(2)) {

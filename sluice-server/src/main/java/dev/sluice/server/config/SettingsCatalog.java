@@ -266,7 +266,7 @@ public final class SettingsCatalog {
   static Setting<?> named(String name) {
     Setting<?> setting = BY_NAME.get(name);
     if (setting == null) {
-      throw new IllegalArgumentException("there is no such setting: " + name);
+      throw new IllegalArgumentException("unknown setting: " + name);
     }
     return setting;
   }

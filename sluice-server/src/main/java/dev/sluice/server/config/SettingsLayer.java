@@ -34,7 +34,7 @@ public final class SettingsLayer {
   private static void refuseSecond(SettingsLayer.@Nullable SettingValue first, String origin) {
     if (first != null) {
       throw new InvalidSettingsException(
-          "%s and %s say the same twice: give one of them".formatted(first.origin, origin));
+          "%s and %s both set the same key; set one".formatted(first.origin, origin));
     }
   }
 
@@ -57,7 +57,7 @@ public final class SettingsLayer {
         });
   }
 
-  /** With defaults for what is not given. */
+  /** Applies the settings, and the defaults of the others, to {@code draft}. */
   public void applyTo(ServerConfigBuilder draft) {
     for (Setting<?> setting : SettingsCatalog.ALL) {
       SettingsLayer.SettingValue value = given.get(setting);

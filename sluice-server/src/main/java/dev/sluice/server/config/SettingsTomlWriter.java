@@ -5,7 +5,7 @@ import org.jspecify.annotations.Nullable;
 
 /** Writes settings as a file that can be read again. */
 public final class SettingsTomlWriter {
-  /** Of what is not set: to be filled, and refused if it is not. */
+  /** The value of a required setting that is not set; the server refuses it. */
   private static final String UNSET = "\"\"";
 
   private SettingsTomlWriter() {}
@@ -31,7 +31,7 @@ public final class SettingsTomlWriter {
       return "# " + setting.key() + " = " + UNSET;
     }
     return switch (setting.kind().form()) {
-      case SECRET -> "# " + setting.key() + " is set, and not shown";
+      case SECRET -> "# " + setting.key() + " is set and not shown";
       case NUMBER -> setting.key() + " = " + Long.parseLong(text);
       case NUMBER_OR_OFF ->
           setting.key() + " = " + (isNumber(text) ? "" + Long.parseLong(text) : quoted("off"));

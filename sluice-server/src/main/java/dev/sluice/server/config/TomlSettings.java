@@ -104,7 +104,7 @@ public final class TomlSettings {
                   },
                   form == SettingType.Form.SECRET
                       ? ""
-                      : ": " + SettingType.shown(value.toString())));
+                      : ", but was " + SettingType.shown(value.toString())));
     }
     layer.put(setting, origin, value.asText());
   }

@@ -36,7 +36,7 @@ public final class FilaConfigOperations {
     return broker.config(key).orElse("");
   }
 
-  /** Those whose key begins with {@code prefix}, in order. */
+  /** Returns the entries whose key begins with {@code prefix}, in order. */
   SortedMap<String, String> list(Caller caller, String prefix) {
     caller.requireAdminOfAll();
     requireBytes("prefix", prefix);

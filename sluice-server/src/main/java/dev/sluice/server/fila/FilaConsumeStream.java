@@ -19,7 +19,7 @@ import java.util.List;
  * works on, and the message of one that has crashed fails when its lease expires.
  */
 final class FilaConsumeStream extends DeliveryStream<ConsumeResponse> {
-  /** How many messages may wait to be sent. */
+  /** The most messages that wait to be sent. */
   private static final int PREFETCH = 64;
 
   private FilaConsumeStream(ServerCallStreamObserver<ConsumeResponse> call, OpenStreams streams) {

@@ -87,7 +87,7 @@ public final class FilaMessageService extends FilaServiceGrpc.FilaServiceImplBas
         done -> NackResponse.getDefaultInstance());
   }
 
-  /** By whatever lease the message has: these clients know no tokens. */
+  /** Settles a message under its current lease, because these clients have no lease tokens. */
   private CompletableFuture<Void> settle(
       Caller caller, String queue, String messageId, Action action) {
     queues.require(caller, Kind.CONSUME, queue);

@@ -106,7 +106,7 @@ public final class AuthenticationInterceptor implements ServerInterceptor {
     try {
       call.close(ApiException.of(refused).toStatus().getStatus(), new Metadata());
     } catch (IllegalStateException over) {
-      LOG.debug("a call is over already", over);
+      LOG.debug("the call has already ended", over);
     }
   }
 

@@ -4,7 +4,7 @@ package dev.sluice.server.grpc;
  * The frames that make up calls are free, because calls have bounds of their own. The others have a
  * price, because the server works for them and serves no call. A client earns allowance with time,
  * and with each frame of an answer, since a well-behaved client reacts to those: by a window update
- * for bytes it has read, a ping to measure the link, a call cancelled among others.
+ * for bytes it has read, a ping to measure the link, a call canceled among others.
  */
 
 /** Limits the control frames and resets of one HTTP/2 connection. Not thread-safe. */

@@ -93,7 +93,9 @@ public final class EndableCall<Q, A> extends SimpleForwardingServerCall<Q, A> {
     }
   }
 
-  /** Only for a complete request: of a refused one, some bytes may not have been counted yet. */
+  /**
+   * Reports a complete request as answered. Bytes of a refused one may not have been counted yet.
+   */
   private synchronized void tellAnswered() {
     if (state == State.COMPLETE) {
       observer.answered();

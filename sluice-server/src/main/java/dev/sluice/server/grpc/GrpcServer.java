@@ -43,7 +43,7 @@ public final class GrpcServer {
   /** The shortest interval between pings of a client; a client that pings more often is cut off. */
   private static final long MIN_PROBE_SECONDS = 10;
 
-  /** How soon the server finds out that a client is gone without a word. */
+  /** The interval of the probes that detect lost clients, in seconds. */
   private static final long PROBE_SECONDS = 60;
 
   private static final long PROBE_TIMEOUT_SECONDS = 20;
@@ -186,7 +186,7 @@ public final class GrpcServer {
     return channel;
   }
 
-  /** As many threads as there are processors, for zero. */
+  /** Creates event loops; 0 threads stand for the number of processors. */
   private static EventLoopGroup loops(int threads) {
     IoHandlerFactory io =
         Epoll.isAvailable() ? EpollIoHandler.newFactory() : NioIoHandler.newFactory();

@@ -35,7 +35,7 @@ public final class HealthService extends HealthGrpc.HealthImplBase {
   private volatile Map<String, String> services = Map.of(SERVER, SERVER);
   private volatile State state = new State(false, Set.of());
 
-  /** Whether the server serves, and the services that are down though it does. */
+  /** The state of the server, and the services that are down while it serves. */
   private record State(boolean serving, Set<String> without) {
     ServingStatus of(String service) {
       return serving && !without.contains(service)

@@ -45,7 +45,7 @@ public final class Http2FloodGuard extends ChannelDuplexHandler {
   /** A frame is copied if it is smaller than one part in this many of its buffer. */
   private static final int SMALL_PART = 4;
 
-  /** How often a connection looks whether it may go on before it is closed: for 2 s. */
+  /** The most checks whether a blocked connection may continue before it is closed: 2 s. */
   private static final int MAX_LOOKS = 100;
 
   private static final long LOOK_MS = 20;
@@ -67,7 +67,7 @@ public final class Http2FloodGuard extends ChannelDuplexHandler {
   /** Calls that begin before the resets with which the server answers them are counted. */
   private static final int CALLS_AT_ONCE = 32;
 
-  /** How many calls a connection begins before it stands in line, if no other one does. */
+  /** The calls that a connection may begin in a row if no other connection waits. */
   private static final int CALLS_IN_A_ROW = 64;
 
   private final PendingCallLimiter gate;
@@ -82,7 +82,7 @@ public final class Http2FloodGuard extends ChannelDuplexHandler {
   private @Nullable ChannelHandlerContext itself;
   private int callsLeft;
 
-  /** Whether a call whose first frame was scanned has to wait, with all frames behind it. */
+  /** True while a call whose first frame was scanned has to wait, with all frames behind it. */
   private boolean unadmitted;
 
   private @Nullable Future<?> look;
@@ -166,7 +166,7 @@ public final class Http2FloodGuard extends ChannelDuplexHandler {
     } else if (looks < MAX_LOOKS) {
       lookLater(context);
     } else {
-      LOG.debug("a connection cannot go on: {}", obstacle);
+      LOG.debug("a connection cannot continue: {}", obstacle);
       close(context, obstacle);
     }
   }

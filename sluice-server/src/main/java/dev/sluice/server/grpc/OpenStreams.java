@@ -9,7 +9,7 @@ public final class OpenStreams {
   private final Set<Stream> open = ConcurrentHashMap.newKeySet();
   private volatile boolean closed;
 
-  /** One that the server may end. */
+  /** A stream that the server may end. */
   public interface Stream {
     /** Ends it, with {@code why}; what was taken in before is answered. */
     void fail(Throwable why);

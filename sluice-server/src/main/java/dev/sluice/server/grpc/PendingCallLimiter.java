@@ -20,7 +20,7 @@ import org.slf4j.LoggerFactory;
  * Thread-safe.
  */
 public final class PendingCallLimiter {
-  /** How many calls a connection begins when it is its turn. */
+  /** The calls that a connection may begin in its turn. */
   public static final int TURN = 16;
 
   private static final Logger LOG = LoggerFactory.getLogger(PendingCallLimiter.class);

@@ -31,7 +31,7 @@ import org.jspecify.annotations.Nullable;
  *   until the service calls parsed(). A service must do so where a client decides how long the
  *   operation takes; else clients that wait would hold the memory of all others.
  *
- * A call that is cancelled keeps its memory until the service has heard of it, because its messages
+ * A call that is canceled keeps its memory until the service has heard of it, because its messages
  * may be waiting for a thread.
  *
  * gRPC reads no byte of a call before the service asks for it, which is after the caller's key was
@@ -307,7 +307,7 @@ public final class RequestAdmission extends ServerStreamTracer.Factory {
       }
     }
 
-    /** Not under the lock of this: it may end the calls of others. */
+    /** Reserves memory. Call it without the lock of this object, because it may end other calls. */
     ConcurrencyQuota.Hold hold(long bytes) {
       CallMemory mine;
       synchronized (this) {
@@ -363,7 +363,7 @@ public final class RequestAdmission extends ServerStreamTracer.Factory {
       }
     }
 
-    /** Not under the lock of this: the call has one of its own. */
+    /** Refuses the call. Call it without the lock of this object, because the call has its own. */
     private void refuse(Status why) {
       EndableCall<?, ?> open;
       synchronized (this) {

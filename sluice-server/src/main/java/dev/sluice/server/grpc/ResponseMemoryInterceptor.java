@@ -26,7 +26,7 @@ import java.util.function.Consumer;
  */
 public final class ResponseMemoryInterceptor implements ServerInterceptor {
   private static final Context.Key<ResponseMemoryBudget.Reservation> PART =
-      Context.key("memory of the answer");
+      Context.key("response memory");
 
   private final ResponseMemoryBudget budget;
   private final Consumer<SocketAddress> cut;
@@ -52,7 +52,7 @@ public final class ResponseMemoryInterceptor implements ServerInterceptor {
         Contexts.interceptCall(Context.current().withValue(PART, part), outbound, headers, next));
   }
 
-  /** One call whose answers are charged. */
+  /** A call whose responses are charged to the memory budget. */
   private static final class Outbound<Q, A> extends SimpleForwardingServerCall<Q, A> {
     private final ResponseMemoryBudget.Reservation part;
     private final Runnable cut;

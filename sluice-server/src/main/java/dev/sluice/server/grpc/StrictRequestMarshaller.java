@@ -37,7 +37,7 @@ final class StrictRequestMarshaller {
 
   private StrictRequestMarshaller() {}
 
-  /** The same service, for requests that can be parsed. */
+  /** Returns the service with strict parsing of requests. */
   static ServerServiceDefinition only(ServerServiceDefinition service) {
     List<ServerMethodDefinition<?, ?>> methods = new ArrayList<>();
     service.getMethods().forEach(method -> methods.add(only(method)));
@@ -115,7 +115,7 @@ final class StrictRequestMarshaller {
     }
   }
 
-  /** Keeps a refusal from the service, for which the call is cancelled. */
+  /** Keeps a refusal from the service, for which the call is canceled. */
   private static final class Guard<Q> extends SimpleForwardingServerCallListener<Q> {
     private final ServerCall<Q, ?> call;
     private boolean refused;

@@ -22,14 +22,14 @@ import java.util.Objects;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
-/** One span for each call or stream, from its headers to its end. */
+/** Records a span for each call or stream, from its headers to its end. */
 public final class TracingInterceptor implements ServerInterceptor {
   private static final AttributeKey<String> SYSTEM = AttributeKey.stringKey("rpc.system");
   private static final AttributeKey<String> SERVICE = AttributeKey.stringKey("rpc.service");
   private static final AttributeKey<String> METHOD = AttributeKey.stringKey("rpc.method");
   private static final AttributeKey<Long> STATUS = AttributeKey.longKey("rpc.grpc.status_code");
 
-  /** Those that are the server's fault. */
+  /** The codes that are the server's fault. */
   private static final Set<Status.Code> ERRORS =
       EnumSet.of(
           Status.Code.UNKNOWN,

@@ -24,7 +24,7 @@ public final class UnaryCalls {
         call, caller -> CompletableFuture.completedFuture(work.apply(caller)), done -> done);
   }
 
-  /** As {@link #answer}, when the work is done; it is cancelled with the call. */
+  /** Answers when the future completes; canceling the call cancels the future. */
   public static <T, R> void answerLater(
       StreamObserver<R> call,
       Function<Caller, CompletableFuture<T>> work,
@@ -88,7 +88,7 @@ public final class UnaryCalls {
       if (!call.isCancelled()) {
         throw failure;
       }
-      LOG.debug("a client has left before it was answered", failure);
+      LOG.debug("a client has disconnected before its response", failure);
     }
   }
 

@@ -17,10 +17,10 @@ import java.util.concurrent.atomic.AtomicInteger;
  * alone, except for {@link #shown} and {@link #ended}.
  */
 public final class UnauthenticatedCallLimiter {
-  /** How many calls may begin at once, and be open at once if another one has shown a key. */
+  /** The most calls that begin at once, and that are open at once after one has shown a key. */
   public static final int MAX = 100;
 
-  /** How many calls may be open while no key was shown. */
+  /** The most open calls while no key has been shown. */
   public static final int MAX_OF_A_STRANGER = 16;
 
   private static final int PER_SECOND = 10;

@@ -32,7 +32,7 @@ import org.slf4j.LoggerFactory;
 final class UnreadBytes {
   private static final Logger LOG = LoggerFactory.getLogger(UnreadBytes.class);
 
-  /** All streams are counted after this many more bytes. */
+  /** The number of further bytes after which all streams are counted. */
   private static final int LOOK_BYTES = 256 << 10;
 
   private static final long LOOK_AGAIN_MS = 1_000;
@@ -148,7 +148,7 @@ final class UnreadBytes {
         headers.maxHeaderTableSize(Http2CodecUtil.DEFAULT_HEADER_TABLE_SIZE);
       }
     } catch (Http2Exception impossible) {
-      LOG.debug("the table of headers could not be bounded", impossible);
+      LOG.debug("the header table could not be bounded", impossible);
     }
   }
 

@@ -47,7 +47,7 @@ public final class HostHeaderPolicy {
       if (!names.contains(name) && !LOOPBACK.matcher(name).matches()) {
         throw new ApiException(
             ErrorKind.PERMISSION_DENIED,
-            "on a server that asks for no keys, Host must be localhost, a loopback address or %s: %s"
+            "without API keys, Host must be localhost, a loopback address or %s, but was %s"
                 .formatted(configured, host));
       }
     }

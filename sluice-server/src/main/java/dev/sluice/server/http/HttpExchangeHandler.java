@@ -41,7 +41,7 @@ import org.xnio.IoUtils;
 final class HttpExchangeHandler {
   private static final int TOO_LARGE = 413;
 
-  /** Longer names and values of headers are dropped with the answer. */
+  /** The longest header names and values that are kept for the next request. */
   private static final int MAX_KEPT = 64;
 
   /** The memory of the answer; absent on open routes, whose answers are kept in memory anyway. */

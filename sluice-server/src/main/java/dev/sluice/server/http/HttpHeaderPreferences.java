@@ -11,13 +11,17 @@ public final class HttpHeaderPreferences {
 
   private HttpHeaderPreferences() {}
 
-  /** Whether {@code If-None-Match} names what has that tag; weak and strong are the same here. */
+  /**
+   * Returns whether {@code If-None-Match} contains the tag; weak and strong tags are equal here.
+   */
   public static boolean has(String ifNoneMatch, String tag) {
     return ifNoneMatch.strip().equals("*")
         || TAG.matcher(ifNoneMatch).results().anyMatch(each -> tag.endsWith(each.group(1)));
   }
 
-  /** Whether {@code Accept-Encoding} allows it; what it says of gzip counts more than of all. */
+  /**
+   * Returns whether {@code Accept-Encoding} allows gzip; an entry for gzip overrides one for all.
+   */
   public static boolean takesGzip(String acceptEncoding) {
     boolean others = false;
     for (String each : acceptEncoding.split(",", -1)) {

@@ -41,7 +41,7 @@ public final class HttpListener implements AutoCloseable {
   private static final int MAX_PARAMETERS = 100;
   private static final int PARSE_TIMEOUT_MS = 5_000;
 
-  /** Longer than a call may wait. */
+  /** The idle timeout, longer than the longest wait of a call. */
   private static final int IDLE_TIMEOUT_MS = 120_000;
 
   private static final int IO_THREADS = 2;
@@ -168,7 +168,7 @@ public final class HttpListener implements AutoCloseable {
 
   /** Closes the connection if its TLS handshake takes too long, even if bytes keep arriving. */
   private void boundHandshake(SslConnection connection) {
-    // Weak: a connection that is closed early must not stay in memory until the time-out.
+    // Weak: a connection that is closed early must not stay in memory until the timeout.
     WeakReference<SslConnection> unfinished = new WeakReference<>(connection);
     XnioExecutor.Key timeout =
         connection

@@ -26,7 +26,7 @@ final class HttpMetricsHandler implements HttpHandler {
     }
   }
 
-  /** One request; each step of it comes after the one before, whatever thread it is on. */
+  /** A counted request. Its steps happen one after the other, on any thread. */
   private static final class Counted {
     private final long from = System.nanoTime();
     private Method method;

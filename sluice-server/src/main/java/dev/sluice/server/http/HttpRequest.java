@@ -53,12 +53,12 @@ record HttpRequest(
     return JsonCodec.read(body, work::take, type);
   }
 
-  /** As {@link JsonCodec#readCamel} has it. */
+  /** Reads the body with {@link JsonCodec#readCamel}. */
   public <T> T readCamel(Class<T> type) {
     return JsonCodec.readCamel(body, work::take, type);
   }
 
-  /** As {@link #read}; without a body as if it were an empty object. */
+  /** Reads the body as {@link #read} does; no body counts as an empty object. */
   public <T> T readOptional(Class<T> type) {
     return body.length == 0 ? JsonCodec.read(new byte[] {'{', '}'}, work::take, type) : read(type);
   }
@@ -71,7 +71,7 @@ record HttpRequest(
     try {
       return Integer.parseInt(value);
     } catch (NumberFormatException malformed) {
-      throw ApiException.invalid("%s must be a whole number: %s".formatted(name, value));
+      throw ApiException.invalid("%s must be a whole number, but was %s".formatted(name, value));
     }
   }
 }

@@ -58,7 +58,7 @@ record HttpResponse(int status, Map<String, String> headers, String type, byte[]
     return new HttpResponse(status, Map.of(), JSON, JsonCodec.write(value));
   }
 
-  /** As {@link JsonCodec#writeCamel} has it. */
+  /** Returns a response with a body of {@link JsonCodec#writeCamel}. */
   public static HttpResponse camel(int status, Object value) {
     return new HttpResponse(status, Map.of(), JSON, JsonCodec.writeCamel(value));
   }
@@ -80,7 +80,7 @@ record HttpResponse(int status, Map<String, String> headers, String type, byte[]
     };
   }
 
-  /** For what HTTP has a code of its own. */
+  /** Returns a refusal with a status of HTTP that the error kind does not have. */
   static HttpResponse refusal(int status, ApiException refused) {
     return json(status, HttpResponse.ErrorBody.of(refused));
   }

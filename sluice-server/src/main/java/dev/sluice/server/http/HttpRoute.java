@@ -33,7 +33,7 @@ public record HttpRoute(
     @Nullable List<String> query,
     HttpRoute.Requirement need,
     Handler handler) {
-  /** More than any template has. */
+  /** The most segments of a path, more than any template has. */
   private static final int MAX_SEGMENTS = 16;
 
   /** Checks a caller before the body is read; the handler makes the complete check. */
@@ -60,37 +60,37 @@ public record HttpRoute(
     return new HttpRoute(method, template, false, true, List.of(), (caller, path) -> {}, handler);
   }
 
-  /** The same with an answer that may have thousands of entries. */
+  /** Returns a copy whose response may have thousands of entries. */
   public HttpRoute listing() {
     return new HttpRoute(method, template, true, open, query, need, handler);
   }
 
-  /** The same with query parameters. */
+  /** Returns a copy that takes these query parameters. */
   public HttpRoute taking(String... names) {
     return new HttpRoute(method, template, lists, open, List.of(names), need, handler);
   }
 
-  /** The same with any query, as links to pages may have one. */
+  /** Returns a copy that takes any query, as links to pages may have one. */
   public HttpRoute takingAnyQuery() {
     return new HttpRoute(method, template, lists, open, null, need, handler);
   }
 
-  /** The same for callers who may do {@code kind} with what {@code parameter} of the path names. */
+  /** Returns a copy that requires {@code kind} for the name in {@code parameter} of the path. */
   public HttpRoute needing(Permission.Kind kind, String parameter) {
     return needing((caller, path) -> caller.require(kind, path.get().getOrDefault(parameter, "")));
   }
 
-  /** The same for callers who may do {@code kind} with some name, which the body tells. */
+  /** Returns a copy that requires {@code kind} for at least one name; the body has the name. */
   public HttpRoute needingSome(Permission.Kind kind) {
     return needing((caller, path) -> caller.requireSome(kind));
   }
 
-  /** The same for callers who administer everything. */
+  /** Returns a copy that requires {@code admin} for all names. */
   public HttpRoute needingAdminOfAll() {
     return needing((caller, path) -> caller.requireAdminOfAll());
   }
 
-  /** The same for callers whom {@code other} lets pass. */
+  /** Returns a copy with another requirement. */
   public HttpRoute needing(HttpRoute.Requirement other) {
     return new HttpRoute(method, template, lists, open, query, other, handler);
   }
@@ -162,7 +162,8 @@ public record HttpRoute(
       throw ApiException.invalid(
           known.isEmpty()
               ? "%s %s takes no query parameters: %s".formatted(method, template, name)
-              : "query parameter must be one of %s: %s".formatted(String.join(", ", known), name));
+              : "query parameter must be one of %s, but was %s"
+                  .formatted(String.join(", ", known), name));
     }
   }
 
@@ -171,7 +172,8 @@ public record HttpRoute(
     try {
       return URLDecoder.decode(text.replace("+", "%2B"), StandardCharsets.UTF_8);
     } catch (IllegalArgumentException malformed) {
-      throw ApiException.invalid("percent encoding must be two hexadecimal digits: " + text);
+      throw ApiException.invalid(
+          "percent encoding must be two hexadecimal digits, but was " + text);
     }
   }
 }

@@ -148,7 +148,10 @@ public final class HttpServer {
     new HttpExchangeHandler(exchange, route, parameters, shared).begin();
   }
 
-  /** Nothing is unpacked: a kilobyte could become gigabytes. */
+  /**
+   * Returns whether the body is compressed. Such bodies are refused, because a kilobyte could
+   * become gigabytes.
+   */
   private static boolean isEncoded(HttpServerExchange exchange) {
     HeaderValues codings = exchange.getRequestHeaders().get(Headers.CONTENT_ENCODING);
     return codings != null && codings.stream().anyMatch(each -> !each.equalsIgnoreCase("identity"));
@@ -159,16 +162,17 @@ public final class HttpServer {
   }
 
   private static ApiException badCoding(String coding) {
-    return ApiException.invalid("Transfer-Encoding must be chunked, in HTTP/1.1: " + coding);
+    return ApiException.invalid(
+        "Transfer-Encoding must be chunked, in HTTP/1.1, but was " + coding);
   }
 
-  /** Not a page of another site, in the browser of somebody who reaches this server. */
+  /** Refuses requests of pages of other sites, sent by a browser that can reach this server. */
   private static void requireOwnOrigin(HttpServerExchange exchange) {
     String origin = exchange.getRequestHeaders().getFirst(Headers.ORIGIN);
     if (origin != null && !origin.endsWith("://" + exchange.getHostAndPort())) {
       throw new ApiException(
           ErrorKind.PERMISSION_DENIED,
-          "pages of other sites must not call this server: Origin must be that of Host %s: %s"
+          "pages of other sites must not call this server: Origin must be that of Host %s, but was %s"
               .formatted(exchange.getHostAndPort(), origin));
     }
   }
@@ -177,12 +181,13 @@ public final class HttpServer {
   private static void requirePlainPath(HttpServerExchange exchange) {
     if (exchange.getRequestURI().indexOf(';') >= 0) {
       throw ApiException.invalid(
-          "a path must have no semicolon, which is written %3B there: " + exchange.getRequestURI());
+          "a path must have no semicolon, which is written %3B there, but was "
+              + exchange.getRequestURI());
     }
   }
 
   private static HttpResponse unknown(String path) {
-    return HttpResponse.refusal(ApiException.notFound("there is no such path: " + path));
+    return HttpResponse.refusal(ApiException.notFound("unknown path: " + path));
   }
 
   private static HttpResponse notAllowed(String method, List<String> allowed) {
@@ -191,7 +196,7 @@ public final class HttpServer {
     headers.put("Allow", all);
     return HttpResponse.refusal(
             METHOD_NOT_ALLOWED,
-            ApiException.invalid("method must be one of %s: %s".formatted(all, method)))
+            ApiException.invalid("method must be one of %s, but was %s".formatted(all, method)))
         .with(headers);
   }
 

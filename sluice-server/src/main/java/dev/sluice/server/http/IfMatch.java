@@ -17,7 +17,7 @@ public record IfMatch(List<String> tags) {
   /** The value that matches every revision. */
   private static final String ANY = "*";
 
-  /** One element of the list, which may be empty, and the comma behind it. */
+  /** An element of the list, which may be empty, and the comma after it. */
   private static final Pattern ELEMENT =
       Pattern.compile("\\G[ \\t]*+(W/)?+(?:\"([\\x21\\x23-\\x7e\\x80-\\xff]*+)\")?+[ \\t]*+(,|$)");
 
@@ -49,7 +49,8 @@ public record IfMatch(List<String> tags) {
     }
     if (end < field.length() || tags.isEmpty()) {
       throw ApiException.invalid(
-          "If-Match must be * or a list of ETags with their quotes, as GET answers them: " + field);
+          "If-Match must be * or a list of ETags with their quotes, as GET answers them, but was "
+              + field);
     }
     return new IfMatch(tags);
   }

@@ -49,7 +49,7 @@ public final class JsonCodec {
   private static final int MAX_NAME = 1_024;
   private static final int MAX_NUMBER = 100;
 
-  /** How much of a token that is no JSON an error shows. */
+  /** The most characters of an invalid token in an error. */
   private static final int MAX_SHOWN = 64;
 
   public static final JsonMapper MAPPER = mapper(PropertyNamingStrategies.SNAKE_CASE);
@@ -98,7 +98,10 @@ public final class JsonCodec {
     return read(MAPPER, json, room, type);
   }
 
-  /** With names such as {@code actualTokens}: the governor has them from where it comes from. */
+  /**
+   * Reads JSON with names such as {@code actualTokens}, as the source documents of the governor
+   * have them.
+   */
   static <T> T readCamel(byte[] json, LongPredicate room, Class<T> type) {
     return read(CAMEL, json, room, type);
   }
@@ -116,7 +119,7 @@ public final class JsonCodec {
     try (parser) {
       T value = mapper.readValue(parser, type);
       if (value == null) {
-        throw ApiException.invalid("body must be a JSON object: null");
+        throw ApiException.invalid("body must be a JSON object, but was null");
       }
       return value;
     } catch (IOException malformed) {
@@ -160,7 +163,7 @@ public final class JsonCodec {
     return write(MAPPER, value);
   }
 
-  /** As {@link #readCamel}. */
+  /** Writes JSON with the names of {@link #readCamel}. */
   public static byte[] writeCamel(Object value) {
     return write(CAMEL, value);
   }
@@ -184,11 +187,11 @@ public final class JsonCodec {
               bound.getOriginalMessage());
     }
     if (failure instanceof UnrecognizedPropertyException unknown) {
-      return "field must be a known one: %s; known here: %s"
+      return "unknown field %s; known are %s"
           .formatted(path(unknown), unknown.getKnownPropertyIds());
     }
     if (failure instanceof InvalidFormatException format) {
-      return "%s must be %s: %s".formatted(path(format), words(format), format.getValue());
+      return "%s must be %s, but was %s".formatted(path(format), words(format), format.getValue());
     }
     if (failure instanceof MismatchedInputException mismatch) {
       return mismatch.getPath().isEmpty() && mismatch.getLocation() == null
@@ -203,7 +206,7 @@ public final class JsonCodec {
         : "body must be JSON: " + failure.getMessage();
   }
 
-  /** Where a mapping failed because of it, it is the cause. */
+  /** Returns the violated bound, which is the cause if a mapping failed because of it. */
   private static @Nullable Throwable constraint(IOException failure) {
     return failure instanceof JsonMappingException ? failure.getCause() : failure;
   }

@@ -50,7 +50,7 @@ final class ResponseBodyWriter implements IoCallback {
       room.hold(
           body.length,
           () -> {
-            LOG.debug("a connection is closed because its answer was not read");
+            LOG.debug("a connection is closed because its response was not read");
             exchange.getIoThread().execute(() -> close(exchange.getConnection()));
           });
     }
@@ -75,7 +75,7 @@ final class ResponseBodyWriter implements IoCallback {
 
   @Override
   public void onException(HttpServerExchange exchange, Sender sender, IOException gone) {
-    LOG.debug("a client has left before it was answered", gone);
+    LOG.debug("a client has disconnected before its response", gone);
     try {
       exchange.endExchange();
     } finally {
@@ -90,7 +90,7 @@ final class ResponseBodyWriter implements IoCallback {
         http.getOriginalSourceConduit().terminateReads();
       }
     } catch (IOException gone) {
-      LOG.debug("a connection was closed already", gone);
+      LOG.debug("the connection was already closed", gone);
     } finally {
       IoUtils.safeClose(connection);
     }

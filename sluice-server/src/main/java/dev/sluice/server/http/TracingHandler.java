@@ -18,7 +18,7 @@ import java.util.Optional;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
-/** One span for each request, from its headers to the last byte of its answer. */
+/** Records a span for each request, from its headers to the last byte of its response. */
 public final class TracingHandler implements HttpHandler {
   private static final AttributeKey<String> METHOD = AttributeKey.stringKey("http.request.method");
   private static final AttributeKey<String> ROUTE = AttributeKey.stringKey("http.route");

@@ -14,11 +14,11 @@ import java.util.SortedMap;
 import java.util.TreeMap;
 
 /**
- * The configuration that scripts read, which needs {@code admin} on {@code *}, and the rates of
+ * The configuration that hooks read, which needs {@code admin} on {@code *}, and the limits of
  * throttle keys: setting one needs the same, seeing one needs {@code read} on its name.
  */
 public final class AdminOperations {
-  /** How many entries one call lists. */
+  /** The most entries that one call lists. */
   public static final int MAX_LISTED = 10_000;
 
   private static final String THROTTLE = "throttle.";
@@ -83,7 +83,7 @@ public final class AdminOperations {
     broker.removeLimit(key);
   }
 
-  /** Those that the caller may read; refused if there can be none. */
+  /** Returns the limits that the caller may read; fails if the caller may read none. */
   public List<LimitStats> throttles(Caller caller) {
     caller.requireSome(Kind.READ);
     return broker.view().limitStats().limits().stream()
@@ -91,7 +91,7 @@ public final class AdminOperations {
         .toList();
   }
 
-  /** Those that the caller may read; refused if there can be none. */
+  /** Returns the limits that the caller may read; fails if the caller may read none. */
   public BrokerView.LimitsSnapshot viewThrottles(Caller caller) {
     caller.requireSome(Kind.READ);
     BrokerView.LimitsSnapshot found = broker.view().limitStats();
@@ -115,12 +115,12 @@ public final class AdminOperations {
         .toList();
   }
 
-  /** For everybody who may call at all. */
+  /** Returns facts about the server, for every caller. */
   public ServerInfo info() {
     return info;
   }
 
   private static ApiException unknown(String what, String key) {
-    return ApiException.notFound("there is no %s of that key: %s".formatted(what, key));
+    return ApiException.notFound("unknown %s: %s".formatted(what, key));
   }
 }

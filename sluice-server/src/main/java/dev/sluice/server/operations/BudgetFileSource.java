@@ -59,8 +59,7 @@ public final class BudgetFileSource {
     if (file == null) {
       return CompletableFuture.failedFuture(
           new ApiException(
-              ErrorKind.FAILED_PRECONDITION,
-              "there is no budget file to reload: governor.file is not set"));
+              ErrorKind.FAILED_PRECONDITION, "no budget file to reload: governor.file is not set"));
     }
     BudgetConfig next;
     try {

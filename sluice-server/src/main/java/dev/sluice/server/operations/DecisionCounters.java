@@ -5,9 +5,9 @@ import java.util.EnumMap;
 import java.util.Objects;
 import java.util.concurrent.atomic.LongAdder;
 
-/** How limits have decided so far. Thread-safe, and next to nothing beside a decision. */
+/** Counts decisions by outcome. Thread-safe, and cheap compared with a decision. */
 public final class DecisionCounters {
-  /** One for each outcome; the map itself does not change. */
+  /** A counter for each outcome; the map itself does not change. */
   private final EnumMap<Outcome, LongAdder> counts = new EnumMap<>(Outcome.class);
 
   DecisionCounters() {
@@ -16,7 +16,7 @@ public final class DecisionCounters {
     }
   }
 
-  /** One for each kind of {@link Decision}. */
+  /** The outcomes, one for each kind of {@link Decision}. */
   public enum Outcome {
     GRANTED,
     DENIED,

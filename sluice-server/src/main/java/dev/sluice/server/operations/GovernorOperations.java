@@ -41,7 +41,9 @@ public final class GovernorOperations {
   private static final int MAX_HEADER_CHARS = 4_096;
   private static final Duration MAX_DEADLINE = Duration.ofDays(1);
 
-  /** For a caller that may use all of these, the owner of a ticket need not be looked up. */
+  /**
+   * The patterns with which a caller may use every ticket, so that its owner need not be looked up.
+   */
   private static final List<String> OWNED = List.of("model:*", "tenant:*", "class:*");
 
   private final Governor governor;
@@ -96,7 +98,7 @@ public final class GovernorOperations {
     int bytes = name.getBytes(StandardCharsets.UTF_8).length;
     if (bytes < least || bytes > MAX_NAME_BYTES) {
       throw ApiException.invalid(
-          "%s must have %d to %d bytes: %d".formatted(what, least, MAX_NAME_BYTES, bytes));
+          "%s must have %d to %d bytes, but had %d".formatted(what, least, MAX_NAME_BYTES, bytes));
     }
     if (name.chars().anyMatch(Character::isISOControl)) {
       throw ApiException.invalid(what + " must have no control characters");
@@ -139,14 +141,14 @@ public final class GovernorOperations {
 
   // ---- tickets and reservations
 
-  /** Whether a caller may make the request that a ticket or reservation belongs to. */
+  /** Returns whether the caller may make the request to which a ticket or reservation belongs. */
   private boolean mayUse(Caller caller, TokenOwner owner) {
     return mayUseModel(caller, owner.model())
         && caller.may(Kind.GOVERNOR, "tenant:" + owner.tenant())
         && caller.may(Kind.GOVERNOR, "class:" + owner.priorityClass());
   }
 
-  /** By its own name, or by that of a route that leads there. */
+  /** Returns whether the caller may use a model, by its name or by a route to it. */
   private boolean mayUseModel(Caller caller, String model) {
     return caller.may(Kind.GOVERNOR, "model:" + model)
         || budgets.current().routes().entrySet().stream()
@@ -193,7 +195,7 @@ public final class GovernorOperations {
                     }));
   }
 
-  /** As {@link #callHolder}, for a call that waits; canceling the future ends the wait. */
+  /** Starts a waiting call as {@link #callHolder} does; canceling the future ends the wait. */
   private <T> CompletableFuture<T> startHolder(
       Caller caller, String ticket, Supplier<CompletableFuture<T>> start) {
     CompletableFuture<T> answer = new CompletableFuture<>();
@@ -220,7 +222,10 @@ public final class GovernorOperations {
     }
   }
 
-  /** How it stands when it is decided, or after {@code wait}; cancelling ends the wait. */
+  /**
+   * Returns the state of a ticket once it is decided, or after {@code waitMs}; canceling ends the
+   * wait.
+   */
   public CompletableFuture<TokenDecision> poll(Credential key, String ticket, long waitMs) {
     key.caller().requireSome(Kind.GOVERNOR);
     QueueOperations.requireBetween("waitMs", waitMs, 0, TicketWaiters.LONGEST.toMillis());
@@ -256,8 +261,7 @@ public final class GovernorOperations {
   }
 
   private static ApiException unknownReservation(String reservation) {
-    return ApiException.notFound(
-        "there is no such reservation, it was settled, or it has ended: " + reservation);
+    return ApiException.notFound("unknown, settled or expired reservation: " + reservation);
   }
 
   public CompletableFuture<Void> feedback(

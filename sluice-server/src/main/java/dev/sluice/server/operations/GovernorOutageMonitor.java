@@ -26,12 +26,12 @@ public final class GovernorOutageMonitor implements OutageListener {
     return available;
   }
 
-  /** How often Redis was lost. */
+  /** Returns the number of outages. */
   public long lost() {
     return lost.get();
   }
 
-  /** How often Redis would not do what it was asked. */
+  /** Returns the number of errors that Redis returned. */
   public long refused() {
     return refused.get();
   }

@@ -46,7 +46,7 @@ public sealed interface LimitBackend permits LocalLimitBackend, SharedLimitBacke
   /** False if there is no limit of that very key. */
   CompletableFuture<Boolean> remove(String key);
 
-  /** All of them; does not change. */
+  /** Returns all limits, as an unmodifiable map. */
   SortedMap<String, LimitOperations.Rate> limits();
 
   /** Forgets what nobody needs; to be called now and then. */

@@ -49,7 +49,7 @@ record LimitIndex(SortedMap<String, Rate> all, List<Integer> prefixes) {
     return own == null ? template(key) : own;
   }
 
-  /** Of several templates that with the longest prefix counts; null if there is none. */
+  /** Returns the template with the longest matching prefix; null if there is none. */
   @Nullable Rate template(String key) {
     for (int length : prefixes) {
       Rate rate = length > key.length() ? null : all.get(key.substring(0, length) + "*");

@@ -129,7 +129,7 @@ public final class LimitOperations {
   }
 
   static ApiException noLimitFor(String key) {
-    return ApiException.notFound("there is no limit for the name: " + key);
+    return ApiException.notFound("no limit for the name: " + key);
   }
 
   public void makeRoom() {
@@ -137,7 +137,7 @@ public final class LimitOperations {
     templateKeys.makeRoom(store::mayStore);
   }
 
-  /** How keys stand that the caller is just being answered for. */
+  /** Returns the state of limits for a response to a caller that has been authorized for them. */
   public CompletableFuture<List<LimitBackend.Standing>> standings(Collection<String> keys) {
     return store.standings(keys);
   }
@@ -181,13 +181,13 @@ public final class LimitOperations {
         .thenApply(
             there -> {
               if (!there) {
-                throw ApiException.notFound("there is no limit with the name: " + key);
+                throw ApiException.notFound("unknown limit: " + key);
               }
               return true;
             });
   }
 
-  /** How a key stands, be it by its own limit or by a template. */
+  /** Returns the state of a name, which has its own limit or that of a template. */
   public CompletableFuture<LimitBackend.Standing> standing(Caller caller, String key) {
     caller.require(Kind.READ, key);
     requireKey(key);
@@ -196,7 +196,7 @@ public final class LimitOperations {
         .thenApply(found -> found.stream().findFirst().orElseThrow(() -> noLimitFor(key)));
   }
 
-  /** How all limits stand that the caller may read; templates have no level. */
+  /** Returns the state of all limits that the caller may read; templates have no level. */
   public CompletableFuture<List<LimitBackend.Standing>> standings(Caller caller) {
     SortedMap<String, Rate> all = list(caller);
     return store
@@ -215,7 +215,7 @@ public final class LimitOperations {
             });
   }
 
-  /** Those that the caller may read; refused if there can be none. */
+  /** Returns the limits that the caller may read; fails if the caller may read none. */
   public SortedMap<String, Rate> list(Caller caller) {
     caller.requireSome(Kind.READ);
     SortedMap<String, Rate> found = new TreeMap<>(store.limits());
@@ -227,7 +227,7 @@ public final class LimitOperations {
     int bytes = key.getBytes(StandardCharsets.UTF_8).length;
     if (bytes < 1 || bytes > MAX_KEY_BYTES) {
       throw ApiException.invalid(
-          "limit name must have 1 to %d bytes: %d".formatted(MAX_KEY_BYTES, bytes));
+          "limit name must have 1 to %d bytes, but had %d".formatted(MAX_KEY_BYTES, bytes));
     }
   }
 
@@ -235,7 +235,8 @@ public final class LimitOperations {
   private static void requireInPaths(String key) {
     if (key.equals(".") || key.equals("..")) {
       throw ApiException.invalid(
-          "limit name must not be . or .., which vanish from paths of URLs: \"%s\"".formatted(key));
+          "limit name must not be . or .., which vanish from paths of URLs, but was \"%s\""
+              .formatted(key));
     }
   }
 

@@ -99,7 +99,7 @@ public final class LocalLimitBackend implements LimitBackend {
     if (throttle.size() >= maxBuckets && !throttle.hasBucket(key)) {
       throw new ApiException(
           ErrorKind.RESOURCE_EXHAUSTED,
-          "at most %d keys may be in use: %s".formatted(maxBuckets, key));
+          "at most %d limit names may be in use: cannot use %s".formatted(maxBuckets, key));
     }
     return Rate.of(found.limit());
   }

@@ -107,7 +107,7 @@ public final class QueueOperations {
   }
 
   /**
-   * Messages stay leased after the call. Cancelling the future gives them back; it fails once the
+   * Messages stay leased after the call. Canceling the future gives them back; it fails once the
    * key is revoked, is changed or expires. Messages that are not sent to the client must be
    * {@linkplain WaitingReceive#giveBack given back}.
    */
@@ -162,7 +162,7 @@ public final class QueueOperations {
 
   /**
    * The answer has a place for each settlement: empty if it is done. As for {@link #enqueue}. The
-   * broker gets {@link SettleCall#AT_ONCE} at a time; if the call is cancelled, or its key ends,
+   * broker gets {@link SettleCall#AT_ONCE} at a time; if the call is canceled, or its key ends,
    * the rest is not executed.
    *
    * @param memory takes bytes for the settlements until they are answered, or throws
@@ -241,7 +241,7 @@ public final class QueueOperations {
         () ->
             broker
                 .queue(queue)
-                .orElseThrow(() -> ApiException.notFound("there is no such queue: " + queue)));
+                .orElseThrow(() -> ApiException.notFound("unknown queue: " + queue)));
   }
 
   /** With at most {@link #MAX_KEYS} of its fairness keys. */
@@ -363,7 +363,7 @@ public final class QueueOperations {
   public static void requireBetween(String name, long value, long least, long most) {
     if (value < least || value > most) {
       throw ApiException.invalid(
-          "%s must be between %d and %d: %d".formatted(name, least, most, value));
+          "%s must be from %d to %d, but was %d".formatted(name, least, most, value));
     }
   }
 }

@@ -63,7 +63,7 @@ public final class ReloadableBudgets implements Reloadable {
     tell(told, "models changed", changed);
     tell(told, "models removed", removed);
     // Rules, routes and thresholds are not listed one by one.
-    return told.isEmpty() ? "rules, routes or thresholds" : String.join("; ", told);
+    return told.isEmpty() ? "governor settings, routes or thresholds" : String.join("; ", told);
   }
 
   private static void tell(List<String> told, String what, List<String> models) {

@@ -30,7 +30,7 @@ import java.util.concurrent.CompletableFuture;
  * is executed. Its last piece ends that: what is executed as a whole is answered.
  *
  * The memory of the settlements is given back when the broker has none of them, even if the call
- * was cancelled before: otherwise calls that are cancelled at once would pile up uncounted.
+ * was canceled before: otherwise calls that are canceled at once would pile up uncounted.
  */
 
 /** Settles the messages of one call, a piece at a time. */
@@ -75,7 +75,7 @@ public final class SettleCall {
   }
 
   /**
-   * Returns a place for each settlement: empty if it is done. If the future is cancelled, pieces
+   * Returns a place for each settlement: empty if it is done. If the future is canceled, pieces
    * that the broker does not have yet are not executed. The same holds if the key is revoked, is
    * changed or expires: then the future fails.
    */
@@ -148,7 +148,7 @@ public final class SettleCall {
           refused.contains(each.id())
               ? Optional.of(
                   ApiException.notFound(
-                      "the message is not leased, or not by that token: queue=%s, id=%s"
+                      "the message is not leased, or by another token: queue=%s, id=%s"
                           .formatted(queue, each.id())))
               : Optional.empty());
     }

@@ -31,7 +31,7 @@ import org.slf4j.LoggerFactory;
  *
  * <p>Thread-safe. Which keys have a limit is decided by the rules that this server knows; whether
  * there are tokens, by Redis or, while that does not answer, by the policy for outages. Nothing
- * takes longer than the time-out of Redis.
+ * takes longer than the timeout of Redis.
  */
 public final class SharedLimitBackend implements LimitBackend {
   private static final Logger LOG = LoggerFactory.getLogger(SharedLimitBackend.class);
@@ -122,14 +122,15 @@ public final class SharedLimitBackend implements LimitBackend {
     if (cause instanceof RedisUnavailableException) {
       return unavailable();
     }
-    LOG.error("shared limits could not be asked", cause);
+    LOG.error("the shared limits failed", cause);
     return new ApiException(
-        ErrorKind.UNAVAILABLE, "the shared limits could not be asked; the server's log has it");
+        ErrorKind.UNAVAILABLE, "the shared limits failed; the server's log has the cause");
   }
 
   private static ApiException unavailable() {
     return new ApiException(
-        ErrorKind.UNAVAILABLE, "limits are shared through Redis, which does not answer now");
+        ErrorKind.UNAVAILABLE,
+        "limits are shared through Redis, which does not answer; retry later");
   }
 
   /**

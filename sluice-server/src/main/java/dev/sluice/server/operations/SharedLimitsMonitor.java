@@ -130,7 +130,7 @@ public final class SharedLimitsMonitor implements LimitsListener, OutageListener
     writer.execute(this::write);
   }
 
-  /** Of several changes that wait only the last is written. */
+  /** Writes the limits; of several waiting changes only the last. */
   private void write() {
     SharedLimitsMonitor.CachedDefinitions next = latest.getAndSet(null);
     if (next == null) {
@@ -139,7 +139,7 @@ public final class SharedLimitsMonitor implements LimitsListener, OutageListener
     try {
       file.write(List.of(next));
     } catch (IOException failure) {
-      LOG.error("the limits last seen could not be kept; the next change tries again", failure);
+      LOG.error("the current limits could not be saved; the next change retries", failure);
     }
   }
 
@@ -148,7 +148,7 @@ public final class SharedLimitsMonitor implements LimitsListener, OutageListener
     writer.shutdown();
     try {
       if (!writer.awaitTermination(LAST_WRITE_SECONDS, TimeUnit.SECONDS)) {
-        LOG.warn("the limits last seen are not on disk yet");
+        LOG.warn("the current limits are not on disk yet");
       }
     } catch (InterruptedException interrupted) {
       Thread.currentThread().interrupt();

@@ -25,10 +25,13 @@ import java.util.function.Predicate;
  * <p>Thread-safe.
  */
 public final class TemplateKeyQuota {
-  /** One account may hold one part in this many. */
+  /** The share of one account: one part in this many. */
   private static final int ACCOUNTS = 4;
 
-  /** Longer times, such as that of a rate of 0, count as this: 36 years. */
+  /**
+   * The longest time until a bucket is full; longer ones, such as that of a rate of 0, are cut: 36
+   * years.
+   */
   private static final long LONGEST_NANOS = 1L << 60;
 
   private static final double NANOS_PER_SECOND = TimeUnit.SECONDS.toNanos(1);
@@ -67,7 +70,7 @@ public final class TemplateKeyQuota {
   }
 
   public TemplateKeyQuota(int most, NanoClock clock) {
-    this.share = new ConcurrencyQuota("keys of templates in use", most, most / ACCOUNTS);
+    this.share = new ConcurrencyQuota("names of templates in use", most, most / ACCOUNTS);
     this.clock = clock;
   }
 

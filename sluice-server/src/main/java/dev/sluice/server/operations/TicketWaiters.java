@@ -30,19 +30,19 @@ public final class TicketWaiters {
   /** Polls that wait, on all connections together. */
   static final int MAX_POLLS = 10_000;
 
-  /** Each costs a look at the line every second. */
+  /** The most watched tickets; each costs a check of the waiting list every second. */
   public static final int MAX_WATCHES = 256;
 
-  /** One account may hold one part in this many of both. */
+  /** The share of one account: one part in this many of polls and watches. */
   private static final int ACCOUNTS = 4;
 
   private final Governor governor;
   private final ScheduledExecutorService timer;
   private final GovernorCalls calls;
   private final ConcurrencyQuota pollShare =
-      new ConcurrencyQuota("polls that wait", MAX_POLLS, MAX_POLLS / ACCOUNTS);
+      new ConcurrencyQuota("waiting polls", MAX_POLLS, MAX_POLLS / ACCOUNTS);
   private final ConcurrencyQuota watchShare =
-      new ConcurrencyQuota("tickets that are watched", MAX_WATCHES, MAX_WATCHES / ACCOUNTS);
+      new ConcurrencyQuota("watched tickets", MAX_WATCHES, MAX_WATCHES / ACCOUNTS);
   private final Set<Runnable> polls = ConcurrentHashMap.newKeySet();
   private volatile boolean closed;
 
@@ -53,7 +53,7 @@ public final class TicketWaiters {
   }
 
   static ApiException unknown(String ticket) {
-    return ApiException.notFound("there is no such ticket, or not any more: " + ticket);
+    return ApiException.notFound("unknown or expired ticket: " + ticket);
   }
 
   /** Polls a ticket. Canceling the future counts as a poll at that time. */
@@ -124,7 +124,7 @@ public final class TicketWaiters {
 
   /**
    * Returns a watch that counts against the caller's share until it is closed; fails if there is no
-   * such ticket. A cancelled future leaves nothing to close.
+   * such ticket. A canceled future leaves nothing to close.
    */
   public CompletableFuture<TicketWatch> watch(Caller caller, String ticket) {
     ConcurrencyQuota.Hold place = watchShare.take(caller);
@@ -151,7 +151,7 @@ public final class TicketWaiters {
       try {
         calls.execute(() -> decision.cancel(false));
       } catch (RejectedExecutionException closing) {
-        LOG.debug("the governor is closing, and nobody waits any more", closing);
+        LOG.debug("the governor is closing and has no waiters", closing);
       }
     }
   }

@@ -37,7 +37,7 @@ public final class TicketWatch {
     /** False while it has not read what it was told before: the next standing is left out. */
     boolean isReady();
 
-    /** It is still in line. */
+    /** Reports that the ticket still waits. */
     void standing(TokenDecision.Queued standing);
 
     /** It was granted or refused; nothing comes after this. */

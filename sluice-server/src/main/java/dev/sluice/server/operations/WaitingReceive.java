@@ -10,7 +10,7 @@ import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 
-/** One call that receives messages, without a thread of its own. */
+/** Receives messages for one call, without a thread of its own. */
 public final class WaitingReceive {
   private final Broker broker;
   private final Credential key;

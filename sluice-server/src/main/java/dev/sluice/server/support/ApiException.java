@@ -65,7 +65,8 @@ public final class ApiException extends RuntimeException {
           ErrorKind.INVALID_ARGUMENT, String.valueOf(argument.getMessage()), argument);
     }
     LOG.error("a request failed", cause);
-    return new ApiException(ErrorKind.INTERNAL, "internal error; the server's log has it", cause);
+    return new ApiException(
+        ErrorKind.INTERNAL, "internal error; the server's log has the cause", cause);
   }
 
   private static ErrorKind kindOf(BrokerException.Code code) {

@@ -29,7 +29,7 @@ public final class Futures {
               otherwise.accept(failure);
             }
           } catch (RuntimeException e) {
-            LOG.error("an answer could not be given", e);
+            LOG.error("a callback failed", e);
           }
         });
   }

@@ -62,7 +62,7 @@ public final class JsonListFile<T> {
     this.migration = migration;
   }
 
-  /** Nothing if there is no file. */
+  /** Reads the entries; none if there is no file. */
   public List<T> read() throws IOException {
     // A link that leads nowhere is no reason to start without what should be there.
     if (!Files.exists(file, LinkOption.NOFOLLOW_LINKS)) {
@@ -82,7 +82,8 @@ public final class JsonListFile<T> {
     JsonNode format = content.path(FORMAT_FIELD);
     if (!format.isInt() || format.intValue() != FORMAT) {
       throw new IOException(
-          "the file of %s must be of format %d: %s, %s".formatted(what, FORMAT, format, file));
+          "the file of %s must be of format %d, but was %s: %s"
+              .formatted(what, FORMAT, format, file));
     }
     JsonNode entries = content.path(what);
     // Of what is in the file, whatever version wrote it.

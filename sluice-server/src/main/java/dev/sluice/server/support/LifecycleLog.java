@@ -90,7 +90,7 @@ public final class LifecycleLog {
 
   public static void withoutEffect(List<String> names) {
     if (!names.isEmpty()) {
-      LOG.atInfo().addKeyValue("names", names).log("the budget names what has no effect here");
+      LOG.atInfo().addKeyValue("names", names).log("the budget file has keys without effect");
     }
   }
 
@@ -101,7 +101,7 @@ public final class LifecycleLog {
             LOG.atError()
                 .addKeyValue("model", model)
                 .addKeyValue("reason", reason)
-                .log("a model of the governor is closed, everything else works"));
+                .log("a model of the governor is closed; all others work"));
   }
 
   public static void ready(SluiceServer server) {
@@ -117,7 +117,7 @@ public final class LifecycleLog {
 
   /** Something that is done every second was not, this time. */
   public static void failed(RuntimeException why) {
-    LOG.error("a check failed, and is tried again in a second", why);
+    LOG.error("a check failed and is repeated in a second", why);
   }
 
   /** {@code changed} is empty if the content is the same as before. */
@@ -132,7 +132,7 @@ public final class LifecycleLog {
     LOG.atError()
         .addKeyValue("name", name)
         .addKeyValue("reason", reason.getMessage())
-        .log("not reloaded, what was in use stays in use");
+        .log("reload failed; the previous version stays in use");
   }
 
   static void nothingToReload() {
@@ -140,10 +140,10 @@ public final class LifecycleLog {
   }
 
   public static void draining() {
-    LOG.info("draining: no new calls, those under way may end");
+    LOG.info("draining: new calls are refused, open calls may end");
   }
 
   public static void closed() {
-    LOG.info("closed: everything answered is stored");
+    LOG.info("closed: all acknowledged data is stored");
   }
 }

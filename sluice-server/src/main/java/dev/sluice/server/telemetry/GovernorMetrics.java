@@ -96,7 +96,7 @@ final class GovernorMetrics {
     try {
       now = status.get();
     } catch (StoreClosedException | RedisUnavailableException away) {
-      LOG.debug("how models stand is unknown", away);
+      LOG.debug("the status of the models is unknown", away);
       return;
     }
     show(now.models());
@@ -139,7 +139,7 @@ final class GovernorMetrics {
     }
   }
 
-  /** Of models that a reload has removed. */
+  /** Removes the meters of models that a reload has removed. */
   private void forgetOthers(Map<String, GovernorStatus.Model> present) {
     counters
         .entrySet()

@@ -35,12 +35,12 @@ public record LogConfig(String level, String format) {
   /** The configuration that was started last: the process has one log. */
   private static volatile @Nullable LogConfig current;
 
-  /** How the process logs now; null before a server has said so. */
+  /** Returns the current configuration; null before a server has set one. */
   public static @Nullable LogConfig current() {
     return current;
   }
 
-  /** By the names of its settings. */
+  /** Describes the configuration by the names of its settings. */
   public String settings() {
     return "log.level=%s, log.format=%s".formatted(level, format);
   }

@@ -19,12 +19,12 @@ import java.util.Map;
 final class MetricCatalog implements MeterFilter {
   private static final double[] NO_BOUNDS = {};
 
-  /** From a fast call to one that waits for messages. */
+  /** Bounds from a fast call to one that waits for messages. */
   private static final double[] CALL_SECONDS = {
     0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60
   };
 
-  /** From a disk with a battery to one that fails. */
+  /** Bounds from a disk with a battery-backed cache to a failing one. */
   private static final double[] DISK_SECONDS = {
     0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5
   };
@@ -56,7 +56,7 @@ final class MetricCatalog implements MeterFilter {
     add("sluice.messages.dead.lettered", "Messages that became dead letters, by reason.");
     add(
         "sluice.messages.unknown.throttle.key",
-        "Stored messages that name a throttle key without a rate, which lets them pass.");
+        "Stored messages that name a throttle key without a limit, which delays none of them.");
     add("sluice.messages.redriven", "Dead letters that were moved back to their queue.");
     add("sluice.enqueue.rejected", "Rejected calls to enqueue, by reason.");
     add("sluice.enqueue.unknown.queue", "Calls to enqueue to a queue that does not exist.");

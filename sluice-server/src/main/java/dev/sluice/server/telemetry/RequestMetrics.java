@@ -26,7 +26,7 @@ public final class RequestMetrics {
     this.registry = registry;
   }
 
-  /** By what a request comes. */
+  /** The protocol of a request. */
   public enum Protocol {
     GRPC,
     HTTP;
@@ -36,12 +36,12 @@ public final class RequestMetrics {
     }
   }
 
-  /** To be kept: everything is found once. */
+  /** Returns the meters of a method; keep the result, because the lookup is slow. */
   public Method method(Protocol protocol, String name) {
     return new Method(protocol.tags().and("method", name));
   }
 
-  /** One thing that callers may ask for. */
+  /** The meters of a method. */
   public final class Method {
     private final Tags tags;
     private final Map<String, Timer> requests = new ConcurrentHashMap<>();

@@ -123,7 +123,7 @@ public final class ServerMetrics implements BrokerMetrics {
     Gauge.builder("sluice.connections", connections).tags(protocol.tags()).register(registry);
   }
 
-  /** Those that each message of a queue touches, found once. */
+  /** The meters that each message of a queue updates, looked up once. */
   private final class QueueMeters {
     final Tags tags;
     final Counter enqueued;
@@ -235,7 +235,9 @@ public final class ServerMetrics implements BrokerMetrics {
     return scrape(true);
   }
 
-  /** The same while the broker does not answer; its queues are shown as they last stood. */
+  /**
+   * Returns the metrics while the broker does not answer, with the last known state of its queues.
+   */
   public synchronized String scrapeWithoutBroker() {
     return scrape(false);
   }

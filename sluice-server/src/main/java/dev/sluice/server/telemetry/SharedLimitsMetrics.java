@@ -7,7 +7,7 @@ import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.MeterRegistry;
 import java.util.function.ToDoubleFunction;
 
-/** How limits stand that are shared through Redis; the registry holds them weakly. */
+/** Meters of the limits shared through Redis; the registry holds them weakly. */
 final class SharedLimitsMetrics {
   private static final String NAME = "sluice.limits.redis.";
 
@@ -42,7 +42,7 @@ final class SharedLimitsMetrics {
         .register(registry);
   }
 
-  /** By whom decisions were made. */
+  /** Registers the counter of the decisions of one path. */
   private void path(String path, ToDoubleFunction<SharedLimitsStatus> value) {
     FunctionCounter.builder(NAME + "decisions", limits, each -> value.applyAsDouble(each.status()))
         .tag("path", path)

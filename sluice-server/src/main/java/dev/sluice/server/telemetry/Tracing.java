@@ -37,7 +37,7 @@ public final class Tracing implements AutoCloseable {
   private static final SpanLimits LIMITS =
       SpanLimits.builder().setMaxAttributeValueLength(1_024).build();
 
-  /** How long the last ones may take when the server closes. */
+  /** The longest time to send the last spans when the server closes, in seconds. */
   private static final long FLUSH_SECONDS = 3;
 
   private final @Nullable SdkTracerProvider provider;

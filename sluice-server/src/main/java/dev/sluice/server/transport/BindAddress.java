@@ -82,7 +82,7 @@ public final class BindAddress {
     if (!knowsCallers && !address.getAddress().isLoopbackAddress()) {
       throw new IllegalArgumentException(
           "the address to listen on must be loopback, such as 127.0.0.1, unless there is a"
-              + " bootstrap key or callers must show a certificate: "
+              + " bootstrap key or callers must show a certificate, but was "
               + host);
     }
     return address;

@@ -31,7 +31,7 @@ public record MemoryBudgets(
   /** The memory of a connection besides its headers, at worst, before its client shows a key. */
   private static final long CONNECTION_BYTES = 128 << 10;
 
-  /** How often Undertow has the head of a request in memory: as it came, and in its parts. */
+  /** The copies of a request head that Undertow holds: as received, and its parts. */
   private static final int HEADER_COPIES = 4;
 
   /** Returns the limit on connections of one wire, or as many as the heap has room for. */

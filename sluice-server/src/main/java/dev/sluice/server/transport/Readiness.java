@@ -6,7 +6,7 @@ import dev.sluice.server.support.ErrorKind;
 import java.util.List;
 import java.util.Set;
 
-/** Whether the server does its work; told to those who ask for it over either wire. */
+/** Tracks whether the server is ready, for the health checks of both protocols. */
 public final class Readiness {
   private final Readiness.HealthSource work;
   private final HealthService health = new HealthService();
@@ -49,7 +49,7 @@ public final class Readiness {
     return health;
   }
 
-  /** From now on the state of these is told too. */
+  /** Starts to report the state of these services. */
   public void begin(List<String> names) {
     health.know(names);
     update();

@@ -36,7 +36,7 @@ public final class RequestSizeLimits {
   /** The heap of a settlement until it is answered: its call, its future, its refusal. */
   public static final int SETTLEMENT_BYTES = 512;
 
-  /** Less is covered by what each call and each connection counts for. */
+  /** The bytes of a request that the reserve of its call and connection covers. */
   public static final int FREE_BYTES = 4 << 10;
 
   /** Parts are charged to the memory for requests in steps of this many; fewer are free. */

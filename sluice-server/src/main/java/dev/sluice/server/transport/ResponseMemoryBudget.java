@@ -45,7 +45,7 @@ public final class ResponseMemoryBudget {
   /** A smaller answer is covered by what its call or its connection counts for. */
   static final int SMALL_BYTES = 4 << 10;
 
-  /** How long an answer waits for its reader before it may be cut. */
+  /** The time that a response waits for its reader before it may be cut off. */
   public static final long PATIENCE_NANOS = 1_000_000_000L;
 
   private static final int OWNER_SHARE = 2;
@@ -208,7 +208,7 @@ public final class ResponseMemoryBudget {
       return victim.isPresent();
     }
 
-    /** As {@link #take}; waits for room as long as {@code nanos}. */
+    /** Takes memory as {@link #take} does, but waits up to {@code nanos} for it. */
     public boolean await(long bytes, long nanos) {
       long deadline = System.nanoTime() + nanos;
       while (!take(bytes)) {

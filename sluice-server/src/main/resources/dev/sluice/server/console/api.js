@@ -36,7 +36,7 @@ export function path(parts, ...names) {
       throw new ApiError(
         404,
         "NOT_FOUND",
-        `a name must not be . or .., which vanish from paths of URLs: "${name}"`,
+        `a name must not be . or .., which vanish from paths of URLs, but was "${name}"`,
       );
     }
     return all + encodeURIComponent(name) + part;

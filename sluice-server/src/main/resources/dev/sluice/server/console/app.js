@@ -63,7 +63,7 @@ function go(event) {
   poll();
 }
 
-/** Nothing stays of a view, and what was asked about it is asked no more. */
+/** Closes the dialogs of the current view and stops its refreshes. */
 function leave() {
   document.querySelectorAll('dialog:not([data-dialog="sign-in"])').forEach((each) => each.close());
   current?.destroy?.();
@@ -71,7 +71,7 @@ function leave() {
   main.replaceChildren();
 }
 
-// ---- looking again and again, while somebody looks
+// ---- refreshing, while the page is visible
 
 async function poll() {
   clearTimeout(timer);
@@ -130,11 +130,11 @@ function answered() {
   }
 }
 
-/** How long to wait, or null if the user has to act first. */
+/** Returns the time to wait, or null if the user has to act first. */
 function failed(refused) {
   if (!(refused instanceof ApiError)) {
     console.error(refused);
-    say("The page has a defect: " + refused.message);
+    say("Internal error of this page: " + refused.message);
     return LONGEST_MS;
   }
   if (refused.status === 401) {
@@ -151,7 +151,7 @@ function failed(refused) {
   failures++;
   told = false;
   const wait = Math.min(LONGEST_MS, EVERY_MS * 2 ** Math.min(failures - 1, 5));
-  say(refused.message + " Trying again in " + span(wait) + ".");
+  say(refused.message + " Retrying in " + span(wait) + ".");
   text(status, refused.status === 0 ? "Away" : "Trouble");
   attr(status, "data-state", "away");
   return wait;
@@ -179,22 +179,22 @@ async function signIn() {
     id: "sign-in",
     title: "Sign in",
     message:
-      (had ? "The key is not valid any more. " : "") +
-      "This server asks for an API key. It stays in this tab, and ends with it.",
+      (had ? "The API key is no longer valid. " : "") +
+      "This server requires an API key. It is kept in this tab only, until the tab is closed.",
     fields: [{ name: "key", label: "API key", type: "password", required: true }],
     confirm: "Sign in",
-    cancellable: false,
+    cancelable: false,
     act: async ({ key: wanted }) => {
       // Of others no header can be made, and no server has any.
       if (!/^[\x20-\x7e]*$/.test(wanted.trim())) {
-        throw new Error("A key has only printable ASCII characters.");
+        throw new Error("An API key has only printable ASCII characters.");
       }
       setKey(wanted.trim());
       try {
         await get("/v1/info");
       } catch (refused) {
         setKey("");
-        throw refused.status === 401 ? new Error("This key is not valid here.") : refused;
+        throw refused.status === 401 ? new Error("This API key is not valid here.") : refused;
       }
     },
   });
@@ -221,7 +221,7 @@ function isDark() {
 
 function themed() {
   text(toggle, isDark() ? "Light" : "Dark");
-  attr(toggle, "aria-label", isDark() ? "Use light colours" : "Use dark colours");
+  attr(toggle, "aria-label", isDark() ? "Use light colors" : "Use dark colors");
   redraw();
 }
 

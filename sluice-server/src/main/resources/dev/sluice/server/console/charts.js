@@ -7,7 +7,7 @@ const open = new Set();
 
 const probe = h("span", { hidden: true });
 
-/** A colour of the style sheet, as it is in this theme: a canvas knows no variables. */
+/** A color of the style sheet, as it is in this theme: a canvas knows no variables. */
 function style(name) {
   if (!probe.isConnected) {
     document.body.append(probe);
@@ -16,14 +16,14 @@ function style(name) {
   return getComputedStyle(probe).color;
 }
 
-/** The name of a colour of lines, for styles. */
+/** The name of a color of lines, for styles. */
 export function color(index) {
   return "--chart-" + (index % COLORS);
 }
 
 /**
  * A chart of lines over the last minutes. `set(times, series, words)`: series are {label, values,
- * color, dashed, unnamed, right}, the colour by number; words say what it shows to those who do not
+ * color, dashed, unnamed, right}, the color by number; words say what it shows to those who do not
  * see it. `unnamed` ones are drawn, but have no entry in the legend. `right` names a second axis, for
  * series that are no part of the first.
  */
@@ -156,7 +156,7 @@ export function lines(id, label, { percent = false, unit = "", right = null, hei
   return root;
 }
 
-/** In other colours, after the theme has changed. */
+/** In other colors, after the theme has changed. */
 export function redraw() {
   open.forEach((each) => each.redraw());
 }

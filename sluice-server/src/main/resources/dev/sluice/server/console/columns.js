@@ -23,7 +23,7 @@ export function named(id, label, of, { href = null, ...more } = {}) {
   };
 }
 
-/** How a row stands, `of(row)`: words, and how bad that is. */
+/** The state of a row, `of(row)`: words and a tone. */
 export function standing(id, label, of, more = {}) {
   return {
     id,

@@ -52,7 +52,7 @@ export function ask({
   confirm,
   danger = false,
   act,
-  cancellable = true,
+  cancelable = true,
   leave = "Cancel",
 }) {
   return new Promise((resolve) => {
@@ -63,7 +63,7 @@ export function ask({
       { type: "submit", class: danger ? "danger" : "primary", "data-action": "confirm" },
       confirm,
     );
-    const cancel = cancellable ? button(leave, "cancel", () => element.close()) : null;
+    const cancel = cancelable ? button(leave, "cancel", () => element.close()) : null;
     const body = h("div", { class: "dialog-body" }, message ? h("p", {}, message) : null, rows);
     const element = dialog(id, title, body, [cancel, go].filter(Boolean));
     let done = null;
@@ -80,7 +80,7 @@ export function ask({
       }
     });
     element.addEventListener("cancel", (event) => {
-      if (!cancellable) {
+      if (!cancelable) {
         event.preventDefault();
       }
     });

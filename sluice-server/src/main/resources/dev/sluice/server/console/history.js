@@ -2,7 +2,7 @@
 
 const KEEP = 120;
 
-/** A counter becomes a rate; one that begins anew is no negative rate. */
+/** Turns counters into rates; a counter that restarts does not give a negative rate. */
 export class Rates {
   #last = new Map();
   #rates = new Map();
@@ -65,11 +65,11 @@ export class Lines {
   }
 }
 
-/** Whether what was taken stayed within burst + rate · time, by the server's own clock. */
+/** Checks that the tokens taken stay within burst + rate · time, by the server's clock. */
 export class Holds {
   #looks = new Map();
 
-  /** How much more was taken than allowed; 0 if it holds. Null before the second look. */
+  /** Returns the tokens taken beyond the limit, or 0; null before the second sample. */
   excess({ key, taken, rate_per_second: perSecond, burst }, now) {
     const looks = this.#looks.get(key) ?? [];
     const last = looks[looks.length - 1];

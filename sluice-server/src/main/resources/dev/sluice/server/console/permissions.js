@@ -1,12 +1,12 @@
 // The permissions of this tab's key, so that the page offers no action that the server would refuse. The
-// rules are those of Permission.java and QueueAccess.java; only the server enforces them.
+// rules are those of Permission.java and QueueAuthorization.java; only the server enforces them.
 import { get } from "./api.js";
 
 /** The suffix of a dead-letter queue's name. */
 export const DEAD = ".dlq";
 
-/** How often the permissions are fetched again: a key may be changed while the page is open. */
-const ANEW_MS = 10_000;
+/** The interval of fetching the permissions, because a key may be changed while the page is open. */
+const REFETCH_MS = 10_000;
 
 let own = null;
 let learned = 0;
@@ -14,7 +14,7 @@ let existing = new Set();
 
 /** Fetches the permissions of the key if they are unknown or old. */
 export async function learn(now) {
-  if (own === null || now - learned > ANEW_MS) {
+  if (own === null || now - learned > REFETCH_MS) {
     own = await get("/v1/whoami");
     learned = now;
   }
@@ -85,7 +85,7 @@ export function gated(element, allowed) {
   return element;
 }
 
-/** Shows or hides all gated elements anew. */
+/** Shows or hides all gated elements again. */
 export function openGates() {
   document.querySelectorAll("[data-gated]").forEach((each) => each.gate());
 }

@@ -1,6 +1,6 @@
 import { attr, children, h, text } from "./dom.js";
 
-/** How high a row is, as long as none has been seen. */
+/** The assumed height of a row until one has been measured. */
 const ROW = 41;
 const MORE = 12;
 const ALL = 150;

@@ -9,13 +9,13 @@ import { purgeQueue } from "./view-queues.js";
 
 const PEEK = 100;
 
-/** How much is shown of a payload. */
+/** The most bytes of a payload that are shown. */
 const MOST_BYTES = 65_536;
 
 const REASONS = {
   TIME_TO_LIVE: "too old",
   MAX_ATTEMPTS: "too many attempts",
-  SCRIPT: "a script said so",
+  SCRIPT: "decided by a hook",
 };
 
 async function redrive(queue) {
@@ -24,7 +24,7 @@ async function redrive(queue) {
     id: "redrive",
     title: "Redrive dead letters of " + queue.slice(0, -DEAD.length) + "?",
     message:
-      "They go back to the queue they came from, the oldest first, as if new: their attempts are forgotten.",
+      "They go back to the queue they came from, the oldest first, as new messages without attempts.",
     fields: [
       {
         name: "count",
@@ -34,7 +34,7 @@ async function redrive(queue) {
         min: 0,
         hint: "0 for all that wait now",
       },
-      { name: "run_hook", label: "Let on_enqueue say anew where they go", type: "checkbox" },
+      { name: "run_hook", label: "Run on_enqueue again", type: "checkbox" },
     ],
     confirm: "Redrive",
     act: async (values) => {
@@ -54,13 +54,13 @@ async function inspect(queue, { id }) {
   if (messages[0]?.id === id) {
     showMessage(messages[0]);
   } else {
-    toast("The message is not there any more.", "bad");
+    toast("The message no longer exists.", "bad");
   }
 }
 
 function textOf({ payload, payload_size: size }) {
   if (payload === undefined) {
-    return "This is no text.";
+    return "The payload is not text.";
   }
   const more = size - new Blob([payload]).size;
   return payload + (more > 0 ? "\n… " + bytes(more) + " more" : "");
@@ -96,7 +96,7 @@ function showMessage(message) {
           ["From", message.dead_letter.queue],
           ["Reason", REASONS[message.dead_letter.reason] ?? message.dead_letter.reason],
           ["Attempts", count(message.dead_letter.attempts)],
-          ["Error", message.dead_letter.error || "none told"],
+          ["Error", message.dead_letter.error || "none given"],
         ]
       : []),
     ...Object.entries(message.headers).map(([header, value]) => ["Header " + header, value]),

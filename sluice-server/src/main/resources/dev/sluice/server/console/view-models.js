@@ -13,7 +13,7 @@ async function reload() {
   const done = await ask({
     id: "reload",
     title: "Reload the budgets?",
-    message: "The budget file is read anew. Levels, lines and reservations stay.",
+    message: "The budget file is read again. Budget levels, waiting lists and reservations stay.",
     confirm: "Reload",
     act: async () => {
       without = (await post("/v1/governor/reload")).ignoredKeys;
@@ -46,7 +46,7 @@ export function troubles(model, status) {
       tone: "warn",
       text:
         model +
-        ": the provider slows it down to " +
+        ": the provider limits it to " +
         Math.round(status.provider.factor * 100) +
         " % of its rate",
     });
@@ -70,7 +70,7 @@ function card(model) {
   const shown = {
     rate: fact("Rate"),
     running: fact("Running"),
-    asked: fact("Asked"),
+    requested: fact("Requested"),
     granted: fact("Granted at once"),
     consumed: fact("Tokens used"),
     audit: fact("Limit holds"),
@@ -80,7 +80,7 @@ function card(model) {
   const classTable = h(
     "table",
     { class: "small-table" },
-    h("caption", { class: "hidden" }, "Line of " + model + " by class"),
+    h("caption", { class: "hidden" }, "Waiting list of " + model + " by class"),
     h(
       "thead",
       {},
@@ -88,18 +88,18 @@ function card(model) {
         "tr",
         {},
         h("th", { scope: "col" }, "Class"),
-        h("th", { scope: "col", class: "number" }, "In line"),
-        h("th", { scope: "col", class: "number" }, "Last one goes in"),
+        h("th", { scope: "col", class: "number" }, "Waiting"),
+        h("th", { scope: "col", class: "number" }, "Last granted in"),
       ),
     ),
     classes,
   );
   const chart = lines(
     "model-chart-" + model,
-    "Tokens available to " + model + " and requests in line",
+    "Tokens available to " + model + " and waiting requests",
     {
       percent: true,
-      right: "in line",
+      right: "waiting",
       height: 200,
     },
   );
@@ -140,7 +140,7 @@ function card(model) {
     text(levelWords, count(status.available) + " of " + tokens(status.capacity));
     text(shown.rate, tokens(status.targetTPM) + "/min");
     text(shown.running, count(status.running));
-    text(shown.asked, rate(rates.of(model + "\nasked")));
+    text(shown.requested, rate(rates.of(model + "\nrequested")));
     const { totalRequests, acceptedRequests } = status.metrics;
     text(shown.granted, count(acceptedRequests) + " of " + count(totalRequests));
     text(shown.consumed, count(status.metrics.tokensConsumed));
@@ -174,18 +174,18 @@ function card(model) {
         );
       }),
     );
-    const inLine = waitingOf(status);
+    const waiting = waitingOf(status);
     history.push(now, [
       ["available", Math.max(0, (status.available / status.capacity) * 100)],
-      ["line", inLine],
+      ["waiting", waiting],
     ]);
     chart.set(
       history.times,
       [
         { label: "budget left", values: history.values.get("available") },
-        { label: "in line", values: history.values.get("line"), right: true },
+        { label: "waiting", values: history.values.get("waiting"), right: true },
       ],
-      Math.round(part * 100) + " % of the budget left, " + plural(inLine, "request") + " in line",
+      Math.round(part * 100) + " % of the budget left, " + plural(waiting, "request") + " waiting",
     );
   };
   return element;
@@ -228,7 +228,7 @@ export function view() {
         ),
       );
       rates.take(
-        models.map(([model, status]) => [model + "\nasked", status.metrics.totalRequests]),
+        models.map(([model, status]) => [model + "\nrequested", status.metrics.totalRequests]),
         now,
       );
       empty.hidden = models.length > 0;

@@ -17,7 +17,7 @@ import {
   waiting,
   withDeadLetters,
 } from "./view-queues.js";
-import { never, watched } from "./view-throttles.js";
+import { tooLarge, watched } from "./view-throttles.js";
 
 const BUSIEST = 5;
 const history = new Lines();
@@ -92,7 +92,7 @@ export function view() {
               {},
               name(each.name),
               h("span", { class: "figure" }),
-              bar("What is left of " + each.name),
+              bar("Tokens left of " + each.name),
             ),
           );
         }
@@ -116,13 +116,13 @@ export function view() {
       "div",
       { class: "columns" },
       h("div", { class: "card grow" }, h("h2", {}, "Flow"), chart),
-      h("div", { class: "card side" }, h("h2", {}, "Needs a look"), notes),
+      h("div", { class: "card side" }, h("h2", {}, "Needs attention"), notes),
     ),
     h(
       "div",
       { class: "columns" },
       h("div", { class: "card grow" }, h("h2", {}, "Busiest queues"), busiest),
-      h("div", { class: "card side" }, h("h2", {}, "What is left"), levels),
+      h("div", { class: "card side" }, h("h2", {}, "Tokens left"), levels),
     ),
   );
 
@@ -195,14 +195,14 @@ export function view() {
       }));
   }
 
-  /** Messages that wait until a rate is changed; a rate of 0 is a deliberate pause. */
+  /** Messages that wait until a limit is changed; a rate of 0 is a deliberate pause. */
   function stuck(throttles) {
     return throttles
-      .filter((each) => each.rate_per_second > 0 && never(each.impossible_cost, each) !== null)
+      .filter((each) => each.rate_per_second > 0 && tooLarge(each.impossible_cost, each) !== null)
       .slice(0, BUSIEST)
       .map((each) => ({
         tone: "bad",
-        text: "A message goes " + never(each.impossible_cost, each),
+        text: "A message can never be delivered: it " + tooLarge(each.impossible_cost, each),
         href: "#/throttles",
       }));
   }
@@ -218,7 +218,7 @@ export function view() {
       }));
   }
 
-  function misspelt(queues) {
+  function misspelled(queues) {
     return queues
       .filter((each) => each.unknown_throttle_keys > 0)
       .slice(0, BUSIEST)
@@ -229,7 +229,7 @@ export function view() {
           each.name +
           " named the throttle key " +
           each.last_unknown_throttle_key +
-          ", which has no rate",
+          ", which has no limit",
         href: "#/queue/" + encodeURIComponent(each.name),
       }));
   }
@@ -239,7 +239,7 @@ export function view() {
       .filter((each) => each.excess > 0)
       .map((each) => ({
         tone: "bad",
-        text: each.key + " gave " + tokens(each.excess) + " more than its limit",
+        text: each.key + " granted " + tokens(each.excess) + " above its limit",
         href: "#/throttles",
       }));
   }
@@ -335,9 +335,9 @@ export function view() {
         ),
         ...throttled(throttles),
         ...unserved(queues),
-        ...misspelt(queues),
+        ...misspelled(queues),
         ...(dead > 0
-          ? [{ tone: "warn", text: plural(dead, "dead letter") + " to look at", href: "#/dead" }]
+          ? [{ tone: "warn", text: plural(dead, "dead letter") + " to review", href: "#/dead" }]
           : []),
       ];
       paintNotes(
@@ -347,8 +347,8 @@ export function view() {
               {
                 tone: "good",
                 text: mayAll("read")
-                  ? "Nothing. No tenant is starved, and every limit holds."
-                  : "Nothing that this key may see.",
+                  ? "No problems: no tenant is starved, and no limit is exceeded."
+                  : "No problems that this key may see.",
               },
             ],
       );

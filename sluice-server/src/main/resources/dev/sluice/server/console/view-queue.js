@@ -19,8 +19,8 @@ import {
 const IN_CHART = 6;
 
 /**
- * The reason why a tenant waits, in words, and how bad that is. `gap` is how long a turn may take when all
- * who wait are served by weight.
+ * The reason why a tenant waits, in words, and how bad that is. `gapMs` is the longest time
+ * between two turns when all waiting tenants are served by weight.
  */
 export function stateOf(row, { limit, gapMs, moving }) {
   if (row.pending === 0) {
@@ -45,10 +45,10 @@ export function stateOf(row, { limit, gapMs, moving }) {
     : ["Waits for a consumer", row.waited_ms > 5_000 ? "warn" : ""];
 }
 
-/** Those that can go. */
+/** The group of the tenants that can be served. */
 const READY = "";
 
-/** With whom a tenant shares by weight; null if nothing of it waits. */
+/** The group in which a tenant shares by weight; null if none of its messages wait. */
 function groupOf({ pending, throttled }) {
   return pending > throttled.reduce((sum, each) => sum + each.messages, 0)
     ? READY
@@ -57,7 +57,7 @@ function groupOf({ pending, throttled }) {
       : null;
 }
 
-/** The weight of each group with a listed tenant, and of the tenants that can go. */
+/** The weight of each group with a listed tenant, and of the tenants that can be served. */
 function weightsOf({ fairness_keys: keys, ready_weight: ready }) {
   return new Map([
     [READY, ready],
@@ -67,7 +67,7 @@ function weightsOf({ fairness_keys: keys, ready_weight: ready }) {
   ]);
 }
 
-/** How many there are of what is asked for, in words. */
+/** Describes how many tenants match the filter, in words. */
 function summaryOf({ active, waiting: some, matching, fairness_keys: keys }, prefix) {
   const words = prefix
     ? plural(matching, "tenant") + (matching === 1 ? " matches." : " match.")
@@ -76,7 +76,7 @@ function summaryOf({ active, waiting: some, matching, fairness_keys: keys }, pre
       " messages here; " +
       count(some) +
       (some === 1 ? " has" : " have") +
-      " some that wait.";
+      " waiting messages.";
   return words + (keys.length < matching ? " The first " + count(keys.length) + " are shown." : "");
 }
 
@@ -106,7 +106,7 @@ export function view(queue) {
   const dashed = h(
     "span",
     { "data-testid": "dashed", hidden: true },
-    "Dashed: its share by weight, of what those got that can go, or that wait for the same throttle key.",
+    "Dashed: the tenant's fair share by weight, among tenants that can be served or that wait for the same throttle key.",
   );
   const marked = h(
     "p",
@@ -124,7 +124,7 @@ export function view(queue) {
     id: "tenants",
     label: "Tenants of " + queue,
     key: (row) => row.fairness_key,
-    empty: "Nothing is here, and nothing was lately.",
+    empty: "No tenants with messages, now or recently.",
     sorted: { id: "pending", down: true },
     columns: [
       named("key", "Tenant", (row) => row.fairness_key),
@@ -226,7 +226,7 @@ export function view(queue) {
         "div",
         { class: "card grow" },
         h("h2", {}, "Share of service"),
-        h("p", { class: "muted" }, "Solid: what each tenant got. ", dashed),
+        h("p", { class: "muted" }, "Solid: each tenant's share of service. ", dashed),
         chart,
       ),
       h("div", { class: "card side" }, h("h2", {}, "Right now"), marked, bars),
@@ -392,9 +392,9 @@ export function view(queue) {
         text(
           unknown,
           plural(own.unknown_throttle_keys, "message") +
-            " named a throttle key that has no rate, such as " +
+            " named a throttle key that has no limit, such as " +
             own.last_unknown_throttle_key +
-            ". Such a key limits nothing; is it misspelt?",
+            ". Such a key limits nothing; is it misspelled?",
         );
       }
       rates.take(

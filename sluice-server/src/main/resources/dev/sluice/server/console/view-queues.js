@@ -37,7 +37,7 @@ export function rateOf(queue, which) {
   return rates.of(queue + "\n" + which);
 }
 
-/** Columns of what comes and goes. */
+/** The columns of the rates in and out. */
 export const flows = () => [
   figure("in", "In", (row) => rateOf(row.name, "in"), rate, { low: true }),
   figure("out", "Out", (row) => rateOf(row.name, "out"), rate),
@@ -97,14 +97,14 @@ function settingFields(config) {
   });
   return [
     number("lease_timeout_ms", "Lease (ms)"),
-    number("max_attempts", "Attempts before it is a dead letter", "0 for any number"),
+    number("max_attempts", "Attempts before it is a dead letter", "0 for no limit"),
     number(
       "retry_delay_ms",
       "Delay after the first failure (ms)",
-      "Doubles with each further one; 0 for none. A script on_failure decides instead.",
+      "Doubles with each further one; 0 for none. The hook on_failure overrides it.",
     ),
     number("max_retry_delay_ms", "Longest delay (ms)"),
-    number("max_in_flight_per_key", "In flight for each tenant", "0 for any number"),
+    number("max_in_flight_per_key", "In flight for each tenant", "0 for no limit"),
     {
       name: "strict_order",
       label: "Keep the order of each tenant's messages",
@@ -113,7 +113,7 @@ function settingFields(config) {
     },
     {
       name: "strict_throttle_keys",
-      label: "Refuse throttle keys without a rate",
+      label: "Refuse throttle keys without a limit",
       type: "checkbox",
       value: config.strict_throttle_keys,
     },
@@ -129,7 +129,7 @@ export async function createQueue() {
   const done = await ask({
     id: "create-queue",
     title: "Create a queue",
-    message: "A queue for its dead letters comes with it.",
+    message: "Its dead-letter queue is created as well.",
     fields: [
       {
         name: "name",
@@ -146,7 +146,7 @@ export async function createQueue() {
     },
   });
   if (done) {
-    toast("Queue " + made + " is there.");
+    toast("Queue " + made + " is created.");
   }
 }
 
@@ -178,7 +178,7 @@ export async function purgeQueue(queue) {
   const done = await ask({
     id: "purge-queue",
     title: "Purge " + queue + "?",
-    message: "Every message that no consumer has is deleted. This cannot be undone.",
+    message: "All messages without a lease are deleted. This cannot be undone.",
     confirm: "Purge",
     danger: true,
     act: async () => {

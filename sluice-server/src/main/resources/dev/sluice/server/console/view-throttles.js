@@ -26,11 +26,16 @@ export function watched({ throttles, at_ms: now }) {
 /** The name of a throttle key or of a limit. */
 const nameOf = (row) => row.name ?? row.key;
 
-/** Why a request for so many tokens can never be granted, in words; null if it can. */
-export function never(asks, { key, burst }) {
-  return asks > burst
-    ? "never: asks for " + number(asks) + ", " + key + " holds at most " + number(burst)
+/** Says why a request for `requested` tokens can never be granted; null if it can. */
+export function tooLarge(requested, { key, burst }) {
+  return requested > burst
+    ? "requests " + number(requested) + ", " + key + " holds at most " + number(burst)
     : null;
+}
+
+function never(requested, row) {
+  const why = tooLarge(requested, row);
+  return why === null ? null : "never: " + why;
 }
 
 /** A figure, or words in its place if a message can never be delivered. */
@@ -52,12 +57,12 @@ function next(row) {
 async function change(kind, where, row) {
   let wanted = row ? nameOf(row) : "";
   const done = await ask({
-    id: "change-rate",
-    title: row ? "Change the rate of " + nameOf(row) : "New " + kind,
+    id: "change-limit",
+    title: row ? "Change the limit " + nameOf(row) : "New " + kind,
     message:
       kind === "limit"
         ? "A name such as provider, or a template such as tenant:*, which gives each name with that prefix its own tokens."
-        : "Messages that name this throttle key share the rate, in all queues.",
+        : "Messages that name this throttle key share its limit, in all queues.",
     fields: [
       ...(row ? [] : [{ name: "name", label: kind === "limit" ? "Name" : "Key", required: true }]),
       {
@@ -87,17 +92,17 @@ async function change(kind, where, row) {
     },
   });
   if (done) {
-    toast("The rate of " + wanted + " is set.");
+    toast("The limit " + wanted + " is set.");
   }
 }
 
 async function drop(kind, where, key) {
   const done = await ask({
-    id: "remove-rate",
+    id: "remove-limit",
     title: "Remove the " + kind + " " + key + "?",
     message:
       kind === "limit"
-        ? "Decisions about it are refused then, unless a template covers its name."
+        ? "Decisions for this name then fail with NOT_FOUND, unless a template covers it."
         : "Messages that wait for it are delivered at once.",
     confirm: "Remove",
     danger: true,
@@ -115,12 +120,12 @@ async function showWaiters(row) {
   const { waiters } = await get(throttlePath(row.key) + "/waiters?limit=1000");
   const messages = waiters.reduce((sum, each) => sum + each.messages, 0);
   const stuck = waiters.filter((each) => never(each.next_tokens, row) !== null);
-  const asked = waiters
+  const requested = waiters
     .filter((each) => !stuck.includes(each))
     .reduce((sum, each) => sum + each.tokens, 0);
   const list = table({
     id: "waiters",
-    label: "Who waits for " + row.key,
+    label: "Tenants waiting for " + row.key,
     key: (each) => each.queue + "\n" + each.fairness_key,
     empty: "Nothing waits for it.",
     columns: [
@@ -130,7 +135,7 @@ async function showWaiters(row) {
       figure("tokens", "Tokens", (each) => each.tokens, number),
       {
         id: "next",
-        label: "Next asks for",
+        label: "Next requests",
         numeric: true,
         sort: (each) => each.next_tokens,
         cell: (td, each) => figureOrNever(td, never(each.next_tokens, row) ?? number(each.next_tokens)),
@@ -139,26 +144,26 @@ async function showWaiters(row) {
   });
   const words = [
     plural(messages, "message") + (messages === 1 ? " waits." : " wait."),
-    row.rate_per_second > 0 && asked > 0
-      ? "The next goes " +
+    row.rate_per_second > 0 && requested > 0
+      ? "The next is granted " +
         within(row.next_grant_in_ms) +
         "; at " +
         rate(row.rate_per_second) +
-        " the last goes in about " +
-        span((asked / row.rate_per_second) * 1_000) +
+        " the last in about " +
+        span((requested / row.rate_per_second) * 1_000) +
         "."
       : "",
     stuck.length > 0
       ? plural(stuck.length, "tenant") +
-        (stuck.length === 1 ? " goes" : " go") +
-        " only when the rate is changed."
+        (stuck.length === 1 ? " waits" : " wait") +
+        " until the limit is changed."
       : "",
   ].join(" ");
-  show("waiters", "Who waits for " + row.key, h("p", {}, words), list);
+  show("waiters", "Tenants waiting for " + row.key, h("p", {}, words), list);
   list.set(waiters);
 }
 
-/** Whether no more was taken than its rate allows. */
+/** Tells whether no more tokens were taken than the limit allows. */
 function holding({ excess }) {
   return excess === null
     ? ["–", ""]
@@ -173,7 +178,7 @@ function levelCell(td, row) {
   }
   if (row.level === undefined) {
     td.firstChild.hidden = true;
-    text(td.lastChild, nameOf(row).endsWith("*") ? "each name its own" : "not known");
+    text(td.lastChild, nameOf(row).endsWith("*") ? "each name its own" : "unknown");
     return;
   }
   td.firstChild.hidden = false;
@@ -184,18 +189,18 @@ function levelCell(td, row) {
   text(td.lastChild, left(row.level, row.burst) + " / " + number(row.burst));
 }
 
-function rateButtons(kind, where, mayChange) {
+function limitButtons(kind, where, mayChange) {
   return actions(
     {
       label: "Change",
-      action: "change-rate",
-      says: (row) => "Change the rate of " + nameOf(row),
+      action: "change-limit",
+      says: (row) => "Change the limit " + nameOf(row),
       act: (row) => change(kind, where, row),
       may: mayChange,
     },
     {
       label: "Remove",
-      action: "remove-rate",
+      action: "remove-limit",
       says: (row) => "Remove " + nameOf(row),
       act: (row) => drop(kind, where, nameOf(row)),
       may: mayChange,
@@ -208,7 +213,7 @@ export function view() {
     id: "throttles",
     label: "Throttle keys",
     key: (row) => row.key,
-    empty: none("No throttle key has a rate") + " Messages that name one pass until it has.",
+    empty: none("No throttle key has a limit") + " A throttle key without one delays no messages.",
     columns: [
       named("key", "Throttle key", (row) => row.key),
       {
@@ -240,25 +245,25 @@ export function view() {
           attr(
             td.firstChild,
             "aria-label",
-            "Who waits for " + row.key + ": " + plural(row.waiters, "tenant"),
+            "Tenants waiting for " + row.key + ": " + plural(row.waiters, "tenant"),
           );
         },
       },
       {
         id: "next",
-        label: "Next goes in",
+        label: "Next granted in",
         numeric: true,
         sort: (row) => row.next_grant_in_ms ?? Infinity,
         cell: (td, row) => figureOrNever(td, row.waiters > 0 ? next(row) : "–"),
       },
-      rateButtons("throttle key", throttlePath, () => mayAll("admin")),
+      limitButtons("throttle key", throttlePath, () => mayAll("admin")),
     ],
   });
   const limits = table({
     id: "limits",
     label: "Limits",
     key: (row) => row.name,
-    empty: none("There are no limits yet") + " Without one, a decision about a name is refused.",
+    empty: none("There are no limits yet") + " A decision for a name without a limit fails.",
     columns: [
       named("name", "Limit", (row) => row.name),
       {
@@ -269,7 +274,7 @@ export function view() {
       },
       figure("rate", "Rate", (row) => row.rate_per_second, rate),
       figure("burst", "Burst", (row) => row.burst, number, { low: true }),
-      rateButtons("limit", limitPath, (row) => may("admin", row.name)),
+      limitButtons("limit", limitPath, (row) => may("admin", row.name)),
     ],
   });
   const found = h("p", { class: "muted", role: "status", "data-testid": "limit-found" });
@@ -289,7 +294,7 @@ export function view() {
           const row = await get(limitPath(wanted.value));
           const level =
             row.level === undefined
-              ? "a level that is not known"
+              ? "an unknown level"
               : number(row.level) + " of " + tokens(row.burst) + " left";
           text(found, row.name + " has " + level + ", " + rate(row.rate_per_second) + ".");
         } catch (refused) {

@@ -19,18 +19,18 @@ async function cancel(row) {
       ", " +
       tokens(row.tokens) +
       (row.tenant ? " of " + row.tenant : "") +
-      ". Whoever waits for it is told that it was cancelled.",
+      ". Callers that wait for it get an error.",
     confirm: "Cancel the ticket",
     leave: "Keep it",
     danger: true,
     act: () => remove(path`/v1/governor/tickets/${row.ticket}`),
   });
   if (done) {
-    toast("The ticket is cancelled.");
+    toast("The ticket is canceled.");
   }
 }
 
-/** Tickets are told only to those who may do everything. */
+/** Shortens a ticket; the server shows tickets only to keys that may do everything. */
 function shortened({ ticket }) {
   return ticket === "" ? "–" : ticket.slice(0, 18) + "…";
 }
@@ -63,7 +63,7 @@ export function view(wanted) {
       named("tenant", "Tenant", (row) => row.tenant),
       figure("tokens", "Tokens", (row) => row.tokens, count, { low: true }),
       {
-        ...figure("eta", "Goes in about", (row) => row.etaMs ?? Infinity),
+        ...figure("eta", "Granted in about", (row) => row.etaMs ?? Infinity),
         value: (row) => turn(row.etaMs, row.binding),
       },
       figure("waited", "Waited", (row) => row.waitedMs, span, { low: true }),
@@ -113,33 +113,33 @@ export function view(wanted) {
       if (document.activeElement !== choice) {
         choice.value = model;
       }
-      const line = await allowed(
+      const waiting = await allowed(
         get(path`/v1/governor/models/${model}/waiting-list` + "?limit=" + PAGE + "&offset=" + offset),
       );
-      if (line === null) {
-        text(summary, "This key may not see who is in line: that needs read on model:" + model + ".");
+      if (waiting === null) {
+        text(summary, "This key may not see the waiting list: that needs read on model:" + model + ".");
         list.hidden = true;
         back.parentElement.hidden = true;
         return;
       }
       list.hidden = false;
-      if (line.total <= offset && offset > 0) {
-        offset = Math.max(0, Math.floor((line.total - 1) / PAGE) * PAGE);
+      if (waiting.total <= offset && offset > 0) {
+        offset = Math.max(0, Math.floor((waiting.total - 1) / PAGE) * PAGE);
       }
-      const end = offset + line.tickets.length;
+      const end = offset + waiting.tickets.length;
       text(
         summary,
         note +
-          (line.total === 0 ? "Nobody is" : plural(line.total, "request")) +
-          " in line for " +
+          (waiting.total === 0 ? "No requests wait" : plural(waiting.total, "request") + " waiting") +
+          " for " +
           model +
-          (line.total > PAGE ? "; " + count(offset + 1) + " to " + count(end) : "") +
+          (waiting.total > PAGE ? "; " + count(offset + 1) + " to " + count(end) : "") +
           ".",
       );
       back.disabled = offset === 0;
-      forth.disabled = end >= line.total;
-      back.parentElement.hidden = line.total <= PAGE;
-      list.set(line.tickets);
+      forth.disabled = end >= waiting.total;
+      back.parentElement.hidden = waiting.total <= PAGE;
+      list.set(waiting.tickets);
     },
   };
 }

@@ -255,7 +255,7 @@ public abstract class BucketContract {
     for (Runnable call : calls) {
       assertThatThrownBy(call::run)
           .isInstanceOf(IllegalArgumentException.class)
-          .hasMessage("tokens must not be negative: tokens=-1");
+          .hasMessage("tokens must not be negative, but was -1");
     }
     assertThat(bucket.available()).isEqualTo(10);
   }

@@ -343,7 +343,7 @@ public abstract class BudgetContract extends BudgetSuite {
     for (long more : new long[] {TokenRequest.MAX_TOKENS + 1, 1L << 53, Long.MAX_VALUE}) {
       assertThatThrownBy(() -> request(more, P1).withExpectedTokens(1))
           .isInstanceOf(IllegalArgumentException.class)
-          .hasMessage("tokens must be at most 1000000000000: " + more);
+          .hasMessage("tokens must be at most 1000000000000, but was " + more);
     }
     assertThat(rig.available()).isEqualTo(300_000);
     assertThat(rig.line()).isEqualTo(Map.of(P0, 0, P1, 0, P2, 0));

@@ -245,13 +245,13 @@ public abstract class SeedFlawsContract extends BudgetSuite {
         config(Map.of(MODEL, sonnet(Allocation.OFF)), rules(3, Duration.ofSeconds(30)));
     BudgetHarness rig = open(config);
     rig.granted(300_000, P0);
-    TokenDecision.Queued cancelled = rig.queued(200_000, P1);
+    TokenDecision.Queued canceled = rig.queued(200_000, P1);
     TokenDecision.Queued late =
         queued(rig.ask(request(200_000, P1).withMaxWait(Duration.ofSeconds(5))));
     CompletableFuture<Optional<TokenDecision>> told = rig.store.await(late.ticket());
     TokenDecision.Queued abandoned = rig.queued(200_000, P1);
     assertThat(refused(rig.ask(1, P0)).reason()).isEqualTo(TokenDecision.Reason.TOO_MANY_WAITERS);
-    assertThat(rig.cancel(cancelled)).isTrue();
+    assertThat(rig.cancel(canceled)).isTrue();
     assertThat(rig.line()).isEqualTo(Map.of(P0, 0, P1, 2, P2, 0));
     advanceMillis(5_000);
     assertThat(BudgetHarness.refusalOf(told)).isEqualTo(TokenDecision.Reason.TIMEOUT);

@@ -66,7 +66,7 @@ public abstract class WaitingListContract extends BudgetSuite {
     Denied refused = refused(rig.ask(flood));
     assertThat(refused.reason())
         .isEqualTo(dev.sluice.governor.TokenDecision.Reason.TOO_MANY_WAITERS);
-    assertThat(refused.message()).contains("at most 30 may be in line", "one tenant");
+    assertThat(refused.message()).contains("at most 30 requests may wait", "one tenant");
     assertThat(refused(rig.ask(request(1, P0).withTenant("flood"))).reason())
         .isEqualTo(dev.sluice.governor.TokenDecision.Reason.TOO_MANY_WAITERS);
     assertThat(rig.explain(flood).binding()).isEqualTo(BudgetDimension.WAITING_LIST);

@@ -23,7 +23,7 @@ public final class GrantLog {
   /** Notes a grant; in any order. */
   public synchronized void record(long time, long tokens) {
     if (tokens < 0) {
-      throw new IllegalArgumentException("tokens must not be negative: tokens=" + tokens);
+      throw new IllegalArgumentException("tokens must not be negative, but was " + tokens);
     }
     grants.add(new Grant(time, tokens));
   }

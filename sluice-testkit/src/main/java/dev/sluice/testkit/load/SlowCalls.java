@@ -11,7 +11,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Logs the calls of a store that take long, and for how long threads of this process did not run
- * meanwhile. Waits for a ticket have no time-out and are not logged.
+ * meanwhile. Waits for a ticket have no timeout and are not logged.
  *
  * @since 0.1
  */

@@ -92,7 +92,8 @@ class GrantLogTest {
   @Test
   void record_badNumbersAreNamed() {
     GrantLog log = new GrantLog();
-    assertThatThrownBy(() -> log.record(0, -1)).hasMessageContaining("tokens=-1");
+    assertThatThrownBy(() -> log.record(0, -1))
+        .hasMessageContaining("tokens must not be negative, but was -1");
     assertThatThrownBy(() -> log.maxExcess(1, 1, 0)).hasMessageContaining("period=0");
   }
 }

@@ -112,7 +112,7 @@ final class DiskSpaceReclaimer {
       return Math.max(PERIOD_NANOS, REST * (System.nanoTime() - from));
     } catch (RocksDBException | IOException e) {
       if (ended.getCount() > 0) {
-        LOG.log(System.Logger.Level.WARNING, "space cannot be given back: " + dir, e);
+        LOG.log(System.Logger.Level.WARNING, "space cannot be released: " + dir, e);
       }
       return PERIOD_AFTER_FAILURE_NANOS;
     }

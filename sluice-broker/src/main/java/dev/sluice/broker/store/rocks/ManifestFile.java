@@ -44,7 +44,7 @@ record ManifestFile(long number, long bytes) {
       return;
     }
     if (number < closed.number() || end < closed.bytes()) {
-      throw new StoreException("open: damaged: not all that was noted at the end: " + file);
+      throw new StoreException("open: damaged: shorter than recorded at the last close: " + file);
     }
   }
 

@@ -149,7 +149,7 @@ final class RecordLogReader {
     do {
       while (block.hasRemaining()) {
         if (block.get() != 0) {
-          throw damaged("zeros in the midst");
+          throw damaged("zeros before the end");
         }
       }
     } while (nextBlock(channel));

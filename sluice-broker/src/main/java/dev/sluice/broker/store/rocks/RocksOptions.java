@@ -59,7 +59,7 @@ final class RocksOptions implements AutoCloseable {
   /** Bounds what files are rewritten at once, and so the free space that it takes. */
   private static final long COMPACTION_BYTES = 256 * MIB;
 
-  /** A table file is compacted when half of this many neighbouring rows are deletions. */
+  /** A table file is compacted when half of this many neighboring rows are deletions. */
   private static final int DELETION_WINDOW = 4096;
 
   private final Deque<AutoCloseable> open = new ArrayDeque<>();

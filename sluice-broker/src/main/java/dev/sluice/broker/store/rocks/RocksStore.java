@@ -128,7 +128,7 @@ public final class RocksStore implements Store {
       int id = families.get(table.columnFamily).getID();
       if (id != table.columnFamily) {
         throw new StoreException(
-            "open: " + table + " must be column family " + table.columnFamily + ": id=" + id);
+            "open: " + table + " must be column family " + table.columnFamily + ", but was " + id);
       }
     }
     if (settings.verifyTables()) {
@@ -172,7 +172,7 @@ public final class RocksStore implements Store {
   /** Without the name of the directory, which the message of some begins with. */
   private static String reason(IOException e) {
     if (e instanceof FileAlreadyExistsException) {
-      return "it is no directory";
+      return "it is not a directory";
     }
     if (e instanceof AccessDeniedException) {
       return "permission denied";

@@ -8,9 +8,12 @@ import java.util.List;
 import java.util.SplittableRandom;
 import java.util.function.DoubleUnaryOperator;
 
-/** When somebody comes. Made once, followed by any number of tenants, each with its own chance. */
+/**
+ * Generates arrival times. One process serves any number of tenants, each with its own random
+ * source.
+ */
 public final class ArrivalProcess {
-  /** After everything. */
+  /** Later than every arrival. */
   public static final long NEVER = Long.MAX_VALUE;
 
   private static final long DAY = 86_400 * Durations.SECOND;
@@ -20,10 +23,13 @@ public final class ArrivalProcess {
   private final long from;
   private final long until;
 
-  /** One arrival after the other. */
+  /** Iterates over the arrivals of one tenant. */
   @FunctionalInterface
   public interface Times {
-    /** In nanoseconds; no earlier than the one before, {@link #NEVER} after the last. */
+    /**
+     * Returns the next arrival in nanoseconds, no earlier than the previous one; {@link #NEVER}
+     * after the last.
+     */
     long next();
   }
 
@@ -124,7 +130,7 @@ public final class ArrivalProcess {
     };
   }
 
-  /** At random while it is on: a clock that stands still while it is off. */
+  /** Generates random arrivals in the on phases, by a clock that stops in the off phases. */
   private static Pattern onOff(TomlTable table) {
     Pattern whileOn = poisson(positiveRate(table, "rate"));
     long on = table.positiveNanos("on");
@@ -161,7 +167,9 @@ public final class ArrivalProcess {
         });
   }
 
-  /** At random, by a rate that changes: as many as at the highest, of which a part is left out. */
+  /**
+   * Generates random arrivals at a varying rate: arrivals at the highest rate, thinned at random.
+   */
   private static Pattern varying(long length, double highest, DoubleUnaryOperator rate) {
     if (highest == 0) {
       return random -> () -> NEVER;
@@ -195,7 +203,7 @@ public final class ArrivalProcess {
     };
   }
 
-  /** One time a line; {@code #} begins a comment. */
+  /** Reads one time per line; {@code #} begins a comment. */
   private static List<String> lines(TomlTable table, Path folder) {
     Path file = folder.resolve(table.text("file"));
     return table

@@ -7,14 +7,14 @@ import java.util.SplittableRandom;
 /** Times, tokens or fractions, drawn at random. The same on every machine: by strict arithmetic. */
 @FunctionalInterface
 public interface Distribution {
-  /** Of the normal distribution: 99 in 100 are below the mean and so many deviations. */
+  /** The 99th percentile of the normal distribution, in standard deviations above the mean. */
   double P99_DEVIATIONS = 2.3263478740408408;
 
   double draw(SplittableRandom random);
 
   /** The kind of value that a key takes. */
   enum Kind {
-    /** In nanoseconds. */
+    /** A time in nanoseconds. */
     TIME {
       @Override
       double read(TomlTable table, String key) {
@@ -89,7 +89,7 @@ public interface Distribution {
     return random -> median * StrictMath.exp(deviation * normal(random));
   }
 
-  /** By Box and Muller. */
+  /** Returns a normally distributed number, by the Box-Muller transform. */
   private static double normal(SplittableRandom random) {
     double radius = StrictMath.sqrt(-2 * StrictMath.log(1 - random.nextDouble()));
     return radius * StrictMath.cos(2 * StrictMath.PI * random.nextDouble());

@@ -5,7 +5,7 @@ import java.util.Comparator;
 import java.util.LinkedHashMap;
 import java.util.Map;
 
-/** All keys of one rate: a key with its own, or those of a template. */
+/** Measures all keys of one limit: a single key, or the keys of a template. */
 public final class LimitMeter {
   final Scenario.ScenarioLimit throttle;
   private final Map<String, GrantedTokenMeter> keys = new LinkedHashMap<>();

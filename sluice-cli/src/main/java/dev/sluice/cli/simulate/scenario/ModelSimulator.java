@@ -139,7 +139,7 @@ final class ModelSimulator {
     }
   }
 
-  /** As a client does while an answer goes on. */
+  /** Extends the reservation periodically, as a client does during a call. */
   private void extendLater(String reservation, long end) {
     if (end - time.nanoTime() > extendNanos) {
       time.schedule(

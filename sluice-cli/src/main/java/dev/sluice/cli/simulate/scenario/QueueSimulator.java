@@ -65,7 +65,7 @@ final class QueueSimulator {
   /** An item. */
   record Work(QueueSimulator.TenantTraffic flow, long arrivedAt, long serviceNanos) {}
 
-  /** One queue here. */
+  /** A simulated queue. */
   private static final class SimulatedQueue {
     final FairQueue<Work> queue;
     final QueueMeter meter;
@@ -115,11 +115,11 @@ final class QueueSimulator {
     }
     if (simulated.waiting >= MOST_WAITING) {
       throw new InvalidInputException(
-          "queue %s: more than %d wait%s after %s; give it max_depth, or simulate a shorter time"
+          "queue %s: more than %d messages wait%s after %s; set max_depth, or simulate a shorter time"
               .formatted(
                   simulated.queue.name(),
                   MOST_WAITING,
-                  byFifo ? " in the FIFO that it is compared with" : "",
+                  byFifo ? " in the FIFO for comparison" : "",
                   Durations.format(time.nanoTime())));
     }
     simulated.waiting++;
@@ -209,7 +209,7 @@ final class QueueSimulator {
     }
   }
 
-  /** At the end: whoever still waits is counted with the time it has waited so far. */
+  /** Ends the simulation; items that still wait count with their wait so far. */
   void close() {
     rates.forEach(scheduler::removeLimit);
     simulatedQueues

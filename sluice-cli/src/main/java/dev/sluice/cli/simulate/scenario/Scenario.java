@@ -69,7 +69,7 @@ public record Scenario(
       SortedMap<String, Long> throttles,
       Distribution service,
       ArrivalProcess arrivals) {
-    /** From 1 to {@link #count}. */
+    /** Returns the name of a member, numbered from 1 to {@link #count}. */
     String member(int number) {
       return Scenario.member(name, count, number);
     }

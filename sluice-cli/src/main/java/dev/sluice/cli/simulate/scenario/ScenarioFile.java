@@ -76,7 +76,7 @@ public final class ScenarioFile {
     int equals = change.indexOf('=');
     if (equals < 1) {
       throw new InvalidInputException(
-          "--set must be KEY=VALUE, such as queues.mail.workers=8: " + Quoting.of(change));
+          "--set must be KEY=VALUE, such as queues.mail.workers=8, but was " + Quoting.of(change));
     }
     String name = "--set " + Quoting.of(change);
     String key = change.substring(0, equals + 1);

@@ -97,7 +97,7 @@ public final class ScenarioHtmlReport {
     sheet("h2", sheets.queue(queue));
     if (queue.tenants.size() > ScenarioPlot.MOST_LINES) {
       html.append(
-          "<p>Plots show the %d tenants of whom most came.</p>\n"
+          "<p>Plots show the %d tenants with the most arrivals.</p>\n"
               .formatted(ScenarioPlot.MOST_LINES));
     }
     plots(
@@ -110,7 +110,7 @@ public final class ScenarioHtmlReport {
   }
 
   private void limits() {
-    ScenarioPlot plot = ScenarioPlot.utilisation(result);
+    ScenarioPlot plot = ScenarioPlot.utilization(result);
     if (!plot.lines().isEmpty()) {
       html.append("<section>\n");
       if (result.throttles().isEmpty()) {
@@ -244,24 +244,23 @@ public final class ScenarioHtmlReport {
 
   private void explanation() {
     html.append("<section>\n<h2>How to read this</h2>\n<dl>\n");
-    meaning("wait", "From arrival until its turn. p99: 99 of 100 waited no longer.");
-    meaning("left", "In line at the end; they count with the time they had waited by then.");
+    meaning("wait", "From arrival until service. p99: 99 of 100 waited no longer.");
+    meaning("left", "Still waiting at the end; they count with their wait so far.");
     meaning(
         "share, due",
-        "What part of the service a tenant had; what weights give it if nobody gets more than it"
-            + " asks for.");
+        "The tenant's share of the service, and its fair share by weight if no tenant gets more"
+            + " than it requests.");
     meaning(
         "FIFO",
-        "The same arrivals under the same limits, but one line for all of a queue or model, in"
-            + " order of arrival, without tenants, weights and classes.");
+        "The same arrivals under the same limits, served in order of arrival: one list for each"
+            + " queue or model, without tenants, weights and classes.");
     meaning(
         "used",
-        "What was taken of what came back in that time. With the burst that is there at the start"
-            + " it can be more than 100 %.");
+        "Tokens taken, divided by tokens accrued. Above 100 % if the initial burst was used.");
     meaning(
         "worst window, worst minute",
-        "The most that was taken in any window of that length, and the most that may be: the"
-            + " burst, and what comes back in it.");
+        "The most tokens taken in any window of that length, and the most that may be: the burst,"
+            + " and the tokens accrued in the window.");
     html.append("</dl>\n</section>\n");
   }
 

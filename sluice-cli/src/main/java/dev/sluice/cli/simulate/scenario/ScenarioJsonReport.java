@@ -114,7 +114,7 @@ public final class ScenarioJsonReport {
         JsonWriter.object()
             .put("model", each.model())
             .put("class", each.flow().name)
-            .put("asked", each.flow().count()),
+            .put("requested", each.flow().count()),
         each.flow(),
         "granted");
   }
@@ -126,7 +126,7 @@ public final class ScenarioJsonReport {
             .put("count", each.caller().count())
             .put("model", each.caller().model())
             .put("class", each.caller().priority())
-            .put("asked", each.flow().count()),
+            .put("requested", each.flow().count()),
         each.flow(),
         "granted");
   }

@@ -38,7 +38,7 @@ public final class ScenarioKeys {
           "deadline",
           "arrivals");
 
-  /** Of all arrivals, whatever their pattern. */
+  /** The keys of all arrival patterns. */
   static final List<String> ARRIVALS = List.of("pattern", "from", "until");
 
   public static final Map<String, List<String>> PATTERNS = patterns();

@@ -52,10 +52,10 @@ final class ScenarioParser {
     List<Scenario.Caller> callers =
         root.tables("callers").stream().map(each -> caller(each, budget)).toList();
     if (queues.isEmpty() && callers.isEmpty()) {
-      throw root.about("queues", "or callers must be there: nobody wants anything");
+      throw root.about("queues", "or callers is required: the scenario has no load");
     }
     if (budget != null && callers.isEmpty()) {
-      throw root.about("callers", "must be there: nobody calls the models");
+      throw root.about("callers", "is required with models");
     }
     Scenario scenario =
         new Scenario(
@@ -137,7 +137,7 @@ final class ScenarioParser {
     if (root.has("budget_file")) {
       for (String other : List.of("models", "governor", "routes")) {
         if (root.has(other)) {
-          throw root.about(other, "must not be there beside budget_file, which has its own");
+          throw root.about(other, "and budget_file cannot be combined");
         }
       }
       Path file = folder.resolve(root.text("budget_file"));
@@ -145,7 +145,7 @@ final class ScenarioParser {
     }
     if (!root.has("models")) {
       if (root.has("governor") || root.has("routes")) {
-        throw root.about("models", "must be there with governor or routes");
+        throw root.about("models", "is required with governor or routes");
       }
       return null;
     }
@@ -169,7 +169,8 @@ final class ScenarioParser {
     String priority = table.text("priority", own.leastUrgentClass());
     if (!own.priorityClasses().containsKey(priority)) {
       throw table.about(
-          "priority", "must be one of %s: %s".formatted(own.priorityClasses().keySet(), priority));
+          "priority",
+          "must be one of %s, but was %s".formatted(own.priorityClasses().keySet(), priority));
     }
     int count = table.small("count", 1, MAX_COUNT, 1);
     return new Scenario.Caller(
@@ -209,7 +210,7 @@ final class ScenarioParser {
     if (own == null) {
       Set<String> known = new TreeSet<>(budget.models().keySet());
       known.addAll(budget.routes().keySet());
-      throw table.about("model", "must be one of %s: %s".formatted(known, model));
+      throw table.about("model", "must be one of %s, but was %s".formatted(known, model));
     }
     return own;
   }
@@ -236,7 +237,7 @@ final class ScenarioParser {
         .filter(each -> !used.contains(each))
         .forEach(each -> idle.add(each.key()));
     if (!idle.isEmpty()) {
-      throw root.about("throttles", "must each be named by a tenant; nobody names " + idle);
+      throw root.about("throttles", "has limits that no tenant names: " + idle);
     }
   }
 
@@ -252,8 +253,8 @@ final class ScenarioParser {
       List<String> keys = scenario.throttles().stream().map(Scenario.ScenarioLimit::key).toList();
       throw table.about(
           "throttles",
-          "must have a rate under throttles, %s: %s"
-              .formatted(keys.isEmpty() ? "where nothing has one" : "which has " + keys, key));
+          "must have a limit under throttles, %s: %s"
+              .formatted(keys.isEmpty() ? "which is empty" : "which has " + keys, key));
     }
     if (tokens > throttle.burst()) {
       throw table.about(

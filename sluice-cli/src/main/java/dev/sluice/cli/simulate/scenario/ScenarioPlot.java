@@ -13,12 +13,12 @@ import java.util.function.Function;
  * @param scale plots of waits with the same scale have the same height; empty for any other plot
  */
 record ScenarioPlot(String title, String unit, String scale, List<ScenarioPlot.Series> lines) {
-  /** More would not be told apart. */
+  /** The most lines of a plot; more could not be distinguished. */
   static final int MOST_LINES = 8;
 
   private static final double PERCENT = 100;
 
-  /** One line, with a value for each step; dashed if it is there to compare with. */
+  /** A line with a value for each step; dashed if it is a reference. */
   static final class Series {
     final String name;
     final double[] values;
@@ -35,7 +35,7 @@ record ScenarioPlot(String title, String unit, String scale, List<ScenarioPlot.S
     return !scale.isEmpty();
   }
 
-  /** Of those of whom most came, in the order of the file. */
+  /** Returns the tenants with the most arrivals, in the order of the file. */
   static List<TrafficMeter> largest(List<TrafficMeter> flows) {
     List<TrafficMeter> most =
         flows.stream()
@@ -64,7 +64,7 @@ record ScenarioPlot(String title, String unit, String scale, List<ScenarioPlot.S
 
   static ScenarioPlot waiting(List<TrafficMeter> flows) {
     return new ScenarioPlot(
-        "In line with Sluice", "waiting", "", lines(flows, each -> each.fair.waitingByStep()));
+        "Waiting with Sluice", "waiting", "", lines(flows, each -> each.fair.waitingByStep()));
   }
 
   static ScenarioPlot arrivals(List<TrafficMeter> flows, long stepNanos) {
@@ -100,8 +100,8 @@ record ScenarioPlot(String title, String unit, String scale, List<ScenarioPlot.S
             }));
   }
 
-  /** Of throttles, and of the workers where they have a number. */
-  static ScenarioPlot utilisation(ScenarioResult result) {
+  /** Plots the utilization of limits, and of workers where their number is bounded. */
+  static ScenarioPlot utilization(ScenarioResult result) {
     long step = result.scenario().stepNanos();
     List<ScenarioPlot.Series> lines = new ArrayList<>();
     for (LimitMeter each : result.throttles()) {
@@ -122,7 +122,7 @@ record ScenarioPlot(String title, String unit, String scale, List<ScenarioPlot.S
       }
     }
     List<ScenarioPlot.Series> first = lines.subList(0, Math.min(MOST_LINES, lines.size()));
-    return new ScenarioPlot("Utilisation of limits and workers", "%", "", List.copyOf(first));
+    return new ScenarioPlot("Utilization of limits and workers", "%", "", List.copyOf(first));
   }
 
   static ScenarioPlot tokens(ModelUsageMeter model, long stepNanos) {

@@ -21,11 +21,11 @@ import org.jspecify.annotations.Nullable;
 /**
  * Runs a scenario at a virtual time, with Sluice and, on the same arrivals, by FIFO.
  *
- * <p>Everybody has a source of chance of its own, by the seed and the place in the file: who is
- * added or changed leaves the arrivals of the others as they are.
+ * <p>Each tenant and caller has its own random source, derived from the seed and its position in
+ * the file. Adding or changing one leaves the arrivals of all others unchanged.
  */
 public final class ScenarioRunner {
-  /** Some ten minutes of work. */
+  /** About ten minutes of simulation. */
   private static final long MAX_ARRIVALS = 50_000_000;
 
   private final VirtualClock time = new VirtualClock();
@@ -109,9 +109,9 @@ public final class ScenarioRunner {
       while (times.next() < scenario.durationNanos()) {
         if (--rest < 0) {
           throw new InvalidInputException(
-              "at most %,d may come in all, which is exceeded with %s: shorten the duration, or divide"
+              "a scenario may have at most %,d arrivals, exceeded by %s; shorten the duration, or divide"
                       .formatted(MAX_ARRIVALS, path)
-                  + " rates and limits alike");
+                  + " rates and limits by the same factor");
         }
       }
     }

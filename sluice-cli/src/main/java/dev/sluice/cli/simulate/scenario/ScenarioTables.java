@@ -15,7 +15,7 @@ final class ScenarioTables {
   /** A wait shorter than this counts as this when waits are compared. */
   private static final double SHORTEST_WAIT = 0.001;
 
-  /** Not worth a sentence. */
+  /** The smallest gain that the summary mentions. */
   private static final double ALIKE = 1.5;
 
   private static final double HARDLY_COUNTED = 1_000;
@@ -157,9 +157,7 @@ final class ScenarioTables {
   private static String workers(QueueMeter queue) {
     int workers = queue.queue.workers();
     return workers == 0
-        ? "as many workers as it takes, "
-            + FigureFormat.decimal(queue.workers.mean())
-            + " on average"
+        ? "unlimited workers, " + FigureFormat.decimal(queue.workers.mean()) + " on average"
         : workers
             + (workers == 1 ? " worker, " : " workers, ")
             + FigureFormat.percent(queue.workers.mean() / workers)
@@ -264,7 +262,7 @@ final class ScenarioTables {
       row.addAll(passage(each.flow()));
       rows.add(row);
     }
-    return brief("Classes", 2, header("model", "class", "asked", "granted"), rows);
+    return brief("Classes", 2, header("model", "class", "requested", "granted"), rows);
   }
 
   ScenarioTables.ReportTable callers() {
@@ -282,6 +280,6 @@ final class ScenarioTables {
       row.addAll(passage(each.flow()));
       rows.add(row);
     }
-    return brief("Callers", 3, header("caller", "model", "class", "asked", "granted"), rows);
+    return brief("Callers", 3, header("caller", "model", "class", "requested", "granted"), rows);
   }
 }

@@ -12,7 +12,7 @@ import org.jspecify.annotations.Nullable;
 public final class ScenarioTextReport {
   private ScenarioTextReport() {}
 
-  /** With where the page is, if there is one. */
+  /** Prints the report, and where the HTML report is, if there is one. */
   public static void print(ScenarioResult result, @Nullable String report, PrintWriter out) {
     Scenario scenario = result.scenario();
     ScenarioTables sheets = new ScenarioTables(result);

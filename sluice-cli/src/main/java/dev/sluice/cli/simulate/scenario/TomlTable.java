@@ -44,7 +44,7 @@ final class TomlTable {
     return name;
   }
 
-  /** Where it is in the file: what is drawn at random for it depends on that, and on the seed. */
+  /** Returns the path in the file. Together with the seed it determines the random source. */
   String path() {
     return path;
   }
@@ -156,7 +156,7 @@ final class TomlTable {
     } else if (value.isTextual()) {
       String[] parts = SLASH.split(value.textValue(), -1);
       if (parts.length != 2) {
-        throw wrong(key, "a number a second, or such as \"600/1m\"");
+        throw wrong(key, "a number a second, or a rate such as \"600/1m\"");
       }
       rate =
           at(
@@ -169,7 +169,7 @@ final class TomlTable {
     if (!(rate >= least && rate <= MAX_RATE)) {
       throw wrong(
           key,
-          "a number a second, or such as \"600/1m\", from %s to %s a second"
+          "a number a second, or a rate such as \"600/1m\", from %s to %s a second"
               .formatted(least > 0 ? "more than 0" : "0", Numbers.format(MAX_RATE)));
     }
     return rate;
@@ -213,7 +213,7 @@ final class TomlTable {
     return new TomlTable(file, pathOf(key), key, table);
   }
 
-  /** Those in a table of tables, by name; none if there is no such key. */
+  /** Returns the tables in the table {@code key}, by name; none if there is no such key. */
   List<TomlTable> tables(String key) {
     if (!has(key)) {
       return List.of();
@@ -224,7 +224,7 @@ final class TomlTable {
 
   InvalidInputException wrong(String key, String rule) {
     return new InvalidInputException(
-        "%s: %s must be %s: %s"
+        "%s: %s must be %s, but was %s"
             .formatted(file, pathOf(key), rule, TerminalText.line(raw(key).toString())));
   }
 

@@ -1,6 +1,9 @@
 package dev.sluice.cli.simulate.scenario;
 
-/** Those of a tenant, a class or a caller: how many came, and what became of them both ways. */
+/**
+ * Measures the arrivals of a tenant, a class or a caller, and their waits with Sluice and in the
+ * FIFO.
+ */
 public final class TrafficMeter {
   public final String name;
   public final TrafficResult fair;

@@ -13,7 +13,7 @@ public final class TrafficResult {
   private static final long MICRO_NANOS = 1_000;
   private static final int DIGITS = 3;
 
-  /** Of each step only one percentile is shown. */
+  /** The precision of a step, of which only one percentile is shown. */
   private static final int STEP_DIGITS = 2;
 
   private final Histogram all = new Histogram(DIGITS);

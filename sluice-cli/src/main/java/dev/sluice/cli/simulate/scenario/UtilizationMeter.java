@@ -1,6 +1,6 @@
 package dev.sluice.cli.simulate.scenario;
 
-/** How many are at work, over time. */
+/** Measures the number of busy workers over time. */
 final class UtilizationMeter {
   private final double[] meanByStep;
   private final long stepNanos;

@@ -35,7 +35,7 @@ final class VirtualClock implements StoreTimer {
     at(now, action);
   }
 
-  /** With all that happens until then, that instant included. */
+  /** Runs all events until {@code nanos}, inclusive. */
   void runUntil(long nanos) {
     for (Event next = events.peek(); next != null && next.at() <= nanos; next = events.peek()) {
       events.remove();

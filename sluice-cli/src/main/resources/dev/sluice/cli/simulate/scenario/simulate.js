@@ -1,4 +1,4 @@
-// Draws each plot from the table below it, in the colours that the reader's system asks for.
+// Draws each plot from the table below it, in the colors that the reader's system asks for.
 (() => {
   'use strict';
   const LINES = 8;
@@ -46,10 +46,10 @@
     return value < 1 ? `${Math.round(value * 1000)} ms` : `${value.toLocaleString('en')} s`;
   }
 
-  function verticalAxis(figure, colour) {
+  function verticalAxis(figure, color) {
     const axis = {
-      ticks: { color: colour('--soft'), maxTicksLimit: 6 },
-      grid: { color: colour('--rule') },
+      ticks: { color: color('--soft'), maxTicksLimit: 6 },
+      grid: { color: color('--rule') },
       border: { display: false },
     };
     if (!figure.isWait) {
@@ -64,7 +64,7 @@
     };
   }
 
-  // A value without neighbours is no line: it is a point.
+  // A value without neighbors is no line: it is a point.
   function alone(context) {
     const values = context.dataset.data;
     const i = context.dataIndex;
@@ -76,7 +76,7 @@
   function draw() {
     charts.forEach(chart => chart.destroy());
     const style = getComputedStyle(document.documentElement);
-    const colour = name => style.getPropertyValue(name).trim();
+    const color = name => style.getPropertyValue(name).trim();
     charts = figures.map(figure => new Chart(figure.canvas, {
       type: 'line',
       data: {
@@ -86,8 +86,8 @@
           data: figure.isWait
             ? line.values.map(value => (value === null ? null : Math.max(SHORTEST, value)))
             : line.values,
-          borderColor: line.dashed ? colour('--soft') : colour(`--c${(i % LINES) + 1}`),
-          backgroundColor: line.dashed ? colour('--soft') : colour(`--c${(i % LINES) + 1}`),
+          borderColor: line.dashed ? color('--soft') : color(`--c${(i % LINES) + 1}`),
+          backgroundColor: line.dashed ? color('--soft') : color(`--c${(i % LINES) + 1}`),
           borderDash: line.dashed ? [5, 4] : [],
           borderWidth: line.dashed ? 1.5 : 2,
           pointRadius: alone,
@@ -99,20 +99,20 @@
       options: {
         animation: false,
         maintainAspectRatio: false,
-        color: colour('--ink'),
+        color: color('--ink'),
         interaction: { mode: 'index', intersect: false },
         scales: {
           x: {
             ticks: {
-              color: colour('--soft'),
+              color: color('--soft'),
               autoSkip: false,
               maxRotation: 0,
               callback: time,
             },
             grid: { display: false },
-            border: { color: colour('--rule') },
+            border: { color: color('--rule') },
           },
-          y: verticalAxis(figure, colour),
+          y: verticalAxis(figure, color),
         },
         plugins: {
           tooltip: {
@@ -126,7 +126,7 @@
           },
           legend: {
             position: 'bottom',
-            labels: { color: colour('--ink'), boxWidth: 14, boxHeight: 2, padding: 12 },
+            labels: { color: color('--ink'), boxWidth: 14, boxHeight: 2, padding: 12 },
           },
         },
       },

@@ -168,7 +168,7 @@ public final class GovernorFleetMember implements AutoCloseable, FleetConnection
         config.outageMode() == OutageMode.LOCAL
             ? new BudgetShare(connection.share()).fraction()
             : 0;
-    LOG.warn("budgets: Redis is lost, this node has {} of every budget: {}", share, cause);
+    LOG.warn("budgets: outage started, this node has {} of every budget: {}", share, cause);
     tell(() -> config.outageListener().outageStarted(cause, share));
   }
 
@@ -198,7 +198,7 @@ public final class GovernorFleetMember implements AutoCloseable, FleetConnection
     outage.ifPresent(
         away -> {
           LOG.info(
-              "budgets: Redis is back after {} ms; {} tokens were granted here",
+              "budgets: outage ended after {} ms; this node granted {} tokens",
               away.toMillis(),
               granted);
           tell(() -> config.outageListener().outageEnded(away, granted));
@@ -213,7 +213,7 @@ public final class GovernorFleetMember implements AutoCloseable, FleetConnection
     refusals.refused(
         error,
         (text, leftOut) ->
-            LOG.warn("budgets: Redis refused: {} ({} left out before)", text, leftOut));
+            LOG.warn("budgets: Redis returned an error: {} ({} not logged before)", text, leftOut));
     long last = refusedNanos.get();
     long now = System.nanoTime();
     if (now - last >= SECOND_NANOS && refusedNanos.compareAndSet(last, now)) {

@@ -105,7 +105,7 @@ public final class ModelScriptConfig {
     long unit = period / divisor;
     if (rate.capacity() > MOST_UNITS / unit) {
       throw new IllegalArgumentException(
-          "%s must be at most %d at %d in %d seconds, for Redis to reckon exactly: %d"
+          "%s must be at most %d at %d in %d seconds, so that Redis computes exactly, but was %d"
               .formatted(
                   what,
                   MOST_UNITS / unit,

@@ -130,7 +130,7 @@ public final class ModelScripts {
     if (connection.state() == ConnectionState.CONNECTED && owner.isUnreported()) {
       return CompletableFuture.failedFuture(
           new RedisUnavailableException(
-              "Redis does not know yet what was decided without it about model " + model,
+              "Redis has not received the decisions of the outage yet: model " + model,
               null,
               false));
     }
@@ -193,7 +193,9 @@ public final class ModelScripts {
   private @Nullable Throwable unlessTooLate(@Nullable Throwable failure) {
     return failure instanceof TimeoutException
         ? new RedisUnavailableException(
-            "Redis has lost the books of model " + model + " and is told what they have to know",
+            "Redis lost the state of model "
+                + model
+                + "; this node is restoring its open grants, retry",
             null)
         : failure;
   }
@@ -215,7 +217,7 @@ public final class ModelScripts {
       missed = known;
     }
     if (first) {
-      LOG.warn("Redis has lost the books of model {}: they begin empty", model);
+      LOG.warn("Redis lost the state of model {}; its budgets restart empty", model);
     }
     // Exceptions must complete it, too.
     CompletableFuture.completedFuture(isConfirmed())
@@ -325,14 +327,14 @@ public final class ModelScripts {
 
   private ScriptResult known(List<Object> said, String... words) {
     if (ScriptResult.isUnknown(said)) {
-      throw new RedisUnavailableException("Redis keeps losing the books of model " + model, null);
+      throw new RedisUnavailableException("Redis keeps losing the state of model " + model, null);
     }
     ScriptResult answer = ScriptResult.of(said, words);
     try {
       owner.heard(answer);
     } catch (RuntimeException failure) {
       // Redis has done what it was asked for.
-      LOG.warn("model {}: what else Redis said is not understood", model, failure);
+      LOG.warn("model {}: cannot parse a reply of Redis", model, failure);
     }
     return answer;
   }

@@ -489,8 +489,8 @@ final class OutageModelStore {
     var unused = local.end();
     if (outbox.size() > 0 || !reports.isEmpty()) {
       LOG.warn(
-          "model {}: closed while Redis is away: {} settlements and what was granted meanwhile are"
-              + " not told",
+          "model {}: closed during an outage; {} settlements and the grants of the outage were not"
+              + " sent to Redis",
           model,
           outbox.size());
     }

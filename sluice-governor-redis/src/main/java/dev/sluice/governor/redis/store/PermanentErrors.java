@@ -34,6 +34,6 @@ final class PermanentErrors {
     if (!isForGood(failure)) {
       throw new CompletionException(failure);
     }
-    LOG.warn("Redis refuses {} for good, and it is dropped", what, failure);
+    LOG.warn("Redis permanently rejects {}; it is dropped", what, failure);
   }
 }

@@ -241,7 +241,9 @@ public final class RedisBudgetStore implements BudgetStore {
             throw new CompletionException(failure);
           }
           if (failure != null) {
-            LOG.warn("budgets: new rules hold here; Redis is told later: {}", failure.toString());
+            LOG.warn(
+                "budgets: the new configuration applies on this node and is sent to Redis later: {}",
+                failure.toString());
           }
           return true;
         });

@@ -312,7 +312,7 @@ final class RedisModelStore {
   /** Another node has told Redis other classes than this one has. */
   private static IllegalArgumentException otherClasses(ScriptReply said, TokenRequest request) {
     return new IllegalArgumentException(
-        "priority must be one of %s, by the rules that another node has loaded: %s"
+        "priority must be one of %s, as configured by another node, but was %s"
             .formatted(said.parts().subList(1, said.size()), request.priorityClass()));
   }
 

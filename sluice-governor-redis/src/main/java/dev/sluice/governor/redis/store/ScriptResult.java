@@ -155,7 +155,7 @@ public record ScriptResult(
     try {
       work.run();
     } catch (RuntimeException failure) {
-      LOG.warn("news of Redis about a ticket are not understood", failure);
+      LOG.warn("cannot parse a notification from Redis about a ticket", failure);
     }
   }
 

@@ -198,7 +198,7 @@ final class SettlementOutbox {
       words.remove(words.keySet().iterator().next());
       if (dropped++ % WARN_EVERY == 0) {
         LOG.warn(
-            "model {}: Redis is away for so long that the oldest of {} settlements is forgotten",
+            "model {}: the outage lasts so long that the oldest of {} settlements is dropped",
             model,
             MOST);
       }
@@ -252,7 +252,7 @@ final class SettlementOutbox {
         .thenRun(() -> done(word))
         .exceptionally(
             failure -> {
-              PermanentErrors.dropOrRethrow("what became of a grant", failure);
+              PermanentErrors.dropOrRethrow("the settlement of a grant", failure);
               done(word);
               return null;
             });

@@ -24,7 +24,7 @@ import java.util.concurrent.Executor;
  */
 public final class ConsumeStream extends DeliveryStream<ConsumeResponse>
     implements StreamObserver<ConsumeRequest> {
-  /** How many requests may be on their way into the broker. */
+  /** The most requests in flight to the broker. */
   private static final int WINDOW = 64;
 
   /** And how many settlements in them; one request may have more. */
@@ -77,7 +77,8 @@ public final class ConsumeStream extends DeliveryStream<ConsumeResponse>
         case SETTLE -> settle(request.getSettle());
         case DRAIN -> drain();
         case REQUEST_NOT_SET ->
-            throw ApiException.invalid("request must be one of open, credit, settle, drain: none");
+            throw ApiException.invalid(
+                "request must be one of open, credit, settle, drain, but was none");
       }
     } catch (RuntimeException refused) {
       fail(refused);

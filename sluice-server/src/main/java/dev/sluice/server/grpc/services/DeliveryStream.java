@@ -134,7 +134,7 @@ public abstract class DeliveryStream<R> implements MessageConsumer.Handler, Open
     }
   }
 
-  /** Nothing more is to be sent. */
+  /** Completes the stream; nothing more is sent. */
   final synchronized void complete() {
     if (!ended) {
       end();

@@ -16,9 +16,12 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executor;
 import org.jspecify.annotations.Nullable;
 
-/** One producer's stream of batches; what was accepted is stored, also if the producer leaves. */
+/**
+ * Handles a producer's stream of batches. Accepted batches are stored even if the producer
+ * disconnects.
+ */
 final class EnqueueStream implements StreamObserver<EnqueueStreamRequest> {
-  /** How many batches may be on their way into the broker: then the producer has to wait. */
+  /** The most batches in flight to the broker; at the limit the producer has to wait. */
   private static final int WINDOW = 64;
 
   /** And how many bytes in them; one batch may have more. */

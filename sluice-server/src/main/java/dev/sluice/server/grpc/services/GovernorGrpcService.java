@@ -84,7 +84,7 @@ public final class GovernorGrpcService extends GovernorGrpc.GovernorImplBase {
     RequestAdmission.parsed();
   }
 
-  /** One client that watches a ticket. */
+  /** A client that watches a ticket. */
   private final class WatchStream implements TicketWatch.TicketListener, OpenStreams.Stream {
     private final ServerCallStreamObserver<WatchTicketResponse> call;
 

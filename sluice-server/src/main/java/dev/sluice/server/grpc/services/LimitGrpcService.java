@@ -32,7 +32,7 @@ import org.jspecify.annotations.Nullable;
 
 /** {@code sluice.v1.Limits}. */
 public final class LimitGrpcService extends LimitsGrpc.LimitsImplBase {
-  /** How many batches of a stream may wait for answers: then its client has to wait. */
+  /** The most batches of a stream in flight; at the limit its client has to wait. */
   private static final int MAX_BATCHES = 64;
 
   /** And how many requests in them; those of one more batch may come on top. */
@@ -61,7 +61,7 @@ public final class LimitGrpcService extends LimitsGrpc.LimitsImplBase {
       long tokens = cost.getTokens() == 0 ? 1 : cost.getTokens();
       if (costs.put(cost.getLimitName(), tokens) != null) {
         throw ApiException.invalid(
-            "costs must name each limit once, but was repeated: " + cost.getLimitName());
+            "costs must name each limit once, but repeat " + cost.getLimitName());
       }
     }
     return limits.decide(caller, costs, request.getPeek());
@@ -94,7 +94,7 @@ public final class LimitGrpcService extends LimitsGrpc.LimitsImplBase {
         AuthenticationInterceptor.caller(), (ServerCallStreamObserver<DecideStreamResponse>) call);
   }
 
-  /** One client's stream of batches; all requests of a batch are under way at once. */
+  /** A client's stream of batches; all requests of a batch are in flight at once. */
   private final class DecisionStream implements StreamObserver<DecideStreamRequest> {
     private final Caller caller;
     private final OrderedResponses<DecideStreamResponse> answers;

@@ -28,7 +28,7 @@ final class OrderedResponses<T> implements OpenStreams.Stream {
   private boolean over;
   private @Nullable Throwable failure;
 
-  /** One that is on its way. */
+  /** A batch in flight. */
   private record Batch<T>(CompletableFuture<T> answer, long size) {}
 
   /** {@code maxSize} is of all batches on their way together; one may have more. */
@@ -41,7 +41,7 @@ final class OrderedResponses<T> implements OpenStreams.Stream {
     this.requests = new StreamFlowControl(call, this::mayAsk);
   }
 
-  /** From now on the client is asked for batches. */
+  /** Starts to request batches from the client. */
   void begin() {
     call.setOnCancelHandler(this::leave);
     call.setOnReadyHandler(requests::ask);
@@ -53,12 +53,12 @@ final class OrderedResponses<T> implements OpenStreams.Stream {
     return waiting.size() < maxBatches && waitingSize < maxSize && !over;
   }
 
-  /** To be called for each batch, before it is begun. */
+  /** Records an arrived batch; call it before the batch is started. */
   void arrived() {
     requests.arrived();
   }
 
-  /** To be called for each batch, after {@link #add} or without. */
+  /** Requests further batches; call it once per batch, after {@link #add} if that was called. */
   void askForMore() {
     requests.ask();
   }

@@ -133,7 +133,7 @@ public final class QueueProtoMapper {
     return id("id", id);
   }
 
-  /** That of a message, in a field of that name. */
+  /** Parses the id of a message; {@code field} names it in errors. */
   public static UUID id(String field, String id) {
     if (id.length() == 36) {
       try {
@@ -142,7 +142,8 @@ public final class QueueProtoMapper {
         // said below
       }
     }
-    throw ApiException.invalid("%s must be that of a message, a UUID: %s".formatted(field, id));
+    throw ApiException.invalid(
+        "%s must be that of a message, a UUID, but was %s".formatted(field, id));
   }
 
   static List<Settlement> settlements(List<dev.sluice.proto.v1.Settlement> settlements) {
@@ -162,7 +163,8 @@ public final class QueueProtoMapper {
       case RELEASE -> new Action.Release();
       case ACTION_NOT_SET ->
           throw ApiException.invalid(
-              "action must be one of ack, nack, extend, release: none, id=" + settlement.getId());
+              "action must be one of ack, nack, extend, release, but was none: id="
+                  + settlement.getId());
     };
   }
 
@@ -217,7 +219,8 @@ public final class QueueProtoMapper {
       case INTERVAL -> Durability.INTERVAL;
       case OS -> Durability.OS;
       case DURABILITY_UNSPECIFIED, UNRECOGNIZED ->
-          throw ApiException.invalid("durability must be one of ALWAYS, INTERVAL, OS: " + wire);
+          throw ApiException.invalid(
+              "durability must be one of ALWAYS, INTERVAL, OS, but was " + wire);
     };
   }
 

@@ -8,7 +8,7 @@ import java.util.function.BooleanSupplier;
  * responses and there is memory. HTTP/2 flow control holds back the others in the client.
  */
 final class StreamFlowControl {
-  /** So that a request is there when the one before is done. */
+  /** The requests asked for in advance, so that one is available when the previous one is done. */
   private static final int AHEAD = 4;
 
   private final ServerCallStreamObserver<?> call;
@@ -24,12 +24,12 @@ final class StreamFlowControl {
     call.disableAutoRequest();
   }
 
-  /** One of those that were asked for has come. */
+  /** Records the arrival of a request that was asked for. */
   synchronized void arrived() {
     asked--;
   }
 
-  /** To be called whenever there may be room again, and when the client has read. */
+  /** Asks for more requests; call it when memory may be free again and when the client has read. */
   synchronized void ask() {
     int more = AHEAD - asked;
     if (more > 0 && call.isReady() && room.getAsBoolean()) {

@@ -13,7 +13,7 @@ import java.util.List;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
-/** The configuration that scripts read, rates of throttle keys, and what the server is. */
+/** The configuration that hooks read, limits of throttle keys, and facts about the server. */
 public final class AdminRoutes implements HttpRoute.RouteGroup {
   private static final String CONFIG = "/v1/config";
   private static final String ONE_CONFIG = CONFIG + "/{key}";

@@ -31,7 +31,7 @@ public final class ConsoleRoutes implements HttpRoute.RouteGroup {
   private static final String PAGE = "index.html";
   private static final String SCRIPT = "text/javascript; charset=utf-8";
 
-  /** Where the library for charts is on the class path, behind the version. */
+  /** The path of the chart library on the class path; {@code %s} is the version. */
   private static final String CHARTS = "/META-INF/resources/webjars/chart.js/%s/dist/chart.umd.js";
 
   private static final String CHARTS_VERSION =
@@ -64,7 +64,7 @@ public final class ConsoleRoutes implements HttpRoute.RouteGroup {
           "view-waiting-list.js",
           "view-dead-letters.js");
 
-  /** Nothing but the files of this server runs, and the page talks to nobody else. */
+  /** Headers that let the page run only files of this server and connect only to it. */
   private static final Map<String, String> HEADERS =
       Map.of(
           "Content-Security-Policy",
@@ -158,7 +158,7 @@ public final class ConsoleRoutes implements HttpRoute.RouteGroup {
   private HandlerResult send(HttpRequest request, String file) {
     Asset asset = assets.get(file);
     if (asset == null) {
-      throw ApiException.notFound("there is no such file of the console: " + file);
+      throw ApiException.notFound("unknown console file: " + file);
     }
     Map<String, String> headers = new LinkedHashMap<>(HEADERS);
     headers.put("ETag", asset.tag());

@@ -47,7 +47,8 @@ public final class GovernorJson {
     private String key(@Nullable String header) {
       if (header != null && idempotencyKey != null && !header.equals(idempotencyKey)) {
         throw ApiException.invalid(
-            "idempotencyKey must be the same as the header Idempotency-Key: " + idempotencyKey);
+            "idempotencyKey must be the same as the header Idempotency-Key, but was "
+                + idempotencyKey);
       }
       String either = idempotencyKey == null ? header : idempotencyKey;
       return either == null ? "" : either;
@@ -110,7 +111,7 @@ public final class GovernorJson {
     }
   }
 
-  /** It is in line. */
+  /** A queued request. */
   public record QueuedJson(
       boolean granted,
       long tokens,
@@ -137,7 +138,7 @@ public final class GovernorJson {
     }
   }
 
-  /** It is neither. */
+  /** A denied request. */
   public record DeniedJson(
       boolean granted,
       long tokens,
@@ -209,7 +210,7 @@ public final class GovernorJson {
     }
   }
 
-  /** How one dimension stands for a request. */
+  /** The state of one dimension for a request. */
   public record DimensionJson(
       BudgetDimension dimension,
       long capacity,
@@ -243,7 +244,7 @@ public final class GovernorJson {
     }
   }
 
-  /** One of them. */
+  /** A waiting ticket. */
   public record QueuedTicketJson(
       String ticket,
       String tenant,
@@ -276,7 +277,7 @@ public final class GovernorJson {
     }
   }
 
-  /** How a provider answered. */
+  /** A provider's response. */
   public record ProviderResponseJson(
       @Nullable Integer status, @Nullable Map<String, @Nullable String> headers) {
     int code() {
@@ -294,7 +295,7 @@ public final class GovernorJson {
   /** Keys of a budget file that have no effect. */
   public record Reloaded(List<String> ignoredKeys) {}
 
-  /** How all models stand. */
+  /** The status of all models. */
   public record Status(Map<String, Bucket> buckets, Map<String, String> closed, String timestamp) {
     static Status of(GovernorStatus status) {
       Map<String, Bucket> buckets = new LinkedHashMap<>();
@@ -303,7 +304,7 @@ public final class GovernorJson {
     }
   }
 
-  /** How a model stands. */
+  /** The status of a model. */
   public record Bucket(
       long capacity,
       long available,

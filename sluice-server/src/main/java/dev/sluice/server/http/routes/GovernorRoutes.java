@@ -100,7 +100,7 @@ public final class GovernorRoutes implements HttpRoute.RouteGroup {
     return HttpResponse.camel(status, GovernorJson.of(outcome)).with(headers);
   }
 
-  /** In seconds, rounded up: a client that comes back then is not too early. */
+  /** Returns seconds, rounded up, so that a client that retries then is not too early. */
   private static String atLeastOne(long millis) {
     return Long.toString(Math.max(1, millis / MILLIS + (millis % MILLIS == 0 ? 0 : 1)));
   }
@@ -135,7 +135,7 @@ public final class GovernorRoutes implements HttpRoute.RouteGroup {
     return headers;
   }
 
-  /** In how many seconds, rounded up. */
+  /** Returns the seconds in which {@code tokens} accrue, rounded up. */
   private static long accrues(ModelBudget budget, long tokens) {
     return (long) Math.ceil(tokens * MINUTE_SECONDS / budget.tokens().refillTokens());
   }

@@ -189,7 +189,7 @@ public final class LimitRoutes implements HttpRoute.RouteGroup {
         : quota;
   }
 
-  /** Nothing if the level is not known. */
+  /** Returns the level of a limit; empty if it is unknown. */
   private static Stream<String> state(LimitBackend.Standing limit) {
     Double level = limit.level();
     if (level == null) {

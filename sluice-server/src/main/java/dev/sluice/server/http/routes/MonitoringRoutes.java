@@ -74,7 +74,10 @@ public final class MonitoringRoutes implements HttpRoute.RouteGroup {
     return HandlerResult.now(HttpResponse.text(METRICS_TYPE, scrape()));
   }
 
-  /** When the disk is full its metrics are needed most. */
+  /**
+   * Returns the metrics, also while the broker does not answer: with a full disk they are needed
+   * most.
+   */
   private String scrape() {
     try {
       return metrics.scrape(queues.list(Caller.ANYBODY));

@@ -56,7 +56,7 @@ public final class QueueEventRoutes implements HttpRoute.RouteGroup {
         (connection, key) -> new Listener(request, key, connection).begin());
   }
 
-  /** One client; one that does not read misses events instead of heaping them up. */
+  /** A client. One that does not read misses events instead of accumulating them. */
   private final class Listener implements ServerSentEventConnection.EventCallback {
     private final Caller caller;
     private final ResponseMemoryBudget.Reservation room;
@@ -87,7 +87,7 @@ public final class QueueEventRoutes implements HttpRoute.RouteGroup {
         connection.send(new String(json, StandardCharsets.UTF_8), "queues", null, this);
       } catch (RuntimeException later) {
         // A queue may vanish while all are listed: the next event has it right.
-        LOG.debug("an event was left out", later);
+        LOG.debug("an event was skipped", later);
         sending.set(false);
       }
     }
@@ -109,7 +109,7 @@ public final class QueueEventRoutes implements HttpRoute.RouteGroup {
         @Nullable String event,
         @Nullable String id,
         IOException gone) {
-      LOG.debug("a listener is gone", gone);
+      LOG.debug("a listener has disconnected", gone);
     }
   }
 }

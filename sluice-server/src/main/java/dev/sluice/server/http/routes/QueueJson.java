@@ -28,7 +28,7 @@ public final class QueueJson {
   /** A queue to be made. */
   public record NewQueue(@Nullable String name, @Nullable Config config) {}
 
-  /** How a queue behaves; null for the default. */
+  /** The configuration of a queue; null stands for the default. */
   public record Config(
       @Nullable Long leaseTimeoutMs,
       @Nullable Durability durability,
@@ -110,7 +110,8 @@ public final class QueueJson {
         BiConsumer<Config, QueueConfig.Builder> field = FIELDS.get(name);
         if (field == null) {
           throw ApiException.invalid(
-              "field must be one of %s: %s".formatted(new TreeSet<>(FIELDS.keySet()), name));
+              "field must be one of %s, but was %s"
+                  .formatted(new TreeSet<>(FIELDS.keySet()), name));
         }
         field.accept(this, config);
       }
@@ -151,7 +152,7 @@ public final class QueueJson {
   public record QueueDetailsJson(
       String name, String revision, Config config, List<String> hookThrottleKeys, Stats stats) {}
 
-  /** How a queue stands. */
+  /** The state of a queue. */
   public record Stats(
       long depth,
       long inFlight,
@@ -174,7 +175,7 @@ public final class QueueJson {
     }
   }
 
-  /** How a fairness key stands. */
+  /** The state of a fairness key. */
   public record FairnessKeyStatsJson(String fairnessKey, long pending, int weight, long deficit) {
     static FairnessKeyStatsJson of(FairnessKeyStats stats) {
       return new FairnessKeyStatsJson(
@@ -192,7 +193,7 @@ public final class QueueJson {
     }
   }
 
-  /** How a queue stands, in short. */
+  /** The state of a queue, in short. */
   public record Summary(
       String name,
       long depth,
@@ -271,13 +272,13 @@ public final class QueueJson {
         case "release" -> new Action.Release();
         default ->
             throw ApiException.invalid(
-                "settlements[%d].action must be one of ack, nack, extend, release: %s"
+                "settlements[%d].action must be one of ack, nack, extend, release, but was %s"
                     .formatted(index, word));
       };
     }
   }
 
-  /** One for each settlement, in order. */
+  /** The results of the settlements, in order. */
   public record Settled(List<Result> results) {
     static Settled of(List<Optional<ApiException>> outcomes) {
       return new Settled(

@@ -18,13 +18,15 @@ import org.jspecify.annotations.Nullable;
 public final class SchedulingStatsJson {
   private SchedulingStatsJson() {}
 
-  /** By its name, in small letters. */
+  /** Returns the order by its lower-case name. */
   static FairnessKeyPage.Order order(String name) {
     return Arrays.stream(FairnessKeyPage.Order.values())
         .filter(each -> each.name().toLowerCase(Locale.ROOT).equals(name))
         .findFirst()
         .orElseThrow(
-            () -> ApiException.invalid("order must be one of depth, wait, delivered: " + name));
+            () ->
+                ApiException.invalid(
+                    "order must be one of depth, wait, delivered, but was " + name));
   }
 
   private static @Nullable Long millis(Optional<Duration> time) {
@@ -50,7 +52,7 @@ public final class SchedulingStatsJson {
     }
   }
 
-  /** How a fairness key stands. */
+  /** The state of a fairness key. */
   public record FairnessKeyJson(
       String fairnessKey,
       long depth,

@@ -22,7 +22,7 @@ final class TicketEventStream
     implements TicketWatch.TicketListener, ServerSentEventConnection.EventCallback {
   private static final Logger LOG = LoggerFactory.getLogger(TicketEventStream.class);
 
-  /** Only what is sent shows that a client has left. */
+  /** The interval of keep-alive events, which detect disconnected clients. */
   private static final long KEEP_ALIVE_MS = 2_000;
 
   private final WatchedCall key;
@@ -92,6 +92,6 @@ final class TicketEventStream
       @Nullable String event,
       @Nullable String id,
       IOException gone) {
-    LOG.debug("a listener is gone", gone);
+    LOG.debug("a listener has disconnected", gone);
   }
 }
