@@ -42,11 +42,27 @@ final class CancelScriptTest {
   /** The share of an absent node grants a ticket that waits in Redis, where it is canceled. */
   @Test
   void ticketThatAShareHasGranted_canceledElsewhereBeforeTheReport_isNotHeld() {
+    queueAwaited();
+    assertThat(scripts.runWith(ABSENT, "ticket", 4, List.of("cancel", "t"))).isEqualTo(List.of(1L));
+    assertReportedGrantIsOver();
+  }
+
+  /** The node that awaits it is cut off, and does not count as absent yet. */
+  @Test
+  void ticketThatAShareWillGrant_canceledElsewhereBefore_isNotHeld() {
+    queueAwaited();
+    assertThat(scripts.run("ticket", 4, List.of("cancel", "t"))).isEqualTo(List.of(1L));
+    assertReportedGrantIsOver();
+  }
+
+  private void queueAwaited() {
     ask("a");
     ask("b");
     ask("t");
-    scripts.run(ONE, "ticket", 3, List.of("await", "t"));
-    assertThat(scripts.runWith(ABSENT, "ticket", 4, List.of("cancel", "t"))).isEqualTo(List.of(1L));
+    scripts.run(ONE, "ticket", 3, List.of("await", "t", "1"));
+  }
+
+  private void assertReportedGrantIsOver() {
     List<String> report =
         List.of("1", "0", "0", "1", "t", "5", "5", OutageRig.P1, "", "", "ticket", "", "0", "0");
     assertThat(scripts.run(ONE, "report", 5, report)).isEqualTo(List.of(1L, "t"));

@@ -62,6 +62,10 @@ final class OutageRig implements OutageListener, AutoCloseable {
     return new OutageRig(uri, OutageMode.LOCAL, 1, config, listener);
   }
 
+  static OutageRig local(RedisBudgets.Builder budgets, BudgetConfig config) {
+    return new OutageRig(budgets.timeout(TIMEOUT), config, BudgetListener.NONE);
+  }
+
   @Override
   public void outageStarted(String cause, double part) {
     share = part;

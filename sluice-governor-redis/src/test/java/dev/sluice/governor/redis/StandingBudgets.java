@@ -88,6 +88,11 @@ final class StandingBudgets implements BudgetFixture, AutoCloseable {
     }
   }
 
+  /** Redis has nothing any more. */
+  void loseData() {
+    server.command("FLUSHALL");
+  }
+
   /** Until all answers have come. */
   private void awaitQuiet() {
     for (RedisBudgetStore store : prefixes.keySet()) {

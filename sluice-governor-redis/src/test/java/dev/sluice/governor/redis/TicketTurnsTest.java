@@ -147,6 +147,19 @@ final class TicketTurnsTest {
             .toList();
   }
 
+  /** Another node speaks between a claim and an earlier leave, which comes late. */
+  @Test
+  void leave_thatComesAfterTheClaimAndAnotherNode_endsNothing() {
+    scripts.run(ONE, "ticket", 4, List.of("await", "t", "1"));
+    scripts.run(ONE, "ticket", 5, List.of("await", "t", "3"));
+    scripts.run(OTHER, "ticket", 6, List.of("await", "t", "1"));
+    grant(OTHER);
+    assertThat(scripts.run(ONE, "ticket", 12, List.of("claim", "t", "4")).get(0)).isEqualTo("g");
+    scripts.run(OTHER, "ticket", 13, List.of("leave", "t", "2", "untold"));
+    scripts.run(ONE, "ticket", 14, List.of("leave", "t", "2", "untold"));
+    assertThat(running(LATER)).isEqualTo(1);
+  }
+
   @Test
   void turnsOfOneNode_doNotConcernAnother() {
     scripts.run(ONE, "ticket", 4, List.of("await", "t", "7"));

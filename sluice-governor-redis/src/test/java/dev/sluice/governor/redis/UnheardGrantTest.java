@@ -54,6 +54,25 @@ final class UnheardGrantTest {
     return queued;
   }
 
+  /** The second waiter has its answer before the first is found to have gone. */
+  @Test
+  void nextWaiterIsTold_beforeTheFirstIsMissed_theGrantIsKnownHere() {
+    try (BudgetStore store = redis.open(CONFIG, BudgetListener.NONE)) {
+      ask(store, 1_000);
+      TokenDecision.Queued queued = (TokenDecision.Queued) ask(store, 100);
+      CompletableFuture<Optional<TokenDecision>> first = store.await(queued.ticket());
+      redis.hold();
+      redis.advance(Duration.ofSeconds(1));
+      first.cancel(false);
+      CompletableFuture<Optional<TokenDecision>> second = store.await(queued.ticket());
+      redis.advance(Duration.ZERO);
+      redis.release();
+      assertThat(get(second)).containsInstanceOf(TokenDecision.Granted.class);
+      redis.loseData();
+      assertThat(running(store)).isEqualTo(2);
+    }
+  }
+
   @Test
   void nobodyAsks_itGoesBack() {
     try (BudgetStore store = redis.open(CONFIG, BudgetListener.NONE)) {

@@ -179,6 +179,15 @@ public final class FleetConnection implements AutoCloseable, Executor {
     return lifecycle.calls.call(script, keys, arguments);
   }
 
+  /**
+   * {@link #call} with arguments that are asked for each time that it is sent, which may be after a
+   * return; they throw {@link dev.sluice.redis.RedisUnavailableException} if it must not be sent.
+   */
+  public CompletableFuture<List<Object>> call(
+      LuaScript script, String[] keys, Supplier<String[]> arguments) {
+    return lifecycle.calls.call(script, keys, arguments);
+  }
+
   /** A call that is answered by another one; to be given to {@link #watch}. */
   public ScriptCall expect() {
     return lifecycle.calls.expect();
@@ -193,7 +202,8 @@ public final class FleetConnection implements AutoCloseable, Executor {
    * Asks Redis with more time than callers have, also from within {@link Member#report}: for what
    * Redis has to know and nobody waits for.
    */
-  public CompletableFuture<List<Object>> tell(LuaScript script, String[] keys, String[] arguments) {
+  public CompletableFuture<List<Object>> tell(
+      LuaScript script, String[] keys, Supplier<String[]> arguments) {
     return lifecycle.calls.tell(script, keys, arguments);
   }
 
@@ -204,7 +214,11 @@ public final class FleetConnection implements AutoCloseable, Executor {
    * @param told whether the earlier one was by {@link #tell}
    */
   public CompletableFuture<List<Object>> callBy(
-      long deadlineNanos, boolean told, LuaScript script, String[] keys, String[] arguments) {
+      long deadlineNanos,
+      boolean told,
+      LuaScript script,
+      String[] keys,
+      Supplier<String[]> arguments) {
     return lifecycle.calls.callBy(deadlineNanos, told, script, keys, arguments);
   }
 

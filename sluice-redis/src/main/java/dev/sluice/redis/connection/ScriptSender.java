@@ -1,10 +1,12 @@
 package dev.sluice.redis.connection;
 
+import dev.sluice.redis.RedisUnavailableException;
 import java.util.Arrays;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.LongAdder;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -60,7 +62,7 @@ public final class ScriptSender {
     final ScriptCall call;
     final LuaScript script;
     final String[] keys;
-    final String[] arguments;
+    final Supplier<String[]> arguments;
 
     /** Whether it is of a report, which precedes the return. */
     final boolean ofReport;
@@ -69,7 +71,11 @@ public final class ScriptSender {
     int attempt = 1;
 
     Request(
-        ScriptCall call, LuaScript script, String[] keys, String[] arguments, boolean ofReport) {
+        ScriptCall call,
+        LuaScript script,
+        String[] keys,
+        Supplier<String[]> arguments,
+        boolean ofReport) {
       this.call = call;
       this.script = script;
       this.keys = keys;
@@ -84,9 +90,10 @@ public final class ScriptSender {
     }
 
     String[] guarded(long deadlineMicros, String absences) {
-      String[] all = Arrays.copyOf(arguments, arguments.length + 2);
-      all[arguments.length] = Long.toString(deadlineMicros);
-      all[arguments.length + 1] = absences;
+      String[] words = arguments.get();
+      String[] all = Arrays.copyOf(words, words.length + 2);
+      all[words.length] = Long.toString(deadlineMicros);
+      all[words.length + 1] = absences;
       return all;
     }
   }
@@ -115,6 +122,17 @@ public final class ScriptSender {
 
   /** Asks Redis under the present view. */
   public CompletableFuture<List<Object>> call(LuaScript script, String[] keys, String[] arguments) {
+    return call(script, keys, () -> arguments);
+  }
+
+  /**
+   * Asks Redis under the present view.
+   *
+   * @param arguments is asked each time that the call is sent, which may be after a return; throws
+   *     {@link RedisUnavailableException} if the call must not be sent then
+   */
+  CompletableFuture<List<Object>> call(
+      LuaScript script, String[] keys, Supplier<String[]> arguments) {
     if (owner.state() == ConnectionState.OUT || !transport.isConnected()) {
       return CompletableFuture.failedFuture(CallFailures.notSent());
     }
@@ -125,7 +143,8 @@ public final class ScriptSender {
   }
 
   /** {@link #call} with more time than callers have; also of a report. */
-  CompletableFuture<List<Object>> tell(LuaScript script, String[] keys, String[] arguments) {
+  CompletableFuture<List<Object>> tell(
+      LuaScript script, String[] keys, Supplier<String[]> arguments) {
     if (owner.state() == ConnectionState.OUT || !transport.isConnected()) {
       return CompletableFuture.failedFuture(CallFailures.notSent());
     }
@@ -141,7 +160,11 @@ public final class ScriptSender {
    * @param ofReport whether the earlier one was by {@link #tell}
    */
   CompletableFuture<List<Object>> callBy(
-      long deadlineNanos, boolean ofReport, LuaScript script, String[] keys, String[] arguments) {
+      long deadlineNanos,
+      boolean ofReport,
+      LuaScript script,
+      String[] keys,
+      Supplier<String[]> arguments) {
     long now = time.nanoTime();
     if (owner.state() == ConnectionState.OUT
         || !transport.isConnected()
@@ -157,14 +180,14 @@ public final class ScriptSender {
   CompletableFuture<List<Object>> probe(LuaScript script, String[] keys, String[] arguments) {
     ScriptCall call = expect();
     time.watch(call);
-    sendUnderNoView(new Request(call, script, keys, arguments, false));
+    sendUnderNoView(new Request(call, script, keys, () -> arguments, false));
     return call;
   }
 
   /** {@link #probe} for what takes long: much is read or written. */
   CompletableFuture<List<Object>> slow(LuaScript script, String[] keys, String[] arguments) {
     ScriptCall call = patient(SLOW_NANOS);
-    sendUnderNoView(new Request(call, script, keys, arguments, false));
+    sendUnderNoView(new Request(call, script, keys, () -> arguments, false));
     return call;
   }
 
@@ -210,15 +233,26 @@ public final class ScriptSender {
     } else if (owner.isBroken()) {
       // Another server may answer now, or one that has lost its data.
       sendAgain(request, "the connection to Redis broke");
-    } else if (request.call.trySend()) {
-      long deadline =
-          Math.min(server.microsAt(request.call.deadlineNanos), under.validUntilMicros());
-      run(
-          request.call,
-          request.script,
-          request.keys,
-          request.guarded(deadline, under.absences()),
-          () -> expired(request));
+    } else {
+      sendUnder(under, request);
+    }
+  }
+
+  private void sendUnder(MembersView under, Request request) {
+    ScriptCall call = request.call;
+    long deadline = Math.min(server.microsAt(call.deadlineNanos), under.validUntilMicros());
+    String[] arguments;
+    try {
+      arguments = request.guarded(deadline, under.absences());
+    } catch (RedisUnavailableException notNow) {
+      call.completeExceptionally(
+          call.giveUpUnsent()
+              ? notNow
+              : CallFailures.unanswered(String.valueOf(notNow.getMessage()), notNow));
+      return;
+    }
+    if (call.trySend()) {
+      run(call, request.script, request.keys, arguments, () -> expired(request));
     }
   }
 

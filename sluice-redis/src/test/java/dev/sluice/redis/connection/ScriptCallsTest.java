@@ -84,11 +84,12 @@ final class ScriptCallsTest {
 
   @Test
   void callThatIsAskedAgain_hasTheDeadlineOfTheFirst_andIsNotSentAfterIt() {
-    var unused = calls.callBy(5_000_000, false, NOTHING, new String[0], new String[0]);
+    var unused = calls.callBy(5_000_000, false, NOTHING, new String[0], () -> new String[0]);
     assertThat(wire.arguments.get(0)).isEqualTo("5000");
     assertThat(timers.delays).containsExactly(5_000_000L);
     timers.nanos = 5_000_000;
-    assertThatThrownBy(calls.callBy(5_000_000, false, NOTHING, new String[0], new String[0])::join)
+    assertThatThrownBy(
+            calls.callBy(5_000_000, false, NOTHING, new String[0], () -> new String[0])::join)
         .satisfies(failure -> assertThat(RedisFailure.isUnsent(failure)).isTrue());
     assertThat(wire.sent).isEqualTo(1);
   }

@@ -9,6 +9,7 @@ import dev.sluice.redis.connection.FleetConnection;
 import dev.sluice.redis.connection.MembersView;
 import dev.sluice.redis.connection.MembershipConfig;
 import dev.sluice.redis.connection.RedisErrorLog;
+import dev.sluice.redis.connection.RedisFailure;
 import java.security.SecureRandom;
 import java.time.Duration;
 import java.util.Collection;
@@ -177,12 +178,26 @@ public final class GovernorFleetMember implements AutoCloseable, FleetConnection
     modelStores.get().forEach(RedisModelStore::beAlone);
   }
 
-  /** Where one part of a cluster does not answer, the models of the others go on. */
+  /**
+   * Where Redis refuses what one model has to tell, or the part of a cluster that has it does not
+   * answer, the other models go on. Calls of that one fail until its report is accepted.
+   */
   @Override
   public CompletableFuture<Void> report() {
     boolean cluster = config.address().cluster();
     return all(
-        store -> cluster ? store.report().exceptionally(unreachable -> null) : store.report());
+        store ->
+            store
+                .report()
+                .handle(
+                    (reported, failure) -> {
+                      if (failure != null
+                          && !cluster
+                          && RedisFailure.of(failure) != RedisFailure.REFUSED) {
+                        throw new CompletionException(failure);
+                      }
+                      return true;
+                    }));
   }
 
   private CompletableFuture<Void> all(Function<RedisModelStore, CompletableFuture<?>> work) {

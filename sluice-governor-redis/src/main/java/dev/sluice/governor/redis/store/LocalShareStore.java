@@ -60,6 +60,9 @@ final class LocalShareStore {
 
     /** A ticket that they wait for is decided. */
     void decided(String ticket, TokenDecision outcome);
+
+    /** Local decisions have ended. Called under a lock: takes only locks of what is kept here. */
+    void ended(LocalShareStore.OutageResult result);
   }
 
   /** One outage. */
@@ -323,27 +326,27 @@ final class LocalShareStore {
     decide(store -> store.adjust(model, part));
   }
 
-  /** Goes by the present rules; returns what became of the share if they leave none. */
-  Optional<LocalShareStore.OutageResult> reload() {
-    return whileOut(this::reload).flatMap(ended -> ended);
+  /** Goes by the present rules; if they leave no share, local decisions end as by {@link #end}. */
+  void reload() {
+    var unused =
+        whileOut(
+            now -> {
+              reload(now);
+              return true;
+            });
   }
 
-  private synchronized Optional<LocalShareStore.OutageResult> reload(
-      LocalShareStore.OutageRun now) {
+  private synchronized void reload(LocalShareStore.OutageRun now) {
     OutageBudgetStore store = now.store;
     ModelBudget part = part(now.share);
-    if (store == null) {
-      if (part != null) {
-        openStore(now, part);
-      }
-      return Optional.empty();
-    }
-    if (part == null) {
+    if (store != null && part == null) {
+      callers.ended(handOver(now, store));
       begun = new LocalShareStore.OutageRun(now.share, newCount());
-      return Optional.of(handOver(now, store));
+    } else if (store != null && part != null) {
+      GovernorFleetMember.now(store.reload(config(part)));
+    } else if (part != null) {
+      openStore(now, part);
     }
-    GovernorFleetMember.now(store.reload(config(part)));
-    return Optional.empty();
   }
 
   // ---- the end
@@ -353,12 +356,15 @@ final class LocalShareStore {
     return begun != null;
   }
 
-  /** Ends the outage: nothing is granted here any more. Empty if nothing was. */
-  synchronized Optional<LocalShareStore.OutageResult> end() {
+  /** Ends the outage: nothing is granted here any more. */
+  synchronized void end() {
     LocalShareStore.OutageRun now = begun;
-    begun = null;
     OutageBudgetStore store = now == null ? null : now.store;
-    return now == null || store == null ? Optional.empty() : Optional.of(handOver(now, store));
+    if (now != null && store != null) {
+      // Under the lock, and begun until then: the node does not return before this is kept.
+      callers.ended(handOver(now, store));
+    }
+    begun = null;
   }
 
   private LocalShareStore.OutageResult handOver(

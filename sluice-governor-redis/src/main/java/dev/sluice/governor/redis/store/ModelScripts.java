@@ -3,7 +3,6 @@ package dev.sluice.governor.redis.store;
 import dev.sluice.governor.redis.RedisBudgets;
 import dev.sluice.governor.spi.StoreTimer;
 import dev.sluice.redis.RedisUnavailableException;
-import dev.sluice.redis.connection.ConnectionState;
 import dev.sluice.redis.connection.FleetConnection;
 import java.util.List;
 import java.util.Objects;
@@ -13,6 +12,7 @@ import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -123,17 +123,10 @@ public final class ModelScripts {
   /**
    * Asks; fails with {@link RedisUnavailableException} if there is no answer in time.
    *
-   * <p>In a cluster, this node may be a member again before the part with this model has its
-   * report. Until then Redis does not know what it has to decide by, and is not asked.
+   * <p>This node may be a member again before Redis has accepted the report of this model. Until
+   * then Redis does not know what it has to decide by, and is sent no call.
    */
   CompletableFuture<ScriptResult> call(GovernorScript script, String... words) {
-    if (connection.state() == ConnectionState.CONNECTED && owner.isUnreported()) {
-      return CompletableFuture.failedFuture(
-          new RedisUnavailableException(
-              "Redis has not received the decisions of the outage yet: model " + model,
-              null,
-              false));
-    }
     return ask(false, timeoutNanos, script, words);
   }
 
@@ -146,7 +139,7 @@ public final class ModelScripts {
   CompletableFuture<Void> check() {
     long known = generation;
     return connection
-        .tell(GovernorScript.KEEP_GRANTS, keys, arguments(known, new String[0]))
+        .tell(GovernorScript.KEEP_GRANTS, keys, arguments(true, known))
         .thenCompose(
             said -> ScriptResult.isUnknown(said) ? join(known) : CompletableFuture.allOf());
   }
@@ -158,7 +151,7 @@ public final class ModelScripts {
     // Callers that got no answer by then go by it that Redis does nothing later.
     long deadline = connection.nanoTime() + patienceNanos;
     long known = generation;
-    String[] arguments = arguments(known, words);
+    Supplier<String[]> arguments = arguments(told, known, words);
     (told ? connection.tell(script, keys, arguments) : connection.call(script, keys, arguments))
         .whenComplete(
             (said, failure) -> {
@@ -178,7 +171,7 @@ public final class ModelScripts {
 
   private CompletableFuture<List<Object>> askAgain(
       long deadline, boolean told, GovernorScript script, String[] words) {
-    return connection.callBy(deadline, told, script, keys, arguments(generation, words));
+    return connection.callBy(deadline, told, script, keys, arguments(told, generation, words));
   }
 
   private <T> CompletableFuture<T> inTime(long nanos, CompletableFuture<T> answer) {
@@ -261,7 +254,10 @@ public final class ModelScripts {
     boolean full = known == 0 && !fleet.beganAlone();
     long next = ThreadLocalRandom.current().nextLong(1, GENERATIONS);
     return connection
-        .tell(GovernorScript.CONFIGURE, keys, arguments(known, mine.configure(join, full, next)))
+        .tell(
+            GovernorScript.CONFIGURE,
+            keys,
+            arguments(true, known, mine.configure(join, full, next)))
         .thenCompose(
             said -> {
               ScriptResult answer = known(said);
@@ -303,7 +299,7 @@ public final class ModelScripts {
   }
 
   private CompletableFuture<ScriptResult> tell(long now, GovernorScript script, String[] words) {
-    return connection.tell(script, keys, arguments(now, words)).thenApply(this::known);
+    return connection.tell(script, keys, arguments(true, now, words)).thenApply(this::known);
   }
 
   private void begin(long now) {
@@ -318,11 +314,21 @@ public final class ModelScripts {
     }
   }
 
-  private String[] arguments(long known, String[] words) {
-    String[] arguments = new String[words.length + 1];
-    arguments[0] = node + known + (owner.isUnreported() ? UNREPORTED : "");
-    System.arraycopy(words, 0, arguments, 1, words.length);
-    return arguments;
+  /** Returns the arguments at the moment in which they are sent: that may be after a return. */
+  private Supplier<String[]> arguments(boolean told, long known, String... words) {
+    return () -> {
+      boolean unreported = owner.isUnreported();
+      if (unreported && !told) {
+        throw new RedisUnavailableException(
+            "Redis does not know yet what was decided without it about model " + model,
+            null,
+            false);
+      }
+      String[] arguments = new String[words.length + 1];
+      arguments[0] = node + known + (unreported ? UNREPORTED : "");
+      System.arraycopy(words, 0, arguments, 1, words.length);
+      return arguments;
+    };
   }
 
   private ScriptResult known(List<Object> said, String... words) {

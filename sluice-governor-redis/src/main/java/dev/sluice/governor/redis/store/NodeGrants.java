@@ -87,7 +87,12 @@ public final class NodeGrants {
     }
   }
 
-  private record GrantState(Grant grant, long endsAt) {}
+  /**
+   * How a grant stands.
+   *
+   * @param told how often it was told, or is about to be
+   */
+  private record GrantState(Grant grant, long endsAt, int told) {}
 
   /**
    * A grant that lives as long again.
@@ -104,17 +109,20 @@ public final class NodeGrants {
   /** A caller was told of it. One that is told of again, as by a poll, lives no longer. */
   synchronized void add(Grant grant) {
     forgetEnded();
-    if (!byId.containsKey(grant.id())) {
-      put(grant);
+    if (byId.computeIfPresent(grant.id(), (id, held) -> told(held, 1)) == null) {
+      put(grant, 1);
     }
     if (byId.size() > MOST) {
       drop(byId.keySet().iterator().next());
     }
   }
 
-  private void put(Grant grant) {
-    byId.put(
-        grant.id(), new NodeGrants.GrantState(grant, timer.nanoTime() + lifeNanos.getAsLong()));
+  private static GrantState told(GrantState held, int more) {
+    return new GrantState(held.grant(), held.endsAt(), held.told() + more);
+  }
+
+  private void put(Grant grant, int told) {
+    byId.put(grant.id(), new GrantState(grant, timer.nanoTime() + lifeNanos.getAsLong(), told));
     if (grant.key() != null) {
       byKey.put(new IdempotencyKey(grant.tenant(), grant.key()), grant.id());
     }
@@ -189,6 +197,14 @@ public final class NodeGrants {
     return drop(id);
   }
 
+  /** A caller that was to be told of it had gone: removes it, unless another one is told of it. */
+  synchronized void unheard(String id) {
+    GrantState left = byId.computeIfPresent(id, (same, held) -> told(held, -1));
+    if (left != null && left.told() == 0) {
+      drop(id);
+    }
+  }
+
   /** It lives as long again; null if it is not known. */
   synchronized @Nullable Extended extend(String id) {
     forgetEnded();
@@ -197,7 +213,7 @@ public final class NodeGrants {
       return null;
     }
     drop(id);
-    put(held.grant());
+    put(held.grant(), held.told());
     return new Extended(held.grant(), held.endsAt());
   }
 
@@ -206,7 +222,7 @@ public final class NodeGrants {
     long latest = timer.nanoTime() + lifeNanos.getAsLong();
     byId.replaceAll(
         (id, held) ->
-            held.endsAt() - latest > 0 ? new NodeGrants.GrantState(held.grant(), latest) : held);
+            held.endsAt() - latest > 0 ? new GrantState(held.grant(), latest, held.told()) : held);
   }
 
   synchronized int size() {

@@ -123,6 +123,18 @@ final class OutageModelStore {
       waitingList.decidedHere(ReplyMapper.idIn(ticket), outcome);
     }
 
+    /** Redis is to be told what became of them. */
+    @Override
+    public void ended(LocalShareStore.OutageResult result) {
+      fleet.grantedAlone(result.tokens());
+      // No caller was told of the others: Redis gives them back if nobody asks for them.
+      result.granted().stream()
+          .filter(StoreSnapshot.OpenReservation::claimed)
+          .forEach(each -> own.add(NodeGrants.Grant.of(each)));
+      waitingList.goOn(result.waiting());
+      reports.add(result, unansweredKeys.takeDecided());
+    }
+
     @Override
     public boolean isOpen(String id) {
       return OutageModelStore.this.isOpen(id);
@@ -150,16 +162,18 @@ final class OutageModelStore {
     outbox.over(id);
   }
 
-  /** No caller was told of it. */
+  /** A caller that was to be told of it had gone. */
   void unheard(String id) {
-    own.remove(id);
+    own.unheard(id);
   }
 
   /** No caller was told of what this node has granted: somebody may still come and ask. */
   void unheardHere(String id) {
     if (!local.unheard(replies.ticket(id))) {
-      own.remove(id);
-      outbox.cancel(id, true);
+      own.unheard(id);
+      if (!isOpen(id)) {
+        outbox.cancel(id, true);
+      }
     }
   }
 
@@ -199,21 +213,23 @@ final class OutageModelStore {
                   (now ? store.tryAcquire(request) : store.request(request).thenApply(Optional::of))
                       // Before the return begins, whose report has the key.
                       .thenApply(outcome -> unansweredKeys.decidedHere(request, outcome)));
-      if (here.isPresent() && !here.get().filter(OutageModelStore::exceedsTheShare).isPresent()) {
+      // What exceeds the share may be granted by Redis later.
+      if (here.isPresent()
+          && here.get().filter(TokenDecision.Impossible.class::isInstance).isEmpty()) {
         return here.get();
       }
     }
     if (refused == null) {
       refused =
           replies.unavailable(
-              request, 0, "Redis does not answer, and this node cannot grant it by itself");
+              request,
+              0,
+              isUnreported() && !fleet.isOut()
+                  ? "Redis has not accepted yet what this node decided in an outage"
+                  : "Redis does not answer, and this node cannot grant it by itself");
     }
     listener.requested(request, refused, fleet.serverNanos());
     return Optional.of(refused);
-  }
-
-  private static boolean exceedsTheShare(TokenDecision outcome) {
-    return outcome instanceof TokenDecision.Impossible;
   }
 
   /** Returns the refusal of what the whole budget can never grant; null if it can. */
@@ -309,11 +325,7 @@ final class OutageModelStore {
     return Optional.empty();
   }
 
-  /** A grant of Redis is over: the share has not charged it, but counts its slot. */
-  private void freeSlot(String id) {
-    settleLocally(id, 0);
-  }
-
+  /** Of a grant of Redis the share has not charged the tokens, but counts the slot. */
   private Optional<TokenSettlement> settleLocally(String id, long actual) {
     return local
         .decide(store -> store.settle(replies.reservation(id), actual))
@@ -325,7 +337,7 @@ final class OutageModelStore {
     endIfShut();
     NodeGrants.Grant grant = own.remove(id);
     if (grant != null) {
-      freeSlot(id);
+      settleLocally(id, 0);
     }
     if (!outbox.settle(id, actual, grant == null)) {
       return CompletableFuture.completedFuture(Optional.empty());
@@ -372,7 +384,7 @@ final class OutageModelStore {
     endIfShut();
     boolean granted = own.remove(id) != null;
     if (granted) {
-      freeSlot(id);
+      settleLocally(id, 0);
     }
     outbox.cancel(id, granted);
     return granted || awaited
@@ -390,13 +402,13 @@ final class OutageModelStore {
   void reload() {
     removed = false;
     own.shorten();
-    local.reload().ifPresent(this::keepEnded);
+    local.reload();
   }
 
   /** Refuses all tickets from now on; grants can still be settled. */
   void remove() {
     removed = true;
-    local.reload().ifPresent(this::keepEnded);
+    local.reload();
     if (fleet.isLocal()) {
       waitingList.refuseAll(TokenDecision.Reason.REMOVED);
     }
@@ -409,19 +421,8 @@ final class OutageModelStore {
   /** A return has begun: what the share granted is like what Redis has granted, from here on. */
   private void endIfShut() {
     if (!fleet.isOut() && local.hasBegun()) {
-      local.end().ifPresent(this::keepEnded);
+      local.end();
     }
-  }
-
-  /** Local decisions have ended: Redis is to be told what became of them. */
-  private void keepEnded(LocalShareStore.OutageResult ended) {
-    fleet.grantedAlone(ended.tokens());
-    // No caller was told of the others: Redis gives them back if nobody asks for them.
-    ended.granted().stream()
-        .filter(StoreSnapshot.OpenReservation::claimed)
-        .forEach(each -> own.add(NodeGrants.Grant.of(each)));
-    waitingList.goOn(ended.waiting());
-    reports.add(ended, unansweredKeys.takeDecided());
   }
 
   /** Returns whether Redis is not told yet what this node decided by itself. */
@@ -456,7 +457,7 @@ final class OutageModelStore {
    */
   CompletableFuture<Void> report(Supplier<CompletableFuture<?>> rules) {
     // Before anything is sent: from here on this node's calls grant nothing from the line.
-    local.end().ifPresent(this::keepEnded);
+    local.end();
     return rules.get().thenCompose(told -> send());
   }
 
@@ -486,7 +487,7 @@ final class OutageModelStore {
   }
 
   void close() {
-    var unused = local.end();
+    local.end();
     if (outbox.size() > 0 || !reports.isEmpty()) {
       LOG.warn(
           "model {}: closed during an outage; {} settlements and the grants of the outage were not"

@@ -44,13 +44,15 @@ public final class TicketWaiters {
 
     private WaitingTicket() {}
 
-    /** Tells all; false if everyone has gone. */
-    boolean complete(Optional<TokenDecision> outcome) {
+    /** Tells all; runs {@code unheard} if it is a grant, and everyone has gone. */
+    void complete(Optional<TokenDecision> outcome, Runnable unheard) {
       boolean heard = false;
       for (CompletableFuture<Optional<TokenDecision>> each : futures) {
         heard |= each.complete(outcome);
       }
-      return heard;
+      if (!heard && outcome.orElse(null) instanceof TokenDecision.Granted) {
+        unheard.run();
+      }
     }
 
     /** Its place is known; {@code number} puts it before those with a higher one. */

@@ -182,21 +182,18 @@ final class TicketWaitingList {
     }
   }
 
-  private void tell(
+  /** Returns false if nobody waits for it any more. */
+  private boolean tell(
       String id, Optional<TokenDecision> outcome, String tenant, @Nullable String key) {
     TicketWaiters.WaitingTicket waiting = waiters.take(id);
-    if (waiting != null) {
-      if (outcome.orElse(null) instanceof TokenDecision.Granted granted) {
-        outage.granted(granted, tenant, key);
-      }
-      timer.execute(
-          () -> {
-            if (!waiting.complete(outcome)
-                && outcome.orElse(null) instanceof TokenDecision.Granted) {
-              unheard(id);
-            }
-          });
+    if (waiting == null) {
+      return false;
     }
+    if (outcome.orElse(null) instanceof TokenDecision.Granted granted) {
+      outage.granted(granted, tenant, key);
+    }
+    timer.execute(() -> waiting.complete(outcome, () -> unheard(id)));
+    return true;
   }
 
   /** Returns the tickets that are awaited here, with what is known of them, the oldest first. */
@@ -212,13 +209,7 @@ final class TicketWaitingList {
   void decidedHere(String id, TokenDecision outcome) {
     TicketWaiters.WaitingTicket waiting = waiters.take(id);
     if (waiting != null) {
-      timer.execute(
-          () -> {
-            if (!waiting.complete(Optional.of(outcome))
-                && outcome instanceof TokenDecision.Granted) {
-              outage.unheardHere(id);
-            }
-          });
+      timer.execute(() -> waiting.complete(Optional.of(outcome), () -> outage.unheardHere(id)));
     }
   }
 
@@ -236,7 +227,12 @@ final class TicketWaitingList {
   /** Those who waited had gone in the same moment: somebody may still come and ask. */
   private void unheard(String id) {
     outage.unheard(id);
-    if (!closed) {
+    leaveUntold(id);
+  }
+
+  /** A caller may have been told of it before, or by this node's share. */
+  private void leaveUntold(String id) {
+    if (!closed && !outage.isOpen(id)) {
       outage.outbox().leave(id, waiters.nextTurn(), "untold");
     }
   }
@@ -285,20 +281,15 @@ final class TicketWaitingList {
                 });
   }
 
-  private void refuse(String id, TokenDecision.Reason reason) {
-    refuse(id, place -> replies.refused(place, reason, scripts.terms()));
+  private boolean refuse(String id, TokenDecision.Reason reason) {
+    return refuse(id, place -> replies.refused(place, reason, scripts.terms()));
   }
 
-  private void refuse(String id, String word) {
-    refuse(id, place -> replies.refused(place, word, scripts.terms()));
-  }
-
-  private void refuse(String id, Function<StoreSnapshot.OpenTicket, TokenDecision> decision) {
+  /** Returns whether those who wait for it are told now. */
+  private boolean refuse(String id, Function<StoreSnapshot.OpenTicket, TokenDecision> decision) {
     TicketWaiters.WaitingTicket waiting = waiters.find(id);
     StoreSnapshot.OpenTicket place = waiting == null ? null : waiting.place;
-    if (place != null) {
-      tell(id, Optional.of(decision.apply(place)), "", null);
-    }
+    return place != null && tell(id, Optional.of(decision.apply(place)), "", null);
   }
 
   /** Ends the waits for all tickets that are known to be in line. */
@@ -324,10 +315,7 @@ final class TicketWaitingList {
 
   private void heard(ScriptResult.TicketDecision news) {
     if (news.claimed() && news.granted() && waiters.find(news.id()) == null) {
-      // A caller may have been told of it before, by this node's share.
-      if (!outage.isOpen(news.id())) {
-        unheard(news.id());
-      }
+      leaveUntold(news.id());
     } else if (news.claimed() || !news.granted()) {
       tell(
           news.id(),
@@ -353,9 +341,8 @@ final class TicketWaitingList {
         claim(words[i]);
       } else if (sign == words[i].length() - 1) {
         outage.over(words[i].substring(0, sign));
-      } else if (!outage.local().await(replies.ticket(words[i].substring(0, sign)))) {
-        // While this node's share decides about a ticket, Redis does not.
-        refuse(words[i].substring(0, sign), words[i].substring(sign + 1));
+      } else {
+        refused(words[i].substring(0, sign), words[i].substring(sign + 1));
       }
     }
     long micros = Long.parseLong(words[0]);
@@ -365,6 +352,16 @@ final class TicketWaitingList {
         someoneInLine = true;
       }
       lookIn(micros);
+    }
+  }
+
+  /** While this node's share decides, Redis does not; but a caller may cancel at any node. */
+  private void refused(String id, String reason) {
+    boolean cancelled = reason.equals(TokenDecision.Reason.CANCELLED.name());
+    if ((cancelled || !outage.local().await(replies.ticket(id)))
+        && refuse(id, place -> replies.refused(place, reason, scripts.terms()))
+        && cancelled) {
+      outage.cancel(id);
     }
   }
 

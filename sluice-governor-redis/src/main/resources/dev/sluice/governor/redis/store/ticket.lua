@@ -8,8 +8,8 @@
 --   tick    after the turn, those of this node's that are decided or gone: {{'g' …}, …, {'n', id}}; the others are
 --           waited for, and need not be asked for meanwhile
 --   refuse  the first of those in line, for the reason in ARGV[3]: {how many are left}
--- A node numbers by turns what it says of its waiters. What comes after a later turn of the same node is out of date: it
--- was on its way over a connection that broke.
+-- A node numbers by turns what it says of its waiters; a ticket keeps the last turn of each node. What comes after a later
+-- turn of the same node is out of date: it was on its way over a connection that broke.
 local what = ARGV[2]
 local fields = {}
 if what ~= 'tick' and what ~= 'refuse' then
@@ -20,12 +20,13 @@ if not open(server, fields) then
 end
 
 local function isOvertaken(ticket, turn)
-  return ticket.turnOf == NODE and ticket.turn > turn
+  return ticket.turns and (ticket.turns[NODE] or 0) > turn
 end
 
 local function setTurn(ticket, turn)
-  if ticket.turnOf ~= NODE or ticket.turn ~= turn then
-    ticket.turnOf, ticket.turn, ticket.changed = NODE, turn, true
+  ticket.turns = ticket.turns or {}
+  if ticket.turns[NODE] ~= turn then
+    ticket.turns[NODE], ticket.changed = turn, true
   end
 end
 
@@ -91,8 +92,7 @@ else
     result = { 'n' }
   elseif what == 'cancel' then
     local stored = get('r' .. ticket.id)
-    if PRESENT == NOT_YET or (stored and isHeld(unpackReservation(stored))) then
-      -- An absent member may have granted the same ticket by itself, and would report it as open.
+    if mayBeGrantedElsewhere(ticket) or (stored and isHeld(unpackReservation(stored))) then
       noteOver(ticket.id)
     end
     giveUp(ticket, 'CANCELLED')

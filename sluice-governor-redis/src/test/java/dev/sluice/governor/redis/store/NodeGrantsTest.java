@@ -34,6 +34,19 @@ final class NodeGrantsTest {
     assertThat(grants.all()).isEmpty();
   }
 
+  /** Two callers are told of a grant, one after the other. */
+  @Test
+  void grantOfWhichOneCallerHasNotHeard_staysUntilTheOtherHasNotEither() {
+    grants.add(grant("one"));
+    grants.add(grant("one"));
+    grants.unheard("one");
+    assertThat(grants.all()).containsExactly(grant("one"));
+    grants.unheard("one");
+    assertThat(grants.all()).isEmpty();
+    grants.unheard("one");
+    assertThat(grants.all()).isEmpty();
+  }
+
   private static final class StandingTimer implements StoreTimer {
     private long nanos;
 
