@@ -1,6 +1,8 @@
 package dev.sluice.redis;
 
 import dev.sluice.Limit;
+import dev.sluice.redis.connection.ConnectionState;
+import dev.sluice.redis.connection.FleetConnection;
 import dev.sluice.redis.limits.BucketDemand;
 import dev.sluice.redis.limits.LimitsFleetMember;
 import dev.sluice.redis.limits.OutageLimits;
@@ -55,6 +57,18 @@ final class FleetNode implements AutoCloseable {
     LimitsFleetMember fleet = ((RedisLimits) limits).fleet();
     this.decider = new RedisDecider(fleet);
     this.place = fleet.space().bucket(BUCKET);
+    if (policy == OutageMode.LOCAL) {
+      awaitShare(limits);
+    }
+  }
+
+  /**
+   * Waits until a node that Redis knows has a share: the first of a fleet has none for 1.5 seconds.
+   */
+  static void awaitShare(SharedLimits limits) {
+    FleetConnection connection = ((RedisLimits) limits).fleet().connection();
+    Await.until(
+        "a share", () -> connection.share() > 0 || connection.state() != ConnectionState.CONNECTED);
   }
 
   static FleetNode local(String url, String prefix, Limit limit) {

@@ -36,10 +36,12 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 
 /**
- * Three processes under load, while Redis, the network and the processes fail as a seed says. Every
- * fault here has a documented excess of 0, and no call outlasts the time-out. Even seeds ask for
- * six times what the budgets allow, so the queue is never empty; odd ones for less, in bursts, so
- * that shares save up and grants are repaid before they are settled.
+ * Three processes under load, while Redis, the network and the processes fail as a seed says, one
+ * after the other and together: while Redis is away, a node may be cut off or killed, and stay so
+ * when Redis is back, also without its data. Every fault here has a documented excess of 0, and no
+ * call outlasts the time-out. Even seeds ask for six times what the budgets allow, so the queue is
+ * never empty; odd ones for less, in bursts, so that shares save up and grants are repaid before
+ * they are settled.
  *
  * <p>{@code -Dsluice.fault.runs=20} runs 20 seeds with stops of up to 20 seconds; {@code
  * -Dsluice.seed=S} runs that one.
@@ -103,9 +105,16 @@ final class FaultRunsTest {
       Collections.shuffle(faults, random);
       for (Fault fault : faults.subList(0, FAULTS)) {
         System.out.printf("faults, seed %d: %s%n", seed, fault);
-        inject(fault, random, redis, fleet);
+        if (ofRedis(fault) && random.nextBoolean()) {
+          injectTwo(fault, random, redis, fleet);
+        } else {
+          inject(fault, random, redis, fleet);
+        }
         during(millis(random, 100, 2_500));
       }
+      injectTwo(
+          seed % 2 == 0 ? Fault.REDIS_STOPPED : Fault.REDIS_LOSES_ITS_DATA, random, redis, fleet);
+      during(millis(random, 100, 2_500));
       awaitGrants(watcher);
       check(seed, fleet.stop(), watcher);
     } finally {
@@ -124,6 +133,56 @@ final class FaultRunsTest {
     NODE_KILLED
   }
 
+  /** What happens to a node, or to all, while Redis is away. */
+  private enum Second {
+    NODE_CUT_OFF,
+    NODE_KILLED,
+    CONNECTIONS_CUT
+  }
+
+  private static boolean ofRedis(Fault fault) {
+    return switch (fault) {
+      case REDIS_STOPPED, REDIS_FLAPS, REDIS_KILLED, REDIS_LOSES_ITS_DATA -> true;
+      case CONNECTIONS_CUT, NODE_CUT_OFF, NODE_SLOW, NODE_KILLED -> false;
+    };
+  }
+
+  /**
+   * Has something else fail while Redis is away, which lasts until Redis is back. A killed node is
+   * replaced only then: one that starts without Redis has a share that is not reserved.
+   */
+  private void injectTwo(Fault fault, Random random, RedisServer redis, BudgetFleet fleet) {
+    int index = random.nextInt(proxies.size());
+    Second second = Second.values()[random.nextInt(Second.values().length)];
+    Duration longer = millis(random, 100, 2_000);
+    System.out.printf("faults: %s during %s%n", second, fault);
+    failRedis(
+        fault,
+        random,
+        redis,
+        () -> {
+          switch (second) {
+            case NODE_CUT_OFF -> proxies.get(index).blackHole();
+            case NODE_KILLED -> fleet.kill(alive.get(index));
+            case CONNECTIONS_CUT -> proxies.forEach(TcpProxy::cut);
+          }
+        });
+    during(longer);
+    switch (second) {
+      case NODE_CUT_OFF -> proxies.get(index).heal();
+      case NODE_KILLED -> replace(index, fleet);
+      case CONNECTIONS_CUT -> {
+        // They have come back by themselves.
+      }
+    }
+  }
+
+  /** Starts a node in the place of one that was killed. */
+  private void replace(int index, BudgetFleet fleet) {
+    alive.set(index, fleet.addFaulty(proxies.get(index).uri(), load));
+    fleet.go(alive.get(index));
+  }
+
   private static Duration millis(Random random, int least, int most) {
     return Duration.ofMillis(least + random.nextInt(most - least));
   }
@@ -132,23 +191,8 @@ final class FaultRunsTest {
     int index = random.nextInt(proxies.size());
     TcpProxy proxy = proxies.get(index);
     switch (fault) {
-      case REDIS_STOPPED -> stop(redis, millis(random, 1_000, LONGEST_STOP_MILLIS));
-      case REDIS_FLAPS -> {
-        for (int i = 0; i < 5; i++) {
-          stop(redis, millis(random, 200, 1_200));
-          during(millis(random, 50, 600));
-        }
-      }
-      case REDIS_KILLED -> {
-        redis.kill();
-        during(millis(random, 1, LONGEST_STOP_MILLIS));
-        redis.restart();
-      }
-      case REDIS_LOSES_ITS_DATA -> {
-        redis.kill();
-        during(millis(random, 1, LONGEST_STOP_MILLIS));
-        redis.restartEmpty();
-      }
+      case REDIS_STOPPED, REDIS_FLAPS, REDIS_KILLED, REDIS_LOSES_ITS_DATA ->
+          failRedis(fault, random, redis, () -> {});
       case CONNECTIONS_CUT -> proxies.forEach(TcpProxy::cut);
       case NODE_CUT_OFF -> {
         proxy.blackHole();
@@ -162,16 +206,45 @@ final class FaultRunsTest {
       }
       case NODE_KILLED -> {
         fleet.kill(alive.get(index));
-        alive.set(index, fleet.addFaulty(proxy.uri(), load));
-        fleet.go(alive.get(index));
+        replace(index, fleet);
       }
     }
   }
 
-  private static void stop(RedisServer redis, Duration time) {
-    redis.pause();
-    during(time);
-    redis.resume();
+  /** Has Redis fail, and runs {@code meanwhile} once while it is away. */
+  private static void failRedis(Fault fault, Random random, RedisServer redis, Runnable meanwhile) {
+    switch (fault) {
+      case REDIS_FLAPS -> {
+        for (int i = 0; i < 5; i++) {
+          redis.pause();
+          stayAway(random, millis(random, 200, 1_200), i == 2 ? meanwhile : () -> {});
+          redis.resume();
+          during(millis(random, 50, 600));
+        }
+      }
+      case REDIS_KILLED -> {
+        redis.kill();
+        stayAway(random, millis(random, 1, LONGEST_STOP_MILLIS), meanwhile);
+        redis.restart();
+      }
+      case REDIS_LOSES_ITS_DATA -> {
+        redis.kill();
+        stayAway(random, millis(random, 1, LONGEST_STOP_MILLIS), meanwhile);
+        redis.restartEmpty();
+      }
+      default -> {
+        redis.pause();
+        stayAway(random, millis(random, 1_000, LONGEST_STOP_MILLIS), meanwhile);
+        redis.resume();
+      }
+    }
+  }
+
+  private static void stayAway(Random random, Duration time, Runnable meanwhile) {
+    Duration before = Duration.ofNanos((long) (time.toNanos() * random.nextDouble()));
+    during(before);
+    meanwhile.run();
+    during(time.minus(before));
   }
 
   /** Redis grants again. */
@@ -285,7 +358,8 @@ final class FaultRunsTest {
     }
   }
 
-  private static void assertQuiet(GovernorStatus.Model status) {
+  /** Checks that no slot is taken, and that nobody waits. */
+  static void assertQuiet(GovernorStatus.Model status) {
     assertThat(status.running()).isZero();
     assertThat(status.queueLengths().values()).containsOnly(0);
   }

@@ -8,8 +8,11 @@ import dev.sluice.governor.BudgetListener;
 import dev.sluice.governor.BudgetStore;
 import dev.sluice.governor.TokenDecision;
 import dev.sluice.governor.TokenRequest;
+import dev.sluice.governor.redis.store.RedisBudgetStore;
 import dev.sluice.redis.OutageListener;
 import dev.sluice.redis.OutageMode;
+import dev.sluice.redis.connection.ConnectionState;
+import dev.sluice.redis.connection.FleetConnection;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
@@ -30,14 +33,28 @@ final class OutageRig implements OutageListener, AutoCloseable {
   final AtomicLong granted = new AtomicLong();
   volatile double share;
 
-  private OutageRig(RedisBudgets.Builder budgets, BudgetConfig config, BudgetListener listener) {
+  private OutageRig(
+      RedisBudgets.Builder budgets, boolean claims, BudgetConfig config, BudgetListener listener) {
     store = budgets.outageListener(this).build().open(config, listener);
+    if (claims) {
+      awaitReserved(store);
+    }
+  }
+
+  /**
+   * Waits until a node that Redis knows has a share: the first of a fleet has none for 1.5 seconds.
+   */
+  static void awaitReserved(BudgetStore store) {
+    FleetConnection connection = ((RedisBudgetStore) store).connection();
+    until(
+        "a share", () -> connection.share() > 0 || connection.state() != ConnectionState.CONNECTED);
   }
 
   private OutageRig(
       String uri, OutageMode policy, int nodes, BudgetConfig config, BudgetListener listener) {
     this(
         RedisBudgets.builder().url(uri).outageMode(policy).expectedNodes(nodes).timeout(TIMEOUT),
+        policy == OutageMode.LOCAL,
         config,
         listener);
   }
@@ -46,6 +63,7 @@ final class OutageRig implements OutageListener, AutoCloseable {
   static OutageRig patient(String uri, int nodes, BudgetConfig config) {
     return new OutageRig(
         RedisBudgets.builder().url(uri).expectedNodes(nodes).timeout(PATIENCE),
+        true,
         config,
         BudgetListener.NONE);
   }

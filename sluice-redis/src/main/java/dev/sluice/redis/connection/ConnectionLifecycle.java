@@ -23,16 +23,15 @@ final class ConnectionLifecycle implements ScriptSender.Owner, Transport.Owner {
    * itself only
    *   - in OUT, where it sends no heartbeat that would make it present, and
    *   - PRESENCE after its last such heartbeat, plus a margin for clocks that run differently;
-   * and RETURNING, in which it sends the next one, begins once `local` is shut. A call carries the view of the fleet under which it was sent, and does nothing once that is out of date: what
-   * stood in a socket while Redis was stopped expires.
+   * and RETURNING, in which it sends the next one, begins once `local` is shut. A return that failed before it sent
+   * that heartbeat has changed nothing, so `local` opens again at once. A call carries the view of the fleet under
+   * which it was sent, and does nothing once that is out of date: what stood in a socket while Redis was stopped
+   * expires.
    *
    * Concurrency. `state` changes on the thread of `time` only. The member is called without locks.
    */
 
   private static final long PROBE_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
-
-  /** Redis must answer so many probes in a row: a server that flaps is left alone. */
-  private static final int STEADY_PROBES = 3;
 
   /** How long a start waits for Redis, unless the time-out is longer. */
   private static final long OPEN_MILLIS = 3_000;
@@ -62,22 +61,18 @@ final class ConnectionLifecycle implements ScriptSender.Owner, Transport.Owner {
   private volatile boolean everConnected;
   private volatile ConnectionState state = ConnectionState.OUT;
 
-  /** Why this node must not start; null if it may. */
-  private volatile @Nullable String otherSchema;
-
   private volatile CompletableFuture<Void> returned = CompletableFuture.allOf();
   private volatile @Nullable CompletableFuture<Void> refreshing;
 
   // Of the thread of `time`.
   private boolean announced;
 
-  /** Whether a return has begun and not been completed, whatever Redis thinks of it. */
-  private boolean returning;
-
+  /** When the last heartbeat that may make this node present was sent. */
   private long presentNanos;
+
   private long lostNanos;
   private long dueNanos;
-  private int probes;
+  private final SteadyProbes probes = new SteadyProbes();
   private String trouble = "it does not answer";
 
   ConnectionLifecycle(
@@ -98,14 +93,19 @@ final class ConnectionLifecycle implements ScriptSender.Owner, Transport.Owner {
     this.time = time.apply(call -> late(call));
     this.transport = transport.apply(this);
     this.calls = new ScriptSender(this.transport, this.time, server, terms, this);
-    this.heartbeats = new Heartbeats(membership, calls, this.transport, this.time, server);
     long now = this.time.nanoTime();
     this.silence = new SilenceDetector(now);
+    this.heartbeats = new Heartbeats(membership, calls, this.transport, this.time, server, silence);
     this.keeper = new Reconnector(this.transport, this.time, openMillis);
     this.record = new MemberState(membership.expectedNodes());
     this.steps = new ReconnectSteps(this.transport, this.time, terms, heartbeats, record, member);
     this.local = new LocalDecisionGate(this.time);
     this.lostNanos = now;
+    this.presentNanos = now - presenceNanos - presenceNanos / MembersView.DRIFT_DIVISOR;
+  }
+
+  private void late(ScriptCall call) {
+    calls.late(call);
   }
 
   @Override
@@ -115,10 +115,6 @@ final class ConnectionLifecycle implements ScriptSender.Owner, Transport.Owner {
 
   boolean isClosed() {
     return closed.get();
-  }
-
-  private void late(ScriptCall call) {
-    calls.late(call);
   }
 
   /** Reports, which precede the return, carry what the last probe found. */
@@ -145,7 +141,7 @@ final class ConnectionLifecycle implements ScriptSender.Owner, Transport.Owner {
   @Override
   public void answered() {
     silence.answered(time.nanoTime());
-    if (state == ConnectionState.SUSPECT) {
+    if (state == ConnectionState.SUSPECT && !silence.isRefused()) {
       time.execute(() -> on(Event.ANSWERED));
     }
   }
@@ -185,7 +181,7 @@ final class ConnectionLifecycle implements ScriptSender.Owner, Transport.Owner {
     } catch (InterruptedException interrupted) {
       Thread.currentThread().interrupt();
     }
-    String other = otherSchema;
+    String other = record.otherLayout();
     if (other != null) {
       close();
       throw new IllegalStateException(other);
@@ -247,15 +243,14 @@ final class ConnectionLifecycle implements ScriptSender.Owner, Transport.Owner {
   private void failed(Throwable failure) {
     note(failure);
     if (RedisFailure.of(failure) == RedisFailure.REFUSED) {
-      otherSchema = Heartbeats.otherSchema(failure);
       refuseStart();
     }
-    keeper.dropIfSilent(silence.since(), suspicionNanos);
+    keeper.dropIfSilent(silence.answeredNanos(), suspicionNanos);
   }
 
   /** There is no connection; if waiting does not help, a start does not wait any longer. */
   private void notConnected(Throwable failure) {
-    probes = 0;
+    probes.restart();
     silence.broke();
     note(failure);
     if (RedisFailure.isFinal(failure)) {
@@ -319,8 +314,7 @@ final class ConnectionLifecycle implements ScriptSender.Owner, Transport.Owner {
               if (failure != null) {
                 failed(failure);
                 done.completeExceptionally(failure);
-              } else if (heard.isAbsent() || returning) {
-                // Redis may have admitted a return whose answer was lost: it is completed first.
+              } else if (heard.isAbsent()) {
                 on(Event.ABSENT);
                 done.completeExceptionally(CallFailures.notSent());
               } else {
@@ -377,9 +371,9 @@ final class ConnectionLifecycle implements ScriptSender.Owner, Transport.Owner {
         .whenCompleteAsync(
             (done, failure) -> {
               if (failure != null) {
-                probes = 0;
+                probes.restart();
                 failed(failure);
-              } else if (++probes >= STEADY_PROBES || !everConnected) {
+              } else if (probes.answered(!everConnected)) {
                 on(Event.PROBED);
               }
             },
@@ -396,16 +390,17 @@ final class ConnectionLifecycle implements ScriptSender.Owner, Transport.Owner {
     switch (next) {
       case RETURNING -> {
         returned = new CompletableFuture<>();
-        returning = true;
         local.shut();
         state = next;
         comeBack();
       }
       case OUT -> {
-        lostNanos = silence.since();
-        probes = 0;
+        lostNanos = announced ? lostNanos : silence.since();
+        probes.restart();
         state = next;
-        local.openFrom(presentNanos + presenceNanos + presenceNanos / MembersView.DRIFT_DIVISOR);
+        if (record.otherLayout() == null) {
+          local.openFrom(presentNanos + presenceNanos + presenceNanos / MembersView.DRIFT_DIVISOR);
+        }
         announceLoss();
         beAlone();
       }
@@ -457,8 +452,9 @@ final class ConnectionLifecycle implements ScriptSender.Owner, Transport.Owner {
                 waiting.complete(null);
               } else {
                 silence.broke();
-                on(Event.FAILED);
+                probes.returnFailed();
                 failed(failure);
+                on(Event.FAILED);
                 waiting.completeExceptionally(CallFailures.notSent());
               }
             },
@@ -470,7 +466,7 @@ final class ConnectionLifecycle implements ScriptSender.Owner, Transport.Owner {
     Optional<Duration> outage =
         announced ? Optional.of(Duration.ofNanos(time.nanoTime() - lostNanos)) : Optional.empty();
     announced = false;
-    returning = false;
+    probes.returned();
     everConnected = true;
     member.connected(outage);
     opened.countDown();

@@ -4,13 +4,19 @@ package dev.sluice.redis.connection;
  * How this node stands with Redis. {@link #after} is the only transition table:
  *
  * <pre>
- *               SILENT            GIVEN_UP           PROBED
- *   CONNECTED ─────────▶ SUSPECT ──────────▶ OUT ───────────▶ RETURNING ──┐
- *      ▲  │  ◀────────── ANSWERED  │                             ▲  │    │ ADMITTED
- *      │  └──────────── ABSENT ────┴─────────────────────────────┘  │    │
- *      │                      SUSPECT ◀───────────────── FAILED ────┘    │
- *      └─────────────────────────────────────────────────────────────────┘
+ *               SILENT            GIVEN_UP          PROBED
+ *   CONNECTED ─────────▶ SUSPECT ──────────▶ OUT ──────────▶ RETURNING
+ *    ▲ ▲  │                │  │               ▲               ▲ │   │
+ *    │ └──┼── ANSWERED ────┘  │               └──── FAILED ───┼─┘   │
+ *    │    └───── ABSENT ──────┴───────────────────────────────┘     │
+ *    └────────────────────────── ADMITTED ──────────────────────────┘
  * </pre>
+ *
+ * <p>A return that fails leads to OUT, where the outage mode decides, whether Redis is silent again
+ * or answers and refuses a report. If it failed before its heartbeat was sent, Redis has reserved
+ * this node's share all along, and the outage mode decides at once. If the heartbeat was sent,
+ * Redis may have admitted the node, and the outage mode decides when the presence by that heartbeat
+ * has ended. Each further attempt waits for longer, so that the outage mode has most of the time.
  *
  * @since 0.1
  */
@@ -46,7 +52,7 @@ public enum ConnectionState {
     ABSENT,
     /** Redis has this member again. */
     ADMITTED,
-    /** The return was not confirmed. */
+    /** The return was not completed: there was no answer, or Redis refused a part of it. */
     FAILED
   }
 
@@ -62,8 +68,7 @@ public enum ConnectionState {
             default -> this;
           };
       case OUT -> event == Event.PROBED ? RETURNING : this;
-      case RETURNING ->
-          event == Event.ADMITTED ? CONNECTED : event == Event.FAILED ? SUSPECT : this;
+      case RETURNING -> event == Event.ADMITTED ? CONNECTED : event == Event.FAILED ? OUT : this;
     };
   }
 

@@ -166,7 +166,7 @@ public final class FleetConnection implements AutoCloseable, Executor {
 
   /**
    * Decides by this node alone; empty if Redis decides, or if it may still count on this node. No
-   * such decision is made once the return has begun.
+   * such decision is made once the return has begun, or while Redis has data of another layout.
    */
   public <T> Optional<T> whileOut(Supplier<T> decision) {
     return lifecycle.local.decide(decision);
@@ -174,8 +174,28 @@ public final class FleetConnection implements AutoCloseable, Executor {
 
   // ---- calls
 
-  /** Asks Redis; fails as the {@link ConnectionConfig} say if it does not answer in time. */
+  /**
+   * Fails if Redis has data of another layout, which this node met after its start: then neither
+   * Redis nor the outage mode decides here.
+   *
+   * @throws IllegalStateException if so
+   */
+  public void requireLayout() {
+    String other = lifecycle.record.otherLayout();
+    if (other != null) {
+      throw new IllegalStateException(other);
+    }
+  }
+
+  /**
+   * Asks Redis; fails as the {@link ConnectionConfig} say if it does not answer in time, and as
+   * {@link #requireLayout}.
+   */
   public CompletableFuture<List<Object>> call(LuaScript script, String[] keys, String[] arguments) {
+    String other = lifecycle.record.otherLayout();
+    if (other != null) {
+      return CompletableFuture.failedFuture(new IllegalStateException(other));
+    }
     return lifecycle.calls.call(script, keys, arguments);
   }
 

@@ -6,7 +6,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
-/** Sends the heartbeats of a member, and checks the layout before the first. Thread-safe. */
+/** Sends the heartbeats of a member, and checks the layout before a return. Thread-safe. */
 final class Heartbeats {
   /** Guarded by its own deadline, so it carries no view. */
   static final LuaScript HEARTBEAT = LuaScript.of(Heartbeats.class, "heartbeat");
@@ -25,6 +25,7 @@ final class Heartbeats {
   private final Transport transport;
   private final FleetScheduler time;
   private final RedisClock server;
+  private final SilenceDetector silence;
 
   /**
    * The state that a node reports.
@@ -66,7 +67,8 @@ final class Heartbeats {
       ScriptSender calls,
       Transport transport,
       FleetScheduler time,
-      RedisClock server) {
+      RedisClock server,
+      SilenceDetector silence) {
     this.membership = membership;
     this.keys = membership.keys().toArray(String[]::new);
     this.presenceMicros = micros(membership.timing().presence().toNanos());
@@ -75,6 +77,7 @@ final class Heartbeats {
     this.transport = transport;
     this.time = time;
     this.server = server;
+    this.silence = silence;
   }
 
   private static String micros(long nanos) {
@@ -111,6 +114,9 @@ final class Heartbeats {
           if (answer != null) {
             server.sample(
                 ScriptCall.number(answer, MembersView.NOW_AT), sentNanos, time.nanoTime());
+            silence.heartbeatServed();
+          } else if (RedisFailure.of(failure) == RedisFailure.REFUSED) {
+            silence.heartbeatRefused(time.nanoTime());
           }
           calls.end(call, answer, failure, null);
         });

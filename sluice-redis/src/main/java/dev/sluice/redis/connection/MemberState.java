@@ -12,6 +12,7 @@ final class MemberState {
   private volatile @Nullable MembersView probed;
   private volatile boolean claims;
   private volatile long epoch;
+  private volatile @Nullable String otherLayout;
 
   MemberState(int expectedNodes) {
     this.expectedNodes = expectedNodes;
@@ -45,6 +46,16 @@ final class MemberState {
   /** There were other members before the data of Redis had its present layout. */
   void earlierLayout(boolean found) {
     epoch = found ? SOME_EPOCH : 0;
+  }
+
+  /** Returns the error of Redis if it has data of another layout; else null. */
+  @Nullable String otherLayout() {
+    return otherLayout;
+  }
+
+  /** Redis has data of another layout, or it has not: null. */
+  void otherLayout(@Nullable String error) {
+    otherLayout = error;
   }
 
   /** Returns this node's parts of every limit; those that it expects before it is a member. */

@@ -32,7 +32,8 @@ public record MembershipConfig(
 
   /**
    * The layout of what a version of Sluice stores in Redis. Data of an earlier one is not read: the
-   * limits start empty. A node that finds a later one does not start.
+   * limits start empty. A node that finds a later one does not start, and decides nothing if it has
+   * started.
    *
    * @param key where the number of the layout is stored, in the slot of the members
    * @param number the layout of this version

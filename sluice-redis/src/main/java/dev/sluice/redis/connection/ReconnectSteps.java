@@ -39,11 +39,26 @@ final class ReconnectSteps {
     return within(patienceNanos, transport.load(scripts)).exceptionally(late -> null);
   }
 
-  /** Checks the layout of what Redis stores, before this node is a member for the first time. */
+  /**
+   * Checks the layout of what Redis stores, before this node is a member: a newer version may have
+   * been the first in a Redis that lost its data.
+   */
   CompletableFuture<Void> checkSchema(boolean everConnected, long patienceNanos) {
-    return everConnected
-        ? CompletableFuture.allOf()
-        : heartbeats.checkSchema(patienceNanos).thenAccept(record::earlierLayout);
+    return heartbeats
+        .checkSchema(patienceNanos)
+        .whenComplete(
+            (earlier, failure) -> {
+              String other = failure == null ? null : Heartbeats.otherSchema(failure);
+              if (failure == null || other != null) {
+                record.otherLayout(other);
+              }
+            })
+        .thenAccept(
+            earlier -> {
+              if (!everConnected) {
+                record.earlierLayout(earlier);
+              }
+            });
   }
 
   /** Returns the view under which Redis has admitted this node. */

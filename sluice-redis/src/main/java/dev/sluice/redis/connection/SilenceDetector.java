@@ -13,7 +13,14 @@ public final class SilenceDetector {
   /** A look is late by more than this because the node's own threads did not run. */
   private static final long USUAL_DELAY_NANOS = TimeUnit.MILLISECONDS.toNanos(20);
 
+  /** A time that is none: no heartbeat is refused. */
+  private static final long NEVER = Long.MIN_VALUE;
+
   private volatile long answeredNanos;
+
+  /** When Redis refused the first heartbeat of those since one was served. */
+  private volatile long refusedNanos = NEVER;
+
   private final AtomicInteger breaks = new AtomicInteger();
 
   /** The breaks that the last confirmed heartbeat was sent after. */
@@ -31,6 +38,23 @@ public final class SilenceDetector {
   /** Redis answered in time. */
   public void answered(long nowNanos) {
     answeredNanos = nowNanos;
+  }
+
+  /**
+   * Redis answered a heartbeat, and does not know of this node by it: a missing permission, say.
+   */
+  void heartbeatRefused(long nowNanos) {
+    refusedNanos = isRefused() ? refusedNanos : nowNanos;
+  }
+
+  /** Redis did what a heartbeat asked for. */
+  void heartbeatServed() {
+    refusedNanos = NEVER;
+  }
+
+  /** Returns whether Redis refuses heartbeats: then no answer to anything else ends the silence. */
+  boolean isRefused() {
+    return refusedNanos != NEVER;
   }
 
   /** The connection broke, or Redis answered that it cannot serve. */
@@ -56,14 +80,24 @@ public final class SilenceDetector {
     return breaks.get() != confirmedBreaks;
   }
 
-  /** Returns when Redis answered last. */
-  long since() {
+  /** Returns when Redis answered anything last: the connection leads somewhere. */
+  long answeredNanos() {
     return answeredNanos;
   }
 
-  /** Returns how long Redis has been silent, at a look that was due at {@code dueNanos}. */
-  long nanos(long nowNanos, long dueNanos) {
+  /** Returns when Redis served this node last. */
+  long since() {
     long answered = answeredNanos;
+    long refused = refusedNanos;
+    return refused != NEVER && refused - answered < 0 ? refused : answered;
+  }
+
+  /**
+   * Returns how long Redis has been silent or has refused heartbeats, at a look that was due at
+   * {@code dueNanos}.
+   */
+  long nanos(long nowNanos, long dueNanos) {
+    long answered = since();
     if (answered != judgedNanos) {
       judgedNanos = answered;
       delayNanos = 0;

@@ -107,6 +107,7 @@ public final class RedisDecider {
 
   /** A call that Redis missed is granted only where the policy or this node's share says so. */
   private <T> T unanswered(RedisDecider.BucketRequest<T> question) {
+    fleet.connection().requireLayout();
     DecisionCounters counts = fleet.counts();
     switch (question.policy()) {
       case OPEN -> {

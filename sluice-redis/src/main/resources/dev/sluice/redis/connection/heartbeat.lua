@@ -11,14 +11,16 @@
 --   claims  1 if it grants in an outage at all
 -- and '@heard', when anybody was; '@looked', when anybody asked; '@absences', as guard.lua has them; '@epoch', when
 -- this hash was made, a number that changes when Redis loses its data; '@emptied', set once the limits were emptied
--- for that reason. After such a loss the member UNKNOWN holds the shares of the members that were forgotten.
+-- for that reason. After such a loss the member UNKNOWN holds the shares of the members that were forgotten;
+-- '@forgotten' is the most that any of them knew all to hold, those that are back included.
 -- ARGV: member, what, when it was sent, presence, membership, share that it knows to have, 1 if it claims a share,
 --       members that there are at least, epoch that it knows or 0, since when a new member has granted the share
 --       that it expected by itself, or 0, shares that all members held when it was heard last
 --   stay    it is here; refused if it was counted as absent
 --   return  it is here again, or for the first time, and grants nothing by itself from now on
 --   leave   it grants nothing any more
---   look    only asks, and finds out whether this server can write
+--   look    only asks, and finds out whether this server can write; an absent member that asks is alive and may grant
+--           its share by itself, so that stays reserved
 -- Answers {status, now, valid until, share, absent parts, members, live members, absences, epoch, version of the
 -- rules, their life, shares that all members hold}. The answer is valid until another member may become absent.
 local PARTS = 720720
@@ -192,12 +194,37 @@ local isForgotten = knownEpoch > 0 and knownEpoch ~= epoch and not members[me]
 if knownEpoch > 0 and knownEpoch ~= epoch and not head['@emptied'] then
   periods = { { from = 0, share = PARTS }, { from = now, share = absentParts() } }
   head['@emptied'] = '1'
-  redis.call('HSET', MEMBERS, '@emptied', '1')
-  if heldByAll > 0 then
-    local ends = now + presence + membership
-    members[UNKNOWN] = { name = UNKNOWN, heard = 0, ends = ends, share = heldByAll, absent = 1, claims = 0 }
-    changeAbsence(now, heldByAll)
+  -- Time in which no member is heard does not end the membership of the forgotten ones either: it counts from now on.
+  redis.call('HSET', MEMBERS, '@emptied', '1', '@heard', string.format('%.0f', now))
+end
+
+-- Reserves what the forgotten members held, as far as this one knows more of them than those that came before it, and
+-- as far as it is free. They may have granted it since the loss.
+local function reserveForgotten()
+  local known = tonumber(head['@forgotten'] or 0)
+  local unknown = members[UNKNOWN]
+  local ends = unknown and unknown.ends or epoch + presence + membership
+  if heldByAll <= known or ends <= now then
+    return
   end
+  head['@forgotten'] = heldByAll
+  redis.call('HSET', MEMBERS, '@forgotten', string.format('%.0f', heldByAll))
+  local more = math.min(heldByAll - known, PARTS - sharesOfAll())
+  if more <= 0 then
+    return
+  end
+  if not unknown then
+    unknown = { name = UNKNOWN, heard = 0, ends = ends, share = 0, absent = 1, claims = 0 }
+    members[UNKNOWN] = unknown
+  end
+  unknown.share = unknown.share + more
+  if epoch < now then
+    addAbsence(epoch, more)
+  end
+  changeAbsence(now, more)
+end
+if isForgotten then
+  reserveForgotten()
 end
 
 -- A member that was forgotten is back with its share. Returns how much of that was reserved.
@@ -242,12 +269,18 @@ elseif what ~= 'look' then
     end
   end
   mine.heard, mine.ends, mine.claims = math.max(mine.heard, sent), now + presence + membership, claims
+elseif mine then
+  mine.ends = now + presence + membership
 end
 
 -- ---- shares
 
 -- A share is as large as its member may believe: one that is told less keeps the larger one here until it says so, and
 -- nobody gets what is not free. So shares never add up to more than the whole.
+--
+-- These data may stand for others that Redis has lost. Members from before the loss may believe to have shares, and tell
+-- of them within PRESENCE, for they ask several times a second. Until then no share grows.
+local isYoung = epoch <= now and now < epoch + presence
 local told = 0
 local count, live, others, validUntil = 0, 0, 0, now + presence
 for name, member in pairs(members) do
@@ -266,6 +299,7 @@ end
 if mine and status == OK and (what == 'stay' or what == 'return') then
   if claims == 1 then
     told = math.max(0, math.min(math.floor(PARTS / math.max(claimants, expected)), PARTS - others))
+    told = isYoung and math.min(told, mine.share) or told
   end
   mine.share = math.max(told, isOvertaken and mine.share or math.min(held, mine.share))
 end

@@ -1,9 +1,13 @@
 package dev.sluice.redis.connection;
 
+import static dev.sluice.redis.connection.HeartbeatFleet.LOST_EPOCH;
+import static dev.sluice.redis.connection.HeartbeatFleet.MEMBERSHIP_MICROS;
+import static dev.sluice.redis.connection.HeartbeatFleet.PRESENCE_MICROS;
+import static dev.sluice.redis.connection.HeartbeatFleet.WHOLE;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.sluice.testkit.redis.RedisServer;
-import java.util.List;
+import java.util.stream.LongStream;
 import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -11,59 +15,105 @@ import org.junit.jupiter.api.Test;
 /** Shares never add up to more than the whole, in whichever order heartbeats arrive. */
 @Tag("any-jdk")
 final class HeartbeatScriptTest {
-  private static final int WHOLE = MembershipConfig.PARTS;
-  private static final long PRESENCE_MICROS = 60_000_000;
-  private static final int SHARE_AT = 3;
-
-  /** Of data that Redis has lost. */
-  private static final long LOST_EPOCH = 1;
+  private static final int RUNS = 40;
 
   @AutoClose private final RedisServer redis = RedisServer.start();
-
-  /** Returns the share that Redis answers to a heartbeat of a node that holds {@code held}. */
-  private long beat(String node, String what, long sentMicros, long held, long epoch) {
-    List<?> answer =
-        (List<?>)
-            redis.command(
-                "EVAL",
-                Heartbeats.HEARTBEAT.body(),
-                "1",
-                TestMember.MEMBERS,
-                node,
-                what,
-                Long.toString(sentMicros),
-                Long.toString(PRESENCE_MICROS),
-                Long.toString(PRESENCE_MICROS),
-                Long.toString(held),
-                "1",
-                "1",
-                Long.toString(epoch),
-                "0",
-                Integer.toString(epoch == LOST_EPOCH ? WHOLE : 0));
-    return (Long) answer.get(SHARE_AT);
-  }
-
-  private long beat(String node, String what, long sentMicros, long held) {
-    return beat(node, what, sentMicros, held, 0);
-  }
+  private final HeartbeatFleet fleet = new HeartbeatFleet(redis);
 
   /** As after a new connection, if the old one had buffered a heartbeat. */
   @Test
   void heartbeatThatIsOvertakenByALaterOne_doesNotLowerTheShareThatWasAnsweredToThat() {
-    long sent = redis.micros();
-    assertThat(beat("one", "return", sent, 0)).isEqualTo(WHOLE);
-    assertThat(beat("two", "return", sent, 0)).isZero();
-    beat("one", "stay", sent - 1, 0);
-    assertThat(beat("two", "stay", redis.micros(), 0)).isZero();
+    fleet.foundLongAgo();
+    long sent = fleet.nowMicros();
+    assertThat(fleet.beat("one", "return", 0)).isEqualTo(WHOLE);
+    assertThat(fleet.beat("two", "return", 0)).isZero();
+    fleet.beatSentAt(sent - 1, "one", "stay", 0);
+    assertThat(fleet.beat("two", "stay", 0)).isZero();
   }
 
   @Test
   void memberThatRedisForgot_keepsItsShareReserved_untilItHasConfirmedASmallerOne() {
-    assertThat(beat("one", "look", redis.micros(), WHOLE / 2, LOST_EPOCH)).isZero();
-    assertThat(beat("new", "return", redis.micros(), 0)).isZero();
-    assertThat(beat("newer", "return", redis.micros(), 0)).isZero();
-    assertThat(beat("one", "return", redis.micros(), WHOLE / 2, LOST_EPOCH)).isEqualTo(WHOLE / 3);
+    assertThat(fleet.beat("one", "look", WHOLE / 2, LOST_EPOCH, WHOLE)).isZero();
+    assertThat(fleet.beat("new", "return", 0)).isZero();
+    assertThat(fleet.beat("newer", "return", 0)).isZero();
+    assertThat(fleet.beat("one", "return", WHOLE / 2, LOST_EPOCH, WHOLE)).isEqualTo(WHOLE / 3);
     // The answer may be lost: then the member grants half of every limit in an outage.
-    assertThat(beat("new", "stay", redis.micros(), 0)).isZero();
+    assertThat(fleet.beat("new", "stay", 0)).isZero();
+  }
+
+  /** A node that starts after the loss may come before every node that knows of the others. */
+  @Test
+  void newMember_thatComesFirstAfterTheLoss_hasNoShare_untilTheOthersHadTimeToCome() {
+    assertThat(fleet.beat("new", "return", 0)).isZero();
+    fleet.advance(PRESENCE_MICROS / 2);
+    fleet.beat("one", "look", WHOLE / 2, LOST_EPOCH, WHOLE);
+    assertThat(fleet.beat("new", "stay", 0)).isZero();
+    assertThat(fleet.beat("one", "return", WHOLE / 2, LOST_EPOCH, WHOLE)).isEqualTo(WHOLE / 2);
+    fleet.advance(PRESENCE_MICROS / 2);
+    // The other half is of a member that has not come yet.
+    assertThat(fleet.beat("new", "stay", 0)).isZero();
+    assertThat(fleet.beat("one", "stay", WHOLE / 2)).isEqualTo(WHOLE / 2);
+  }
+
+  @Test
+  void firstMembersOfAFleet_getTheirShares_whenThePresenceHasPassed() {
+    assertThat(fleet.beat("one", "return", 0)).isZero();
+    fleet.advance(PRESENCE_MICROS - 1);
+    assertThat(fleet.beat("one", "stay", 0)).isZero();
+    fleet.advance(1);
+    assertThat(fleet.beat("one", "stay", 0)).isEqualTo(WHOLE);
+  }
+
+  /** The first one was cut off before the third joined, and knows of less. */
+  @Test
+  void forgottenMember_thatKnowsOfMore_hasMoreReserved() {
+    int part = WHOLE / 4;
+    fleet.beat("one", "look", part, LOST_EPOCH, 2 * part);
+    assertThat(fleet.absentParts()).isEqualTo(2L * part);
+    fleet.beat("one", "return", part, LOST_EPOCH, 2 * part);
+    assertThat(fleet.absentParts()).isEqualTo(part);
+    fleet.advance(PRESENCE_MICROS / 2);
+    fleet.beat("two", "look", part, LOST_EPOCH, 3 * part);
+    assertThat(fleet.absentParts()).isEqualTo(2L * part);
+    // What was known already is not reserved once more.
+    fleet.beat("two", "look", part, LOST_EPOCH, 3 * part);
+    assertThat(fleet.absentParts()).isEqualTo(2L * part);
+    fleet.beat("two", "return", part, LOST_EPOCH, 3 * part);
+    assertThat(fleet.absentParts()).isEqualTo(part);
+  }
+
+  @Test
+  void sharesOfForgottenMembers_areFree_whenTheirMembershipsWouldHaveEnded() {
+    fleet.beat("one", "return", WHOLE / 2, LOST_EPOCH, WHOLE);
+    for (long at = 0; at < MEMBERSHIP_MICROS; at += PRESENCE_MICROS / 2) {
+      fleet.advance(PRESENCE_MICROS / 2);
+      assertThat(fleet.beat("one", "stay", WHOLE / 2)).isEqualTo(WHOLE / 2);
+    }
+    fleet.advance(PRESENCE_MICROS - 1);
+    assertThat(fleet.beat("one", "stay", WHOLE / 2)).isEqualTo(WHOLE);
+  }
+
+  /** Its return fails, so it goes on granting its share, which nobody else may get. */
+  @Test
+  void absentMember_thatGoesOnAsking_keepsItsShareReserved() {
+    fleet.foundLongAgo();
+    fleet.beat("one", "return", 0);
+    fleet.beat("two", "return", 0);
+    assertThat(fleet.beat("one", "stay", WHOLE)).isEqualTo(WHOLE / 2);
+    fleet.beat("one", "stay", WHOLE / 2);
+    assertThat(fleet.beat("two", "stay", 0)).isEqualTo(WHOLE / 2);
+    for (long at = 0; at < 2 * MEMBERSHIP_MICROS; at += PRESENCE_MICROS / 2) {
+      fleet.advance(PRESENCE_MICROS / 2);
+      fleet.beat("one", "look", WHOLE / 2);
+      assertThat(fleet.beat("two", "stay", WHOLE / 2)).isEqualTo(WHOLE / 2);
+    }
+    assertThat(fleet.absentParts()).isEqualTo(WHOLE / 2);
+  }
+
+  @Test
+  void shares_afterLostData_neverAddUpToMoreThanTheWhole_inAnyOrder() {
+    Long only = Long.getLong("sluice.seed");
+    (only == null ? LongStream.range(0, RUNS) : LongStream.of(only))
+        .forEach(seed -> new LostDataRun(redis, seed).run());
   }
 }

@@ -1,6 +1,7 @@
 package dev.sluice.redis.connection;
 
 import dev.sluice.testkit.Await;
+import io.lettuce.core.RedisCommandExecutionException;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
@@ -19,6 +20,9 @@ final class TestMember implements AutoCloseable, FleetConnection.Member {
 
   /** Set to have the next view not adopted. */
   volatile boolean failsNextView;
+
+  /** Set to have Redis refuse what is reported. */
+  volatile boolean failsReports;
 
   TestMember(String url) {
     this(url, "node", 1, TIMEOUT);
@@ -79,7 +83,9 @@ final class TestMember implements AutoCloseable, FleetConnection.Member {
   @Override
   public CompletableFuture<Void> report() {
     told.add("report");
-    return CompletableFuture.allOf();
+    return failsReports
+        ? CompletableFuture.failedFuture(new RedisCommandExecutionException("NOPERM refused"))
+        : CompletableFuture.allOf();
   }
 
   @Override

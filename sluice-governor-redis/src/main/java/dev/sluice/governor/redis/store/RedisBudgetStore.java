@@ -15,6 +15,7 @@ import dev.sluice.governor.redis.RedisBudgets;
 import dev.sluice.governor.spi.BudgetStoreSupport;
 import dev.sluice.governor.spi.StoreClosedException;
 import dev.sluice.governor.spi.StoreTimer;
+import dev.sluice.redis.connection.FleetConnection;
 import dev.sluice.redis.connection.RedisFailure;
 import java.time.Instant;
 import java.util.ArrayList;
@@ -82,6 +83,11 @@ public final class RedisBudgetStore implements BudgetStore {
     // Also those of removed models: what they granted is charged, what was settled is sent.
     fleet.serve(() -> store.modelStores.byTag().values());
     return store;
+  }
+
+  /** Returns the connection of this node to the fleet; for tests. */
+  public FleetConnection connection() {
+    return fleet.connection();
   }
 
   /** Converts a configuration; limits that Redis cannot represent throw before any change. */

@@ -136,6 +136,10 @@ final class GovernorSimulation extends SimulatedFleet<GovernorNode> {
     return ledger;
   }
 
+  List<Callers.Call> calls() {
+    return callers.calls();
+  }
+
   // ---- grants
 
   CallerLedger.Grant granted(
@@ -238,7 +242,8 @@ final class GovernorSimulation extends SimulatedFleet<GovernorNode> {
     }
   }
 
-  private void check() {
+  /** Checks every promise; a failure for each that is broken. */
+  void check() {
     ledger.all().forEach(grant -> grant.refunded = refunded(grant));
     checkTokens();
     checkUnreserved();

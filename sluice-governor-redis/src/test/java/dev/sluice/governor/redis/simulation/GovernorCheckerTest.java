@@ -1,0 +1,143 @@
+package dev.sluice.governor.redis.simulation;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.sluice.governor.TokenRequest;
+import dev.sluice.governor.redis.SimulatedGovernor;
+import dev.sluice.redis.simulation.RedisScripts;
+import dev.sluice.testkit.redis.RedisServer;
+import java.io.IOException;
+import java.util.List;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+
+/**
+ * The checks of {@link GovernorSimulation} find a fleet guilty that breaks a promise once: runs
+ * without a failure are changed in one place each, and checked again.
+ */
+@Tag("any-jdk")
+final class GovernorCheckerTest {
+  private static final long SEED = 3;
+  private static final long SECOND = 1_000_000_000;
+
+  private RedisServer server;
+  private RedisScripts scripts;
+  private GovernorPlan plan;
+  private GovernorSimulation simulation;
+
+  @BeforeEach
+  void run() {
+    server = RedisServer.start();
+    scripts = new RedisScripts(server.port());
+    plan = GovernorPlan.random(SEED);
+    simulation = new GovernorSimulation(SEED, plan, scripts, false);
+    simulation.run();
+    assertThat(simulation.failures()).isEmpty();
+  }
+
+  @AfterEach
+  void close() throws IOException {
+    scripts.close();
+    server.close();
+  }
+
+  private void assertGuilty(String kind) {
+    simulation.check();
+    assertThat(simulation.failures()).extracting(GovernorSimulation::kindOf).contains(kind);
+  }
+
+  private CallerLedger.Grant grant(long nanos, long tokens) {
+    GovernorNode node = simulation.livingNodes().get(0);
+    CallerLedger.Grant grant =
+        new CallerLedger.Grant(
+            "r-added-" + nanos, node, tokens, CallerLedger.Origin.REDIS, nanos, nanos);
+    grant.closedNanos = nanos + 1;
+    grant.closedAt = node;
+    return grant;
+  }
+
+  @Test
+  void runThatIsNotChanged_isInnocent() {
+    simulation.check();
+    assertThat(simulation.failures()).isEmpty();
+  }
+
+  /** One may be due to rounding. */
+  @Test
+  void twoTokensTooMany_areFound() {
+    CallerLedger.Worst worst =
+        simulation.ledger().worstWindow((double) plan.burst(), plan.perSecond() / 1e9);
+    long free = (long) Math.floor(-worst.excess());
+    simulation.ledger().add(grant(worst.toNanos(), free));
+    simulation.check();
+    assertThat(simulation.failures()).isEmpty();
+    simulation.ledger().add(grant(worst.toNanos(), 2));
+    assertGuilty("TOKENS");
+  }
+
+  @Test
+  void secondGrantUnderOneKey_isFound() {
+    Callers.Call call =
+        simulation.calls().stream()
+            .filter(each -> each.nodes.size() == 1 && each.grants.size() == 1)
+            .findFirst()
+            .orElseThrow();
+    call.grants.add(grant(call.grants.get(0).decidedNanos + 1, 1));
+    assertGuilty("TWICE");
+  }
+
+  @Test
+  void slotThatNobodyFrees_isFound() {
+    server.command("HSET", SimulatedGovernor.books(GovernorPlan.MODEL), "rleaked", "");
+    assertGuilty("LEAK-UNTOLD");
+  }
+
+  @Test
+  void moreOpenThanAllowed_isFound() {
+    long now = simulation.ledger().all().get(0).decidedNanos - SECOND;
+    for (int i = 0; i < plan.concurrency(); i++) {
+      simulation.ledger().add(open(now));
+    }
+    simulation.check();
+    assertThat(simulation.failures())
+        .extracting(GovernorSimulation::kindOf)
+        .doesNotContain("SLOTS");
+    simulation.ledger().add(open(now));
+    assertGuilty("SLOTS");
+  }
+
+  private CallerLedger.Grant open(long nanos) {
+    CallerLedger.Grant grant = grant(nanos, 0);
+    grant.closedNanos = nanos + SECOND / 2;
+    return grant;
+  }
+
+  @Test
+  void callerOfALowerClass_thatIsServedFirst_isFound() {
+    List<String> classes = GovernorPlan.CLASSES;
+    assertThat(inversions(classes.get(0), classes.get(1), 2)).hasSize(1);
+    assertThat(inversions(classes.get(0), classes.get(0), 2)).hasSize(1);
+    assertThat(inversions(classes.get(1), classes.get(0), 2)).isEmpty();
+    assertThat(inversions(classes.get(0), classes.get(1), 4)).isEmpty();
+  }
+
+  /** The first one has a place from 1 s on and is granted at 3 s; the other one asks at 1.5 s. */
+  private List<String> inversions(String first, String later, int grantedAtSecond) {
+    GovernorNode node = simulation.livingNodes().get(0);
+    Callers.Call waiting = call(1, node, first, SECOND / 2);
+    waiting.ticket = "t-waiting";
+    waiting.queuedNanos = SECOND;
+    waiting.grants.add(grant(3 * SECOND, 10));
+    Callers.Call other = call(2, node, later, SECOND * 3 / 2);
+    other.grants.add(grant(grantedAtSecond * SECOND, 10));
+    return new OrderCheck(List.of(waiting, other), new WireTap(), List.of()).inversions();
+  }
+
+  private static Callers.Call call(int number, GovernorNode node, String priority, long nanos) {
+    TokenRequest request =
+        TokenRequest.of(GovernorPlan.MODEL, 10).withPriorityClass(priority).withTenant("t");
+    return new Callers.Call(number, node, request, Callers.Patience.AWAITS, nanos);
+  }
+}
