@@ -216,10 +216,16 @@ class HookPoolTest {
   void bytesThatWait_areBoundedByQueueAndInAll_butNotForSmallHolders() {
     occupy("a");
     call("a", 1, MAX_BYTES / 2 - 1, note("a"));
-    assertRefused(() -> call("a", 1, 1, note("a")), Code.BUSY, "queue=a", "limit=500 bytes of one queue");
+    assertRefused(
+        () -> call("a", 1, 1, note("a")), Code.BUSY, "queue=a", "limit=500 bytes of one queue");
     call("b", 1, MAX_BYTES / 4, note("b"));
-    assertRefused(() -> call("b", 1, 1, note("b")), Code.BUSY, "1000 bytes of all queues (maxInboundBytes)");
-    assertRefused(() -> call("c", 1, 16, note("c")), Code.BUSY, "queue=c", "1000 bytes of all queues (maxInboundBytes)");
+    assertRefused(
+        () -> call("b", 1, 1, note("b")), Code.BUSY, "1000 bytes of all queues (maxInboundBytes)");
+    assertRefused(
+        () -> call("c", 1, 16, note("c")),
+        Code.BUSY,
+        "queue=c",
+        "1000 bytes of all queues (maxInboundBytes)");
     call("c", 1, MAX_BYTES / 64, note("c"));
     openGateAndAwait(3);
     awaitNone("a", "b", "c");
@@ -233,7 +239,9 @@ class HookPoolTest {
     pool.call("tenant", "a", 1, MAX_BYTES / 4, note("a"));
     pool.call("tenant", "b", 1, MAX_BYTES / 4, note("b"));
     assertRefused(
-        () -> pool.call("tenant", "c", 1, 1, note("c")), Code.BUSY, "limit=500 bytes of one account");
+        () -> pool.call("tenant", "c", 1, 1, note("c")),
+        Code.BUSY,
+        "limit=500 bytes of one account");
     pool.call("other", "c", 1, 240, note("c"));
     pool.call("small", "c", 1, MAX_BYTES / 64, note("c"));
     openGateAndAwait(4);

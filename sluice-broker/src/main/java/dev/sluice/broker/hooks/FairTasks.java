@@ -106,7 +106,7 @@ final class FairTasks {
     }
   }
 
-  /** Nothing waits, so no account has to wait for another: their places mean nothing. */
+  /** Drops the places of the accounts if nothing waits: then no account has to wait for another. */
   private void forgetIfIdle() {
     if (ready == 0) {
       accounts.clear();
@@ -114,11 +114,12 @@ final class FairTasks {
     }
   }
 
-  /** The next task of the queue of {@code task} may run. */
+  /** Lets the next task of the queue of {@code task} run. */
+  @SuppressWarnings("ReferenceEquality") // two tasks may be equal
   void done(Task task) {
     Deque<Task> queue = queues.get(task.queue());
     if (queue == null || queue.peek() != task) {
-      return; // cleared meanwhile
+      return; // cleared since
     }
     queue.remove();
     if (queue.isEmpty()) {

@@ -3,8 +3,6 @@ package dev.sluice.broker.hooks;
 import dev.sluice.broker.BrokerException;
 import dev.sluice.broker.BrokerException.Code;
 import java.time.Duration;
-import java.util.Arrays;
-import java.util.Comparator;
 import java.util.EnumMap;
 import java.util.HashMap;
 import java.util.Map;
@@ -60,13 +58,18 @@ public final class HookExecutor {
 
   // Guarded by lock.
   private final Map<String, Backlog> byAccount = new HashMap<>();
-  private final Map<Work, FairTasks> tasks = new EnumMap<>(Work.class);
-  private final Map<Work, Long> served = new EnumMap<>(Work.class);
+  private final Map<Work, Kind> kinds = new EnumMap<>(Work.class);
   private long servedLeast;
   private int busy;
   private long bytes;
   private boolean draining;
   private boolean stopped;
+
+  /** The tasks of one kind of work, and how much it was served. Guarded by lock. */
+  private static final class Kind {
+    final FairTasks tasks = new FairTasks();
+    long served;
+  }
 
   /** The calls of one queue or account that have not reached the engine yet. Guarded by lock. */
   private static final class Backlog {
@@ -85,10 +88,6 @@ public final class HookExecutor {
     this.maxThreads = count;
     this.maxBytes = maxBytes;
     this.threads = Executors.newFixedThreadPool(count, factory);
-    for (Work work : Work.values()) {
-      tasks.put(work, new FairTasks());
-      served.put(work, 0L);
-    }
   }
 
   /**
@@ -148,7 +147,10 @@ public final class HookExecutor {
       return;
     }
     int cost = Math.max(1, Math.min(runs, MAX_COST));
-    tasks.get(work).add(new FairTasks.Task(owner, queue, cost, task));
+    kinds
+        .computeIfAbsent(work, unused -> new Kind())
+        .tasks
+        .add(new FairTasks.Task(owner, queue, cost, task));
     if (busy < maxThreads) {
       threads.execute(this::runAll); // first: it throws if no thread can be started
       busy++;
@@ -156,7 +158,7 @@ public final class HookExecutor {
   }
 
   /** A task that runs, and its kind. */
-  private record Running(Work work, FairTasks.Task task) {}
+  private record Running(Kind kind, FairTasks.Task task) {}
 
   /** Runs tasks until none is ready. */
   private void runAll() {
@@ -175,7 +177,7 @@ public final class HookExecutor {
     lock.lock();
     try {
       if (done != null) {
-        tasks.get(done.work()).done(done.task());
+        done.kind().tasks.done(done.task());
       }
       Running next = next();
       if (next == null) {
@@ -189,18 +191,19 @@ public final class HookExecutor {
 
   /** Returns a task of the kind of work that was served least. */
   private @Nullable Running next() {
-    Work least =
-        Arrays.stream(Work.values())
-            .filter(work -> tasks.get(work).hasReady())
-            .min(Comparator.comparingLong(served::get))
-            .orElse(null);
-    FairTasks.Task task = least == null ? null : tasks.get(least).next();
-    if (task == null) {
+    Kind least = null;
+    for (Kind kind : kinds.values()) {
+      if (kind.tasks.hasReady() && (least == null || kind.served < least.served)) {
+        least = kind;
+      }
+    }
+    FairTasks.Task task = least == null ? null : least.tasks.next();
+    if (least == null || task == null) {
       return null;
     }
     // A kind that had nothing to do has saved nothing for later.
-    servedLeast = Math.max(servedLeast, served.get(least));
-    served.put(least, servedLeast + task.cost());
+    servedLeast = Math.max(servedLeast, least.served);
+    least.served = servedLeast + task.cost();
     return new Running(least, task);
   }
 
@@ -298,7 +301,7 @@ public final class HookExecutor {
     try {
       draining = true;
       stopped = true;
-      tasks.values().forEach(FairTasks::clear);
+      kinds.values().forEach(kind -> kind.tasks.clear());
     } finally {
       lock.unlock();
     }

@@ -59,8 +59,8 @@ final class ConcurrentReturnTest {
     }
 
     @Override
-    @SuppressWarnings("FutureReturnValueIgnored") // nobody waits for it
-    public void after(long nanos, Runnable action) {
+    @SuppressWarnings("FutureReturnValueIgnored") // the test does not wait for it
+    public void schedule(long nanos, Runnable action) {
       if (!thread.isShutdown()) {
         thread.schedule(action, nanos, TimeUnit.NANOSECONDS);
       }
@@ -98,7 +98,7 @@ final class ConcurrentReturnTest {
       until("the return begins", () -> !rig.store.explain(request(1)).isDone());
       timer.armed = true;
       CompletableFuture<?> settling =
-          CompletableFuture.runAsync(() -> rig.store.settle(settled.reservation(), 10));
+          CompletableFuture.supplyAsync(() -> get(rig.store.settle(settled.reservation(), 10)));
       timer.stopped.await();
       during(Duration.ofSeconds(3));
       assertThat(rig.isLast("returned")).isFalse();

@@ -68,7 +68,7 @@ final class FreshProcess {
 
   private static long waitedMillis(Path thread) {
     try {
-      String[] words = Files.readString(thread.resolve(WAITED)).trim().split(" ");
+      String[] words = Files.readString(thread.resolve(WAITED)).trim().split(" ", -1);
       return TimeUnit.NANOSECONDS.toMillis(Long.parseLong(words[1]));
     } catch (IOException ended) {
       return 0;

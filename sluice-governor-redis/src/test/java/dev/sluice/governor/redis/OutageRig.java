@@ -81,7 +81,7 @@ final class OutageRig implements OutageListener, AutoCloseable {
   }
 
   static OutageRig local(RedisBudgets.Builder budgets, BudgetConfig config) {
-    return new OutageRig(budgets.timeout(TIMEOUT), config, BudgetListener.NONE);
+    return new OutageRig(budgets.timeout(TIMEOUT), true, config, BudgetListener.NONE);
   }
 
   @Override

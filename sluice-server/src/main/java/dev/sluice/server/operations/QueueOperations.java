@@ -162,8 +162,8 @@ public final class QueueOperations {
 
   /**
    * The answer has a place for each settlement: empty if it is done. As for {@link #enqueue}. The
-   * broker gets {@link SettleCall#AT_ONCE} at a time; if the call is canceled, or its key ends,
-   * the rest is not executed.
+   * broker gets {@link SettleCall#AT_ONCE} at a time; if the call is canceled, or its key ends, the
+   * rest is not executed.
    *
    * @param memory takes bytes for the settlements until they are answered, or throws
    */

@@ -59,7 +59,7 @@ public final class TicketWaiters {
   /** Polls a ticket. Canceling the future counts as a poll at that time. */
   CompletableFuture<TokenDecision> poll(Credential key, String ticket, Duration wait) {
     if (wait.isZero()) {
-      return standing(ticket);
+      return standing(key.caller(), ticket);
     }
     ConcurrencyQuota.Hold place = pollShare.take(key.caller());
     CompletableFuture<TokenDecision> answer = new CompletableFuture<>();
@@ -76,7 +76,7 @@ public final class TicketWaiters {
     polls.add(end);
     Future<?> timeout =
         timer.schedule(
-            () -> calls.execute(() -> outOfTime(ticket, decision, answer)),
+            () -> calls.execute(() -> outOfTime(key.caller(), ticket, decision, answer)),
             wait.toNanos(),
             TimeUnit.NANOSECONDS);
     Futures.whenOver(
@@ -108,17 +108,18 @@ public final class TicketWaiters {
 
   /** Returns a decision even if it was made at the end of the wait. */
   private void outOfTime(
+      Caller caller,
       String ticket,
       CompletableFuture<Optional<TokenDecision>> decision,
       CompletableFuture<TokenDecision> answer) {
     if (decision.cancel(false)) {
-      Futures.when(standing(ticket), answer::complete, answer::completeExceptionally);
+      Futures.when(standing(caller, ticket), answer::complete, answer::completeExceptionally);
     }
   }
 
-  CompletableFuture<TokenDecision> standing(String ticket) {
+  CompletableFuture<TokenDecision> standing(Caller caller, String ticket) {
     return calls
-        .call(() -> governor.poll(ticket))
+        .call(caller, () -> governor.poll(ticket))
         .thenApply(decision -> decision.orElseThrow(() -> unknown(ticket)));
   }
 
@@ -129,7 +130,8 @@ public final class TicketWaiters {
   public CompletableFuture<TicketWatch> watch(Caller caller, String ticket) {
     ConcurrencyQuota.Hold place = watchShare.take(caller);
     CompletableFuture<TicketWatch> answer =
-        standing(ticket).thenApply(first -> new TicketWatch(this, place, ticket, first));
+        standing(caller, ticket)
+            .thenApply(first -> new TicketWatch(this, place, caller, ticket, first));
     Futures.when(answer, watch -> {}, failure -> place.close());
     return answer;
   }

@@ -1,6 +1,7 @@
 package dev.sluice.server.operations;
 
 import dev.sluice.governor.TokenDecision;
+import dev.sluice.server.auth.Caller;
 import dev.sluice.server.auth.ConcurrencyQuota;
 import dev.sluice.server.support.ApiException;
 import dev.sluice.server.support.ErrorKind;
@@ -17,6 +18,7 @@ import org.jspecify.annotations.Nullable;
 public final class TicketWatch {
   private final TicketWaiters waits;
   private final ConcurrencyQuota.Hold place;
+  private final Caller caller;
   private final String ticket;
   private final TokenDecision first;
 
@@ -54,9 +56,14 @@ public final class TicketWatch {
    * @param first how the ticket stands now
    */
   TicketWatch(
-      TicketWaiters waits, ConcurrencyQuota.Hold place, String ticket, TokenDecision first) {
+      TicketWaiters waits,
+      ConcurrencyQuota.Hold place,
+      Caller caller,
+      String ticket,
+      TokenDecision first) {
     this.waits = waits;
     this.place = place;
+    this.caller = caller;
     this.ticket = ticket;
     this.first = first;
   }
@@ -109,7 +116,7 @@ public final class TicketWatch {
       ends();
       return;
     }
-    CompletableFuture<TokenDecision> looked = waits.standing(ticket);
+    CompletableFuture<TokenDecision> looked = waits.standing(caller, ticket);
     Futures.when(looked, this::tell, this::missed);
     Futures.whenOver(looked, this::ends);
   }

@@ -21,6 +21,7 @@ import io.grpc.MethodDescriptor;
 import io.grpc.ServerCall;
 import io.grpc.ServerStreamTracer;
 import io.grpc.Status;
+import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.time.InstantSource;
 import java.util.List;
@@ -70,7 +71,9 @@ final class RequestAdmissionTest {
     @Override
     public Attributes getAttributes() {
       return Attributes.newBuilder()
-          .set(Grpc.TRANSPORT_ATTR_REMOTE_ADDR, new InetSocketAddress("127.0.0.1", 1))
+          .set(
+              Grpc.TRANSPORT_ATTR_REMOTE_ADDR,
+              new InetSocketAddress(InetAddress.getLoopbackAddress(), 1))
           .build();
     }
 
