@@ -17,6 +17,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
@@ -31,6 +32,10 @@ final class LocalShareStore {
    * A store is opened and asked inside FleetConnection.whileOut, so Redis has reserved the share by then. It grants
    * nothing after `end`, which comes before the heartbeat that frees the share.
    */
+
+  /** A message may come for each settlement of the fleet. */
+  private static final int MOST_SETTLED_ELSEWHERE = 100_000;
+
   private final String model;
   private final GovernorFleetMember fleet;
   private final ModelScripts books;
@@ -71,6 +76,10 @@ final class LocalShareStore {
     final OutageGrantCounter count;
     final Set<String> before = new HashSet<>();
     final Set<String> tickets = new HashSet<>();
+
+    /** Ids of reservations that were settled at another node. */
+    final Set<String> settledElsewhere = ConcurrentHashMap.newKeySet();
+
     final Map<String, CompletableFuture<?>> waiters = new HashMap<>();
 
     /** Null if the share is too small to grant anything. */
@@ -349,6 +358,14 @@ final class LocalShareStore {
     }
   }
 
+  /** Redis does not have to hold a reservation of this node any more. */
+  void settledElsewhere(String id) {
+    LocalShareStore.OutageRun now = begun;
+    if (now != null && now.settledElsewhere.size() < MOST_SETTLED_ELSEWHERE) {
+      now.settledElsewhere.add(id);
+    }
+  }
+
   // ---- the end
 
   /** Returns whether there is an outage that has not ended. */
@@ -370,7 +387,7 @@ final class LocalShareStore {
   private LocalShareStore.OutageResult handOver(
       LocalShareStore.OutageRun now, OutageBudgetStore store) {
     now.store = null;
-    StoreSnapshot left = store.handOver();
+    StoreSnapshot left = withoutSettled(store.handOver(), now.settledElsewhere);
     Set<String> over = new HashSet<>(now.tickets);
     left.tickets().forEach(each -> over.remove(each.id()));
     left.reservations().forEach(each -> over.remove(ticketOf(each)));
@@ -383,6 +400,14 @@ final class LocalShareStore {
         left,
         bySecond(now),
         now.count.granted());
+  }
+
+  private static StoreSnapshot withoutSettled(StoreSnapshot open, Set<String> settled) {
+    return new StoreSnapshot(
+        open.reservations().stream()
+            .filter(each -> !settled.contains(ReplyMapper.idIn(each.answer().reservation())))
+            .toList(),
+        open.tickets());
   }
 
   private static String ticketOf(StoreSnapshot.OpenReservation held) {

@@ -160,6 +160,7 @@ final class OutageModelStore {
   void over(String id) {
     own.remove(id);
     outbox.over(id);
+    local.settledElsewhere(id);
   }
 
   /** A caller that was to be told of it had gone. */
@@ -327,9 +328,14 @@ final class OutageModelStore {
 
   /** Of a grant of Redis the share has not charged the tokens, but counts the slot. */
   private Optional<TokenSettlement> settleLocally(String id, long actual) {
-    return local
-        .decide(store -> store.settle(replies.reservation(id), actual))
-        .flatMap(settled -> settled);
+    Optional<TokenSettlement> settled =
+        local
+            .decide(store -> store.settle(replies.reservation(id), actual))
+            .flatMap(done -> done);
+    settled
+        .filter(done -> reports.hasGranted(id))
+        .ifPresent(done -> outbox.release(id, done.reservedTokens()));
+    return settled;
   }
 
   /** Redis does not answer: it is told later. */

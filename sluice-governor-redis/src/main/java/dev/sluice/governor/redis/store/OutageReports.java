@@ -194,13 +194,16 @@ final class OutageReports {
 
   /** Redis does not know a reservation: it was settled elsewhere, unless it is to be reported. */
   void unknown(String id) {
-    boolean reported =
-        pending.stream()
-            .flatMap(each -> each.granted().stream())
-            .anyMatch(held -> ReplyMapper.idIn(held.answer().reservation()).equals(id));
-    if (!reported) {
+    if (!hasGranted(id)) {
       callers.over(id);
     }
+  }
+
+  /** Returns whether Redis may have a reservation from a report that it has not confirmed. */
+  boolean hasGranted(String id) {
+    return pending.stream()
+        .flatMap(each -> each.granted().stream())
+        .anyMatch(held -> ReplyMapper.idIn(held.answer().reservation()).equals(id));
   }
 
   private synchronized @Nullable Report first() {

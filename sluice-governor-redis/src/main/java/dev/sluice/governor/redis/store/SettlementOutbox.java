@@ -3,6 +3,7 @@ package dev.sluice.governor.redis.store;
 import dev.sluice.governor.redis.RedisBudgets;
 import dev.sluice.governor.spi.StoreTimer;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.Iterator;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -12,6 +13,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 import java.util.function.ObjLongConsumer;
 import java.util.function.Predicate;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -41,6 +43,9 @@ final class SettlementOutbox {
 
   // Guarded by this.
   private final Map<String, PendingSettlement> words = new LinkedHashMap<>();
+
+  /** Tickets of which Redis has not confirmed that no caller here waits, and by how many calls. */
+  private final Map<String, Integer> leaving = new HashMap<>();
 
   /** Requests to undo once Redis cannot run them any more, by that time, the earliest first. */
   private final Map<String, Long> expiring = new LinkedHashMap<>();
@@ -145,6 +150,14 @@ final class SettlementOutbox {
     }
   }
 
+  /** Redis may have a grant held of which this node has just settled its own part. */
+  synchronized void release(String id, long tokens) {
+    PendingSettlement before = words.get(id);
+    if (before == null || isOfSlot(before)) {
+      keep(new PendingSettlement(id, Kind.RELEASE, tokens));
+    }
+  }
+
   /**
    * Tells Redis at once that nobody waits for a ticket any longer, and again if that is not
    * answered: a grant may be claimed for those who have gone.
@@ -152,18 +165,32 @@ final class SettlementOutbox {
    * @param turn Redis ignores this after a later turn, and earlier ones after this
    */
   void leave(String id, String turn, String untold) {
+    leaves(id);
     var unused =
         scripts
             .call(GovernorScript.TICKET, "leave", id, turn, untold)
-            .whenComplete(
-                (answer, failure) -> {
-                  if (failure != null) {
-                    keepLeft(id, Long.parseLong(turn));
-                  }
-                });
+            .whenComplete((answer, failure) -> left(id, failure == null ? null : turn));
   }
 
-  private synchronized void keepLeft(String id, long turn) {
+  private synchronized void leaves(String id) {
+    leaving.merge(id, 1, Integer::sum);
+  }
+
+  /** Returns whether a call that leaves a ticket may reach Redis after what it has answered. */
+  synchronized boolean isLeaving(String id) {
+    PendingSettlement word = words.get(id);
+    return leaving.containsKey(id) || (word != null && word.kind() == Kind.LEAVE);
+  }
+
+  /** Ends a call that leaves a ticket, which is sent again if {@code turn} is there. */
+  private synchronized void left(String id, @Nullable String turn) {
+    leaving.computeIfPresent(id, (same, calls) -> calls == 1 ? null : (Integer) (calls - 1));
+    if (turn != null) {
+      keepLeft(id, Long.parseLong(turn));
+    }
+  }
+
+  private void keepLeft(String id, long turn) {
     PendingSettlement before = words.get(id);
     if (before == null || before.kind() == Kind.LEAVE) {
       keep(new PendingSettlement(id, Kind.LEAVE, turn));

@@ -316,7 +316,7 @@ final class TicketWaitingList {
   private void heard(ScriptResult.TicketDecision news) {
     if (news.claimed() && news.granted() && waiters.find(news.id()) == null) {
       leaveUntold(news.id());
-    } else if (news.claimed() || !news.granted()) {
+    } else if (!news.granted() || (news.claimed() && !outage.outbox().isLeaving(news.id()))) {
       tell(
           news.id(),
           Optional.of(replies.outcome(news, scripts.terms())),

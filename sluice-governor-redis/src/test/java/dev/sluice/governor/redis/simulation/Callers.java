@@ -75,7 +75,10 @@ final class Callers {
     /** When it was told that it gets nothing, or gave up. */
     long endedNanos = Long.MAX_VALUE;
 
-    /** Whether nobody knows what became of it. */
+    /** When it canceled its ticket: what it is granted from then on is given back. */
+    long canceledNanos = Long.MAX_VALUE;
+
+    /** Whether it has no answer yet. */
     boolean unanswered;
 
     /** How often a restless caller has done something about its ticket. */
@@ -412,6 +415,7 @@ final class Callers {
       simulation.note(() -> call + " cancels");
       end(call);
       if (call.node.isAlive()) {
+        call.canceledNanos = simulation.scheduler().nanos();
         var unused = call.node.store().cancel(ticket);
       }
     }
@@ -433,7 +437,9 @@ final class Callers {
     waiting -= call.isOver() ? 0 : 1;
     call.grants.add(grant);
     if (unwanted) {
+      grant.isCanceled = call.canceledNanos < Long.MAX_VALUE;
       settle(grant, node, 0);
+      grant.closedNanos = Math.min(grant.closedNanos, call.canceledNanos);
       return;
     }
     boolean never = !saturates && random.nextInt(25) == 0;

@@ -188,7 +188,8 @@ final class GovernorSimulation extends SimulatedFleet<GovernorNode> {
    */
   void unknownGrant(CallerLedger.Grant grant) {
     boolean mayBeForgotten =
-        lostNanos.stream().anyMatch(lost -> lost >= grant.decidedNanos)
+        grant.isCanceled
+            || lostNanos.stream().anyMatch(lost -> lost >= grant.decidedNanos)
             || (grant.local && grant.closedAt != grant.node)
             || ledger.all().stream().anyMatch(other -> other != grant && other.id.equals(grant.id));
     if (!mayBeForgotten) {

@@ -77,8 +77,10 @@ final class WireTap {
           concerned.computeIfAbsent(words[i], id -> new HashSet<>()).add(request.node());
         }
         news(answer, nanos, request.node());
-        if (words[1].equals("cancel") && list(answer.get(RESULT)).get(0).equals(1L)) {
+        if (words[1].equals("cancel")) {
           settledNanos.putIfAbsent(words[2], nanos);
+        }
+        if (words[1].equals("cancel") && list(answer.get(RESULT)).get(0).equals(1L)) {
           if (grants.containsKey(words[2])) {
             givenBack.add(words[2]);
           }
