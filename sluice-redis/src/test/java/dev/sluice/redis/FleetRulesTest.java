@@ -235,7 +235,7 @@ final class FleetRulesTest {
         node(SharedLimits.builder().cachedLimits(Named.toMap(most), 7)).blocking();
     assertThatThrownBy(() -> throttle.set("one-more", new Limit.Rate(1, 1)))
         .isInstanceOf(IllegalStateException.class)
-        .hasMessageContaining("at most 10000 rules")
+        .hasMessageContaining("at most 10000 limits")
         .hasMessageContaining("one-more");
     throttle.set("key-0", new Limit.Rate(2, 2));
     assertThat(throttle.remove("key-1")).isTrue();

@@ -44,6 +44,7 @@ final class LeaseOutageTest {
         SharedLimits node = SharedLimits.connect(proxy.uri())) {
       SharedTokenBucket.Blocking bucket =
           node.bucket("b", LIMIT, SharedLimitOptions.defaults().withTokenBlocks(WHOLE)).blocking();
+      FleetNode.awaitShare(node);
       assertThat(take(bucket)).isTrue();
       assertThat(take(bucket)).isTrue();
       assertThat(node.status().fromBlocks()).as("from a block").isPositive();

@@ -78,6 +78,7 @@ final class RulesOutageTest {
     try (RedisServer server = RedisServer.start();
         SharedLimits node = open(server)) {
       SharedLimits throttle = node;
+      FleetNode.awaitShare(node);
       throttle.blocking().set("before", new Limit.Rate(1_000, 10));
       server.command("CONFIG", "SET", "maxmemory", "1");
       CompletableFuture<Void> set = throttle.set("change", new Limit.Rate(1, 1));

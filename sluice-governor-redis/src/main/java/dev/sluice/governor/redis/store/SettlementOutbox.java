@@ -13,7 +13,6 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 import java.util.function.ObjLongConsumer;
 import java.util.function.Predicate;
-import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -71,8 +70,9 @@ final class SettlementOutbox {
    *
    * @param actual the tokens used; of an extension, when Redis ends the grant without it; of a
    *     leave, its turn
+   * @param details of an extension, the grant; of a leave, whether no caller was told
    */
-  private record PendingSettlement(String id, Kind kind, long actual, List<String> grant) {
+  private record PendingSettlement(String id, Kind kind, long actual, List<String> details) {
     PendingSettlement(String id, Kind kind, long actual) {
       this(id, kind, actual, List.of());
     }
@@ -146,7 +146,7 @@ final class SettlementOutbox {
   synchronized void over(String id) {
     PendingSettlement before = words.get(id);
     if (before != null && before.kind() == Kind.EXTEND) {
-      keep(new PendingSettlement(id, Kind.RELEASE, Long.parseLong(before.grant().get(TOKENS_AT))));
+      keep(new PendingSettlement(id, Kind.RELEASE, Long.parseLong(before.details().get(TOKENS_AT))));
     }
   }
 
@@ -169,7 +169,13 @@ final class SettlementOutbox {
     var unused =
         scripts
             .call(GovernorScript.TICKET, "leave", id, turn, untold)
-            .whenComplete((answer, failure) -> left(id, failure == null ? null : turn));
+            .whenComplete(
+                (answer, failure) -> {
+                  left(id);
+                  if (failure != null) {
+                    keepLeft(id, Long.parseLong(turn), untold);
+                  }
+                });
   }
 
   private synchronized void leaves(String id) {
@@ -182,18 +188,14 @@ final class SettlementOutbox {
     return leaving.containsKey(id) || (word != null && word.kind() == Kind.LEAVE);
   }
 
-  /** Ends a call that leaves a ticket, which is sent again if {@code turn} is there. */
-  private synchronized void left(String id, @Nullable String turn) {
+  private synchronized void left(String id) {
     leaving.computeIfPresent(id, (same, calls) -> calls == 1 ? null : (Integer) (calls - 1));
-    if (turn != null) {
-      keepLeft(id, Long.parseLong(turn));
-    }
   }
 
-  private void keepLeft(String id, long turn) {
+  private synchronized void keepLeft(String id, long turn, String untold) {
     PendingSettlement before = words.get(id);
     if (before == null || before.kind() == Kind.LEAVE) {
-      keep(new PendingSettlement(id, Kind.LEAVE, turn));
+      keep(new PendingSettlement(id, Kind.LEAVE, turn, List.of(untold)));
     }
   }
 
@@ -292,7 +294,11 @@ final class SettlementOutbox {
       case CANCEL -> scripts.tell(GovernorScript.TICKET, "cancel", word.id());
       case LEAVE ->
           scripts.tell(
-              GovernorScript.TICKET, "leave", word.id(), Long.toString(word.actual()), "untold");
+              GovernorScript.TICKET,
+              "leave",
+              word.id(),
+              Long.toString(word.actual()),
+              word.details().get(0));
       case RELEASE ->
           scripts.tell(GovernorScript.SETTLE, settlement(word.id(), word.actual(), false));
       case UNDO ->
@@ -307,7 +313,7 @@ final class SettlementOutbox {
    */
   private CompletableFuture<?> extend(PendingSettlement word, Consumer<String> unknown) {
     if (timer.nanoTime() - word.actual() > -AGREEMENT_NANOS) {
-      return scripts.tell(GovernorScript.KEEP_GRANTS, word.grant().toArray(String[]::new));
+      return scripts.tell(GovernorScript.KEEP_GRANTS, word.details().toArray(String[]::new));
     }
     return scripts
         .tell(GovernorScript.SETTLE, extension(word.id(), false))

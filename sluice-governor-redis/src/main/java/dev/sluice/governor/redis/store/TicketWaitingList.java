@@ -150,8 +150,9 @@ final class TicketWaitingList {
     TicketWaiters.WaitingTicket left = waiters.remove(id, waiter);
     if (left != null && !closed) {
       outage.local().leave(replies.ticket(id));
-      // If it was in line when this came, nobody here was told that it is granted.
-      outage.outbox().leave(id, waiters.nextTurn(), left.place == null ? "" : "untold");
+      // If the ticket was waiting when this caller came, no caller of this node has its grant.
+      boolean untold = left.place != null || !outage.isOpen(id);
+      outage.outbox().leave(id, waiters.nextTurn(), untold ? "untold" : "");
     }
   }
 

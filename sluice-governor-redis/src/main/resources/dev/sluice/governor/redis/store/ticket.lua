@@ -109,8 +109,10 @@ else
     setTurn(ticket, turn)
     if ticket.state == 'w' then
       waitFor(ticket, turn)
+      result = seen(ticket)
+    else
+      result = seenByWaiters(ticket, turn)
     end
-    result = seen(ticket)
   else
     setTurn(ticket, turn)
     if ticket.state == 'w' and (ticket.node == NODE or ticket.node == SEVERAL) then

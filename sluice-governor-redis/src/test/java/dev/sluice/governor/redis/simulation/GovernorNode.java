@@ -71,25 +71,28 @@ final class GovernorNode extends SimulatedMember {
             wire());
   }
 
-  private record Decision(String request, long nanos) {}
+  private record Decision(String request, long nanos) {
+    boolean mayBeOf(Callers.Call call) {
+      return request.equals(nameOf(call.request)) && nanos >= call.askedNanos;
+    }
+  }
 
   private static String nameOf(TokenRequest request) {
     return request.priorityClass() + ' ' + request.tenant() + ' ' + request.tokens();
   }
 
   /** Returns whether its share granted what no caller was told of yet. */
-  boolean hasDecided(TokenRequest request) {
-    return decisions.stream().anyMatch(each -> each.request.equals(nameOf(request)));
+  boolean hasDecided(Callers.Call call) {
+    return decisions.stream().anyMatch(each -> each.mayBeOf(call));
   }
 
   /**
    * Returns when its share granted what a caller is told of now. Callers that may learn of it later
    * ask for different numbers of tokens, so that it is clear which one it is.
    */
-  long decidedNanos(TokenRequest request) {
-    String name = nameOf(request);
+  long decidedNanos(Callers.Call call) {
     for (Decision each : decisions) {
-      if (each.request.equals(name)) {
+      if (each.mayBeOf(call)) {
         decisions.remove(each);
         return each.nanos;
       }

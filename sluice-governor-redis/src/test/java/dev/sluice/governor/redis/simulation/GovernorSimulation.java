@@ -160,7 +160,7 @@ final class GovernorSimulation extends SimulatedFleet<GovernorNode> {
             node,
             granted.tokens(),
             origin,
-            local ? node.decidedNanos(call.request) : decided,
+            local ? node.decidedNanos(call) : decided,
             scheduler().nanos());
     // One of which Redis was told by a report may be of another node's share.
     grant.slotsOfNode = teller.isOut() ? slotsOf(node, grant.decidedNanos) : Integer.MAX_VALUE;
@@ -171,9 +171,9 @@ final class GovernorSimulation extends SimulatedFleet<GovernorNode> {
 
   /** A caller that moves may learn at one node what the share of another one has granted. */
   private GovernorNode deciderOf(GovernorNode teller, Callers.Call call) {
-    return call.patience != Callers.Patience.RESTLESS || teller.hasDecided(call.request)
+    return call.patience != Callers.Patience.RESTLESS || teller.hasDecided(call)
         ? teller
-        : nodes().stream().filter(node -> node.hasDecided(call.request)).findFirst().orElse(teller);
+        : nodes().stream().filter(node -> node.hasDecided(call)).findFirst().orElse(teller);
   }
 
   /** Returns whether a ticket that is awaited at two nodes was granted by a share and once more. */
