@@ -97,6 +97,7 @@ final class UnheardHereTest {
 
   @Test
   void grantThatNobodyHeardOf_isGivenBack() {
+    OutageRig.awaitReserved(store);
     redis.kill();
     TokenDecision.Granted[] running = new TokenDecision.Granted[1];
     until(
