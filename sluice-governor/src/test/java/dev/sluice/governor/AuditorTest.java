@@ -47,7 +47,7 @@ class AuditorTest {
       this.budget = budget;
     }
 
-    /** What is still not checked is checked when its slot is over. */
+    /** Grants that were not checked yet are checked when their slot is over. */
     void advance(long now) {
       if (now / Auditor.SLOT_NANOS > slot) {
         check();

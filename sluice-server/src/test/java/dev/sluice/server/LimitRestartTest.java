@@ -223,7 +223,7 @@ final class LimitRestartTest {
     }
     limits.makeRoom();
     assertThatThrownBy(() -> limits.decide(Caller.ANYBODY, Map.of("t:x", 1L), false).join())
-        .hasMessageContaining("1000 keys")
+        .hasMessageContaining("1000 limit names")
         .isInstanceOfSatisfying(
             ApiException.class, e -> assertThat(e.kind()).isEqualTo(ErrorKind.RESOURCE_EXHAUSTED));
     assertThat(throttle.size()).isEqualTo(1_000);

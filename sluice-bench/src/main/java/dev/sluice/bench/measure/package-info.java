@@ -1,5 +1,5 @@
 /**
- * What every benchmark uses: rounds, reports, folders, child processes, and probes of heap and CPU.
+ * Shared parts of the benchmarks: rounds, reports, folders, child processes, and probes of heap and CPU.
  */
 @NullMarked
 package dev.sluice.bench.measure;

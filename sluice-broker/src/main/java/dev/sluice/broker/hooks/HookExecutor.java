@@ -41,7 +41,7 @@ public final class HookExecutor {
   /** Calls of one queue that may wait for their scripts, the one that runs included. */
   public static final int MAX_CALLS = 1_000;
 
-  /** What an account may hold of the last quarter of maxBytes, as a part of all. */
+  /** The share of an account in the last quarter of maxBytes: one part in so many of all. */
   private static final int SMALL_SHARE = 64;
 
   /** The most runs of a script that a task is charged for. */

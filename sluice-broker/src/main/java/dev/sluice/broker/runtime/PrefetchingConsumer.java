@@ -30,7 +30,7 @@ final class PrefetchingConsumer implements MessageConsumer {
   private static final System.Logger LOG = System.getLogger(Broker.class.getName());
   private static final Duration MAX_WAIT = Duration.ofDays(365);
 
-  /** What the handler does. */
+  /** The activity of the handler. */
   private enum Handling {
     /** It is called when messages arrive. */
     IDLE,

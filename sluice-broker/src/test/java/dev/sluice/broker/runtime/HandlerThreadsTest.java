@@ -46,7 +46,7 @@ final class HandlerThreadsTest {
     broker.close();
   }
 
-  /** What a JVM throws if the system allows no more threads. */
+  /** The error of a JVM if the system allows no more threads. */
   private void refuseThreads() {
     threads.setThreadFactory(
         task ->

@@ -14,7 +14,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /**
- * {@link FaultRunsTest} finds a slot that is not freed. What else it finds is in {@code
+ * {@link FaultRunsTest} finds a slot that is not freed. Its other findings are in {@code
  * BudgetRecordTest}.
  */
 @Tag("any-jdk")

@@ -133,7 +133,7 @@ final class FaultRunsTest {
     NODE_KILLED
   }
 
-  /** What happens to a node, or to all, while Redis is away. */
+  /** A fault of a node, or of all, while Redis is away. */
   private enum Second {
     NODE_CUT_OFF,
     NODE_KILLED,

@@ -15,7 +15,7 @@ import java.nio.file.StandardOpenOption;
 import java.util.zip.CRC32C;
 
 /**
- * A file of records, each with its length and its checksum. What was appended survives the end of
+ * A file of records, each with its length and its checksum. An appended record survives the end of
  * the process; only {@link #replace} survives the end of the machine for certain. Not thread-safe.
  */
 final class Journal implements AutoCloseable {

@@ -17,7 +17,7 @@ public final class ProviderFeedback {
    *
    * Why these figures. A provider's own limit is a bucket as well: it fills while we send less than
    * it takes and drains while we send more, so that a saw around its limit loses nothing as long as
-   * its teeth fit into the bucket, and a twentieth if it has none. What counts is how often a tooth
+   * its teeth fit into the bucket, and a twentieth if it has none. The result depends on how often a tooth
    * ends in refusals: a decrease of a tenth, won back in steps of 1/200 of at least 20 clean
    * answers each, is 300 answers for one refusal or two, at any load. Counting answers and not only
    * time keeps that so when there are few.

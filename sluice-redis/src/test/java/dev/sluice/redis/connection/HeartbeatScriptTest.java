@@ -75,7 +75,7 @@ final class HeartbeatScriptTest {
     fleet.advance(PRESENCE_MICROS / 2);
     fleet.beat("two", "look", part, LOST_EPOCH, 3 * part);
     assertThat(fleet.absentParts()).isEqualTo(2L * part);
-    // What was known already is not reserved once more.
+    // Known shares are not reserved once more.
     fleet.beat("two", "look", part, LOST_EPOCH, 3 * part);
     assertThat(fleet.absentParts()).isEqualTo(2L * part);
     fleet.beat("two", "return", part, LOST_EPOCH, 3 * part);

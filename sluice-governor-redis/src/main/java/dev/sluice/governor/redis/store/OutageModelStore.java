@@ -214,7 +214,7 @@ final class OutageModelStore {
                   (now ? store.tryAcquire(request) : store.request(request).thenApply(Optional::of))
                       // Before the return begins, whose report has the key.
                       .thenApply(outcome -> unansweredKeys.decidedHere(request, outcome)));
-      // What exceeds the share may be granted by Redis later.
+      // Redis may later grant a request that exceeds the share.
       if (here.isPresent()
           && here.get().filter(TokenDecision.Impossible.class::isInstance).isEmpty()) {
         return here.get();

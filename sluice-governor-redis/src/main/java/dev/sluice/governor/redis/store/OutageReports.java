@@ -32,7 +32,7 @@ final class OutageReports {
   // Guarded by this.
   private long number;
 
-  /** What the last outage left, until Redis has confirmed it and decides about it. */
+  /** The rest of the last outage, until Redis has confirmed it and decides about it. */
   private StoreSnapshot left = StoreSnapshot.NONE;
 
   /**

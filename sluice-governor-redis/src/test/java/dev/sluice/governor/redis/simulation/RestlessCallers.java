@@ -9,7 +9,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 
 /**
- * What callers do that do not stay: they cancel their waits, come back or not, and go on at any
+ * Simulates callers that do not stay: they cancel their waits, come back or not, and go on at any
  * living node with a wait, a poll or a cancellation. Under a key they ask their node again, also
  * for what they were granted. They settle anywhere, or cancel the ticket of their grant.
  */
