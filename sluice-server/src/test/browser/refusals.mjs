@@ -167,7 +167,7 @@ inBrowser("the server goes away and comes back", { at: LEAVING, expected: [NO_AN
   await action(page, "create-queue").click();
   await fetch(CONTROL + "/stop", { method: "POST" });
   const banner = testid(page, "banner");
-  await banner.getByText("The server does not answer. Trying again in").waitFor();
+  await banner.getByText("The server does not answer. Retrying in").waitFor();
   assert.equal(await testid(page, "status").textContent(), "Away");
   assert.ok(await row(page, "queues", "before").isVisible(), "what was known stays");
   await dialog(page, "create-queue").getByLabel("Name").fill("during");
