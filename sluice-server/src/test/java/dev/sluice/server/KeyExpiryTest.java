@@ -68,7 +68,8 @@ final class KeyExpiryTest {
       Status refused = statusOf(() -> createBy(key, request("admin:mail").setExpiresAtMs(later)));
       assertThat(refused.getCode()).as("%d", later).isEqualTo(Code.PERMISSION_DENIED);
       assertThat(refused.getDescription())
-          .contains("at most " + endsAtMs, later == ApiKey.NEVER ? "0 (never)" : "but was " + later);
+          .contains(
+              "at most " + endsAtMs, later == ApiKey.NEVER ? "0 (never)" : "but was " + later);
     }
     for (long inTime : List.of(endsAtMs, endsAtMs - 1)) {
       CreateApiKeyResponse made = createBy(key, request("admin:mail").setExpiresAtMs(inTime));

@@ -49,7 +49,9 @@ final class CallerLedger {
     /** The part of the budget that was its node's, if its share decided. */
     double share;
 
-    /** Whether its caller had canceled the ticket, and so given it back, before it heard of this. */
+    /**
+     * Whether its caller had canceled the ticket, and so given it back, before it heard of this.
+     */
     boolean isCanceled;
 
     /** Whether its caller asks for it again under its key, and settles it afterwards. */
