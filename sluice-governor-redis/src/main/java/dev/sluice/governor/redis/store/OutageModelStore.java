@@ -1,6 +1,5 @@
 package dev.sluice.governor.redis.store;
 
-import dev.sluice.Limit;
 import dev.sluice.governor.BudgetListener;
 import dev.sluice.governor.GovernorStatus;
 import dev.sluice.governor.ModelBudget;
@@ -11,7 +10,6 @@ import dev.sluice.governor.TokenRequest;
 import dev.sluice.governor.TokenSettlement;
 import dev.sluice.governor.redis.RedisBudgets;
 import dev.sluice.governor.spi.BudgetStoreSupport;
-import dev.sluice.governor.spi.ModelLimits;
 import dev.sluice.governor.spi.StoreSnapshot;
 import dev.sluice.governor.spi.StoreTimer;
 import dev.sluice.redis.OutageMode;
@@ -206,7 +204,7 @@ final class OutageModelStore {
     if (fleet.config().outageMode() == OutageMode.OPEN) {
       return Optional.of(grantedFreely(request));
     }
-    TokenDecision refused = tooLarge(request);
+    TokenDecision refused = replies.tooLarge(request, scripts.terms().budget());
     if (refused == null && mayBeLocal && local.hasTenant(request.tenant())) {
       Optional<Optional<TokenDecision>> here =
           local.decide(
@@ -231,28 +229,6 @@ final class OutageModelStore {
     }
     listener.requested(request, refused, fleet.serverNanos());
     return Optional.of(refused);
-  }
-
-  /** Returns the refusal of what the whole budget can never grant; null if it can. */
-  private @Nullable TokenDecision tooLarge(TokenRequest request) {
-    ModelLimits limits = BudgetStoreSupport.limits(scripts.terms().budget());
-    long most =
-        limits.classes().stream()
-            .filter(each -> each.name().equals(request.priorityClass()))
-            .mapToLong(ModelLimits.ClassLimit::ceiling)
-            .findFirst()
-            .orElse(0);
-    Limit.Balanced tenant = limits.tenants().getOrDefault(request.tenant(), limits.otherTenants());
-    long largest = tenant == null ? most : Math.min(most, tenant.capacity());
-    long tokens = BudgetStoreSupport.reserved(scripts.terms().budget(), request);
-    return tokens <= largest
-        ? null
-        : new TokenDecision.Impossible(
-            model,
-            request.priorityClass(),
-            request.tokens(),
-            0,
-            BudgetStoreSupport.tooMany(largest, request.priorityClass(), tokens));
   }
 
   private TokenDecision grantedFreely(TokenRequest request) {
@@ -329,12 +305,10 @@ final class OutageModelStore {
   /** Of a grant of Redis the share has not charged the tokens, but counts the slot. */
   private Optional<TokenSettlement> settleLocally(String id, long actual) {
     Optional<TokenSettlement> settled =
-        local
-            .decide(store -> store.settle(replies.reservation(id), actual))
-            .flatMap(done -> done);
-    settled
-        .filter(done -> reports.hasGranted(id))
-        .ifPresent(done -> outbox.release(id, done.reservedTokens()));
+        local.decide(store -> store.settle(replies.reservation(id), actual)).flatMap(done -> done);
+    if (settled.isPresent() && reports.hasGranted(id)) {
+      outbox.release(id, settled.get().reservedTokens());
+    }
     return settled;
   }
 
@@ -431,7 +405,7 @@ final class OutageModelStore {
     }
   }
 
-  /** Returns whether Redis is not told yet what this node decided by itself. */
+  /** Returns whether Redis has not confirmed the decisions of this node. */
   boolean isUnreported() {
     return !reports.isEmpty();
   }

@@ -1,7 +1,9 @@
 package dev.sluice.governor.redis.store;
 
+import dev.sluice.Limit;
 import dev.sluice.governor.BudgetDimension;
 import dev.sluice.governor.GovernorStatus;
+import dev.sluice.governor.ModelBudget;
 import dev.sluice.governor.TokenDecision;
 import dev.sluice.governor.TokenExplanation;
 import dev.sluice.governor.TokenExplanation.Outcome;
@@ -10,6 +12,7 @@ import dev.sluice.governor.TokenRequest;
 import dev.sluice.governor.TokenSettlement;
 import dev.sluice.governor.WaitingListStatus;
 import dev.sluice.governor.spi.BudgetStoreSupport;
+import dev.sluice.governor.spi.ModelLimits;
 import dev.sluice.governor.spi.StoreSnapshot;
 import java.time.Duration;
 import java.time.Instant;
@@ -373,5 +376,27 @@ public final class ReplyMapper {
                 dimension(dimension),
                 said.number(10),
                 Duration.of(said.number(11), ChronoUnit.MICROS)));
+  }
+
+  /** Returns the denial of a request that the whole budget can never grant; null if it can. */
+  @Nullable TokenDecision tooLarge(TokenRequest request, ModelBudget budget) {
+    ModelLimits limits = BudgetStoreSupport.limits(budget);
+    long most =
+        limits.classes().stream()
+            .filter(each -> each.name().equals(request.priorityClass()))
+            .mapToLong(ModelLimits.ClassLimit::ceiling)
+            .findFirst()
+            .orElse(0);
+    Limit.Balanced tenant = limits.tenants().getOrDefault(request.tenant(), limits.otherTenants());
+    long largest = tenant == null ? most : Math.min(most, tenant.capacity());
+    long tokens = BudgetStoreSupport.reserved(budget, request);
+    return tokens <= largest
+        ? null
+        : new TokenDecision.Impossible(
+            model,
+            request.priorityClass(),
+            request.tokens(),
+            0,
+            BudgetStoreSupport.tooMany(largest, request.priorityClass(), tokens));
   }
 }

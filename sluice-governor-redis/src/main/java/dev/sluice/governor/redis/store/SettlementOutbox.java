@@ -146,7 +146,8 @@ final class SettlementOutbox {
   synchronized void over(String id) {
     PendingSettlement before = words.get(id);
     if (before != null && before.kind() == Kind.EXTEND) {
-      keep(new PendingSettlement(id, Kind.RELEASE, Long.parseLong(before.details().get(TOKENS_AT))));
+      keep(
+          new PendingSettlement(id, Kind.RELEASE, Long.parseLong(before.details().get(TOKENS_AT))));
     }
   }
 

@@ -49,8 +49,13 @@ final class CallerLedger {
     /** The part of the budget that was its node's, if its share decided. */
     double share;
 
-    /** Whether its caller had canceled the ticket, and so given it back, before it heard of this. */
+    /**
+     * Whether its caller had canceled the ticket, and so given it back, before it heard of this.
+     */
     boolean isCanceled;
+
+    /** Whether the share of a node granted a ticket that another node had granted: not promised. */
+    boolean isSecond;
 
     /** Whether its caller asks for it again under its key, and settles it afterwards. */
     boolean askedAgain;
@@ -205,6 +210,7 @@ final class CallerLedger {
       }
       List<Grant> counted =
           open.stream()
+              .filter(each -> !each.isSecond)
               .filter(
                   each ->
                       grant.local
