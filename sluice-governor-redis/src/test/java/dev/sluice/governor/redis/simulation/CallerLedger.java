@@ -54,6 +54,9 @@ final class CallerLedger {
      */
     boolean isCanceled;
 
+    /** Whether the share of a node granted a ticket that another node had granted: not promised. */
+    boolean isSecond;
+
     /** Whether its caller asks for it again under its key, and settles it afterwards. */
     boolean askedAgain;
 
@@ -207,6 +210,7 @@ final class CallerLedger {
       }
       List<Grant> counted =
           open.stream()
+              .filter(each -> !each.isSecond)
               .filter(
                   each ->
                       grant.local

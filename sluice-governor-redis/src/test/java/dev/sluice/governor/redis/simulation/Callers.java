@@ -432,6 +432,7 @@ final class Callers {
       return;
     }
     CallerLedger.Grant grant = simulation.granted(node, call, granted);
+    grant.isSecond = known != null;
     ledger.add(grant);
     boolean unwanted = call.endedNanos < Long.MAX_VALUE;
     waiting -= call.isOver() ? 0 : 1;

@@ -55,22 +55,20 @@ final class OrderCheck {
     return isPlain(first)
         && isPlain(later)
         && first.node == later.node
-        && grant.decidedNanos < overNanos(first)
+        && grant.decidedNanos < (grant.local ? overNanos(first) : overInRedisNanos(first))
         && isKnown(first, grant);
   }
 
   /** Whether Redis served a caller of any node first, and the other one had a place in Redis. */
   private boolean isOvertaken(Call first, Call later) {
     CallerLedger.Grant grant = later.grants.get(0);
-    String ticket = first.ticket;
-    return ticket != null
+    return first.ticket != null
         && !first.isKeyed()
         && !later.isKeyed()
         && !first.queuedLocally
         && !grant.local
         && !isLostBetween(first, grant)
-        && grant.decidedNanos
-            < Math.min(overNanos(first), tap.overNanos(CallerLedger.idIn(ticket)));
+        && grant.decidedNanos < overInRedisNanos(first);
   }
 
   private static boolean isPlain(Call call) {
@@ -90,6 +88,13 @@ final class OrderCheck {
     String ticket = call.ticket;
     long inRedis = ticket == null ? -1 : tap.grantedNanos(CallerLedger.idIn(ticket));
     return inRedis < 0 ? over : Math.min(over, inRedis);
+  }
+
+  /** Redis may have given up a ticket, by its idle timeout, before its node learns of that. */
+  private long overInRedisNanos(Call call) {
+    String ticket = call.ticket;
+    long over = overNanos(call);
+    return ticket == null ? over : Math.min(over, tap.overNanos(CallerLedger.idIn(ticket)));
   }
 
   /** Returns whether whoever made a grant knew of a place. */
