@@ -21,8 +21,11 @@ public interface MessageConsumer extends AutoCloseable {
     /** The bytes of messages that are read at once unless a handler decides otherwise: 8 MiB. */
     long DEFAULT_PAYLOAD_BUDGET = 8L << 20;
 
-    /** A payload budget with which no message is read before {@link MessageConsumer#resume}. */
-    long NOT_NOW = 0;
+    /**
+     * A payload budget with which no message is read before {@link MessageConsumer#resume}. Not a
+     * number that handlers compute: with 0 bytes left, one message is read.
+     */
+    long NOT_NOW = Long.MIN_VALUE;
 
     /**
      * Handles messages; each is to be settled, now or later. Exceptions are logged, and the
@@ -38,7 +41,7 @@ public interface MessageConsumer extends AutoCloseable {
      * receiver is slow, returns {@link #NOT_NOW} and so holds no thread while it waits.
      *
      * @param waitingBytes the approximate size of the messages that wait
-     * @return a number of bytes, of which one message is read in any case; or {@link #NOT_NOW}
+     * @return a number of bytes, with which at least one message is read; or {@link #NOT_NOW}
      */
     default long payloadBudget(long waitingBytes) {
       return DEFAULT_PAYLOAD_BUDGET;

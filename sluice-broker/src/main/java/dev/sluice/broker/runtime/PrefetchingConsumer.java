@@ -12,6 +12,7 @@ import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Deque;
 import java.util.List;
+import java.util.OptionalLong;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.ReentrantLock;
@@ -95,12 +96,19 @@ final class PrefetchingConsumer implements MessageConsumer {
       startHandling();
     }
 
-    /** Returns the size of the messages that wait, before the handler is asked for its budget. */
-    long beginRound() {
+    /**
+     * Returns the size of the messages that wait, for which the handler is to be asked; empty if
+     * there are none: the handler is then called again when messages arrive.
+     */
+    OptionalLong beginRound() {
       lock.lock();
       try {
         resumed = false;
-        return waitingBytes;
+        if (waiting.isEmpty()) {
+          handling = Handling.IDLE;
+          return OptionalLong.empty();
+        }
+        return OptionalLong.of(waitingBytes);
       } finally {
         lock.unlock();
       }
@@ -178,13 +186,11 @@ final class PrefetchingConsumer implements MessageConsumer {
       }
     }
 
-    /** Returns messages for the handler; if there are none, the handler is called again later. */
+    /** Returns messages for the handler; none if the leases of all have ended. */
     List<PendingDelivery> takeForHandler(long maxBytes) {
       lock.lock();
       try {
-        List<PendingDelivery> taken = drain(Integer.MAX_VALUE, maxBytes);
-        handling = taken.isEmpty() ? Handling.IDLE : Handling.RUNNING;
-        return taken;
+        return drain(Integer.MAX_VALUE, maxBytes);
       } finally {
         lock.unlock();
       }
@@ -319,14 +325,23 @@ final class PrefetchingConsumer implements MessageConsumer {
     }
   }
 
-  /** Returns messages for the handler; none ends the thread that calls it. */
+  /**
+   * Returns messages for the handler; none ends the thread that calls it. The handler is asked for
+   * its budget before each batch: one that is not ready gets no messages that arrive meanwhile.
+   */
   private List<PendingDelivery> nextForHandler() {
     for (; ; ) {
-      long budget = payloadBudget(mailbox.beginRound());
-      if (budget != Handler.NOT_NOW) {
-        return mailbox.takeForHandler(budget);
+      OptionalLong waiting = mailbox.beginRound();
+      if (waiting.isEmpty()) {
+        return List.of();
       }
-      if (mailbox.pause()) {
+      long budget = payloadBudget(waiting.getAsLong());
+      if (budget != Handler.NOT_NOW) {
+        List<PendingDelivery> taken = mailbox.takeForHandler(budget);
+        if (!taken.isEmpty()) {
+          return taken;
+        }
+      } else if (mailbox.pause()) {
         return List.of();
       }
     }
@@ -351,7 +366,7 @@ final class PrefetchingConsumer implements MessageConsumer {
 
   private long payloadBudget(long waiting) {
     long[] budget = {Handler.DEFAULT_PAYLOAD_BUDGET};
-    if (handler != null && waiting > 0) {
+    if (handler != null) {
       CallbackExecutor.guarded(() -> budget[0] = handler.payloadBudget(waiting));
     }
     return budget[0];

@@ -29,6 +29,7 @@ import org.junit.jupiter.api.io.TempDir;
 final class HandlerThreadsTest {
   private static final Duration PATIENCE = Duration.ofSeconds(60);
   private static final int CONSUMERS = 50;
+  private static final int MESSAGES = 5_000;
 
   @TempDir private Path dir;
   private Broker broker;
@@ -46,16 +47,13 @@ final class HandlerThreadsTest {
     broker.close();
   }
 
-  /** What a JVM throws if the system allows no more threads. */
+  /** Throws what a JVM throws if the system allows no more threads. */
   private void refuseThreads() {
+    // Not a thread with a start() of its own: newer JDKs start the threads of a pool without it.
     threads.setThreadFactory(
-        task ->
-            new Thread(task) {
-              @Override
-              public synchronized void start() {
-                throw new OutOfMemoryError("unable to create native thread");
-              }
-            });
+        task -> {
+          throw new OutOfMemoryError("unable to create native thread");
+        });
   }
 
   /** Takes messages when {@link #ready} is set. */
@@ -174,5 +172,37 @@ final class HandlerThreadsTest {
     consumer.close();
     consumer.resume();
     assertThat(broker.view().status()).isEqualTo(BrokerStatus.RUNNING);
+  }
+
+  /** Messages arrive about when the handler has handled those before. */
+  @Test
+  void handler_isAskedForItsBudget_beforeEachCall() {
+    AtomicInteger unasked = new AtomicInteger();
+    AtomicInteger received = new AtomicInteger();
+    MessageConsumer.Handler handler =
+        new MessageConsumer.Handler() {
+          private boolean asked;
+
+          @Override
+          public void handle(List<Delivery> deliveries) {
+            if (!asked) {
+              unasked.incrementAndGet();
+            }
+            asked = false;
+            received.addAndGet(deliveries.size());
+          }
+
+          @Override
+          public long payloadBudget(long waitingBytes) {
+            asked = true;
+            return 0;
+          }
+        };
+    broker.consume("q", MESSAGES, handler);
+    for (int i = 0; i < MESSAGES; i++) {
+      broker.enqueue("q", Message.of("m")).join();
+    }
+    await().atMost(PATIENCE).until(() -> received.get() == MESSAGES);
+    assertThat(unasked).hasValue(0);
   }
 }
