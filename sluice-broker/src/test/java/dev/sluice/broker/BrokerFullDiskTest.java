@@ -18,8 +18,8 @@ final class BrokerFullDiskTest {
   private static final long RESERVE = 12 << 20;
 
   private static final String REFUSAL =
-      "WAITING_FOR_SPACE: the disk is full: the broker waits for free space and then goes on by"
-          + " itself";
+      "WAITING_FOR_SPACE: the disk is full: the broker waits for free space and then resumes"
+          + " by itself";
 
   @TempDir private Path temp;
 

@@ -20,8 +20,8 @@ final class PendingHeapTest {
   private static final Pattern REFUSAL =
       Pattern.compile(
           "HEAP_FULL: the (\\d+) messages and remembered ids of the store need a heap of at least"
-              + " (\\d+) MiB, but the largest heap of this process is \\d+ MiB; with -Xmx(\\d+)m new"
-              + " ones are taken as well");
+              + " (\\d+) MiB, but the largest heap of this process is \\d+ MiB; with -Xmx(\\d+)m it"
+              + " also accepts new ones");
 
   @TempDir private Path dir;
 
@@ -40,7 +40,9 @@ final class PendingHeapTest {
   void heapThatIsTooSmall_isRefused_andTheNamedHeapSuffices(long count, String keys)
       throws Exception {
     assertThat(open("-Xmx512m", count, keys)).isEqualTo("opened: " + count + " true");
-    Matcher refusal = REFUSAL.matcher(open("-Xmx28m", 0, keys));
+    String refused = open("-Xmx28m", 0, keys);
+    assertThat(refused).matches(REFUSAL);
+    Matcher refusal = REFUSAL.matcher(refused);
     assertThat(refusal.matches()).isTrue();
     assertThat(Long.parseLong(refusal.group(1))).isEqualTo(count);
     assertThat(open("-Xmx" + refusal.group(2) + "m", 0, keys))

@@ -111,7 +111,8 @@ final class ApiKeyCommandsTest {
                 .get(0)
                 .get("secret");
     assertThat(server.fails(1, "queue", "list", "--api-key", producer))
-        .isEqualTo("sluice queue list: the key does not allow it: read on any name\n");
+        .isEqualTo(
+            "sluice queue list: the API key does not allow this; it needs read on any name\n");
   }
 
   @Test

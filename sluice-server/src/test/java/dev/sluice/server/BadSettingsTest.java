@@ -96,7 +96,8 @@ final class BadSettingsTest {
     Files.writeString(file, "[auth]\nbootstrap_key = '" + SECRET + "'\nbootstrap_key_file = 'x'\n");
     assertRefused(
         Map.of(),
-        "sluice.toml: auth.bootstrap_key and sluice.toml: auth.bootstrap_key_file say the same");
+        "sluice.toml: auth.bootstrap_key and sluice.toml: auth.bootstrap_key_file both set the same"
+            + " key; set one");
     Files.writeString(file, "x = " + "[".repeat(100_000));
     assertRefused(Map.of(), "sluice.toml is not valid TOML");
     Files.write(file, "server.host = 'ä'".getBytes(StandardCharsets.ISO_8859_1));

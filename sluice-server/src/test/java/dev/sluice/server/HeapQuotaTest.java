@@ -52,7 +52,7 @@ final class HeapQuotaTest {
     }
     assertThat(last.status()).isEqualTo(429);
     assertThat(last.code()).isEqualTo("RESOURCE_EXHAUSTED");
-    assertThat(last.message()).contains("queues, scripts and configuration must take at most");
+    assertThat(last.message()).contains("queues, hooks and configuration must take at most");
     assertThat(made).isGreaterThan(20);
     for (int i = 0; i < MANY; i++) {
       assertThat(create("refused", made + i).status()).isEqualTo(429);
