@@ -44,6 +44,8 @@ import io.grpc.Metadata;
 import io.grpc.ServerCall;
 import io.grpc.Status;
 import java.io.IOException;
+import java.lang.reflect.InvocationHandler;
+import java.lang.reflect.Proxy;
 import java.net.InetAddress;
 import java.net.Socket;
 import java.nio.charset.StandardCharsets;
@@ -57,6 +59,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executors;
 import java.util.concurrent.ScheduledExecutorService;
 import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
@@ -289,6 +292,52 @@ final class QuotasTest {
       queues.receive(key, "q", 1, wait, room).cancel(false);
       assertThat(open.held()).isZero();
     }
+  }
+
+  @Test
+  void redrives_areFewForOneAccount_untilTheyEnd() throws IOException {
+    Caller caller =
+        new Caller(
+            "c",
+            false,
+            List.of(new Permission(Kind.ADMIN, "q.dlq"), new Permission(Kind.PRODUCE, "q")),
+            ApiKey.NEVER);
+    List<CompletableFuture<Long>> running = new ArrayList<>();
+    try (Broker broker = Broker.open(dir.resolve("broker"))) {
+      broker.createQueue("q");
+      QueueOperations queues =
+          new QueueOperations(
+              redrivingSlowly(broker, running),
+              new QueueAuthorization(broker),
+              new AccountQuotas(ApiKeyStore.open(dir)),
+              new ConcurrencyQuota("calls", 10, 1));
+      Credential key = watches(caller).authenticate(null, "connection");
+      for (int i = 0; i < 4; i++) {
+        assertThat(queues.redrive(key, "q.dlq", 0, false)).isNotDone();
+      }
+      String rule = "redrives of one account must be at most 4";
+      assertExhausted(() -> queues.redrive(key, "q.dlq", 0, false), rule);
+      assertThat(running).hasSize(4);
+      running.get(0).complete(7L);
+      CompletableFuture<Long> next = queues.redrive(key, "q.dlq", 0, false);
+      assertExhausted(() -> queues.redrive(key, "q.dlq", 0, false), rule);
+      next.cancel(false);
+      assertThat(queues.redrive(key, "q.dlq", 0, false)).isNotDone();
+    }
+  }
+
+  private static Broker redrivingSlowly(Broker broker, List<CompletableFuture<Long>> running) {
+    InvocationHandler handler =
+        (proxy, method, arguments) -> {
+          if (method.getName().equals("redriveAsync")) {
+            running.add(new CompletableFuture<>());
+            return running.get(running.size() - 1);
+          }
+          return method.invoke(broker, arguments);
+        };
+    return (Broker)
+        Proxy.newProxyInstance(
+            Broker.class.getClassLoader(), new Class<?>[] {Broker.class}, handler);
   }
 
   /** Returns the ticket of a second request to model {@code one}, which allows one at a time. */

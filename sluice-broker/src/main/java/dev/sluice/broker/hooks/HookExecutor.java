@@ -10,6 +10,7 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.ThreadFactory;
+import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
@@ -87,7 +88,10 @@ public final class HookExecutor {
   public HookExecutor(int count, long maxBytes, ThreadFactory factory) {
     this.maxThreads = count;
     this.maxBytes = maxBytes;
-    this.threads = Executors.newFixedThreadPool(count, factory);
+    ThreadPoolExecutor pool = (ThreadPoolExecutor) Executors.newFixedThreadPool(count, factory);
+    // Now: a thread that the system refuses later would end the engine, which adds tasks.
+    pool.prestartAllCoreThreads();
+    this.threads = pool;
   }
 
   /**

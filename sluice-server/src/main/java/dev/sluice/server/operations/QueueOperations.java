@@ -50,6 +50,9 @@ public final class QueueOperations {
 
   static final Duration MAX_WAIT = Duration.ofSeconds(30);
 
+  private static final int MAX_REDRIVES = 64;
+  private static final int MAX_REDRIVES_OF_ACCOUNT = 4;
+
   /** How long messages wait for room in their answer: until slow readers can be cut off. */
   static final long ROOM_PATIENCE_NANOS = 2 * ResponseMemoryBudget.PATIENCE_NANOS;
 
@@ -58,7 +61,10 @@ public final class QueueOperations {
   private final AccountQuotas quotas;
   private final ConcurrencyQuota openCalls;
   private final AccountTurns settleTurns = new AccountTurns(SettleCall.PIECES_OF_ACCOUNT);
-  private final RedriveTurns redriveTurns;
+
+  /** Redrives that have not ended: each goes through messages of the whole broker. */
+  private final ConcurrencyQuota redrives =
+      new ConcurrencyQuota("redrives", MAX_REDRIVES, MAX_REDRIVES_OF_ACCOUNT);
 
   /**
    * Asks {@code broker}.
@@ -71,7 +77,6 @@ public final class QueueOperations {
     this.access = access;
     this.quotas = quotas;
     this.openCalls = openCalls;
-    this.redriveTurns = new RedriveTurns(openCalls);
   }
 
   /** Checks a caller whose request is not complete yet, or does not say enough. */
@@ -328,30 +333,38 @@ public final class QueueOperations {
 
   /**
    * Needs {@code produce} on the queue that gets them, too; {@code count} 0 means all. Ends between
-   * two portions, and fails, once the key is revoked, is changed or expires. Waits for other
-   * redrives of its account.
+   * two portions, and fails, once the key is revoked, is changed or expires. Refused while four
+   * redrives of its account run.
    */
   public CompletableFuture<Long> redrive(
       Credential key, String deadLetterQueue, long count, boolean runScript) {
     Caller caller = key.caller();
-    String target = QueueNames.sourceOf(deadLetterQueue);
-    Supplier<CompletableFuture<Long>> redrive =
+    return access.call(
+        caller,
+        Kind.ADMIN,
+        deadLetterQueue,
         () ->
             access.call(
                 caller,
-                Kind.ADMIN,
-                deadLetterQueue,
-                () ->
-                    access.call(
-                        caller,
-                        Kind.PRODUCE,
-                        target,
-                        () -> broker.redriveAsync(deadLetterQueue, count, runScript)));
-    // Checked again when its turn comes: queues may have been made or deleted meanwhile.
-    access.require(caller, Kind.ADMIN, deadLetterQueue);
-    access.require(caller, Kind.PRODUCE, target);
-    requireBetween("count", count, 0, Long.MAX_VALUE);
-    return whileKeyLasts(key, redriveTurns.run(caller, redrive));
+                Kind.PRODUCE,
+                QueueNames.sourceOf(deadLetterQueue),
+                () -> {
+                  requireBetween("count", count, 0, Long.MAX_VALUE);
+                  return whileKeyLasts(key, redriveHeld(caller, deadLetterQueue, count, runScript));
+                }));
+  }
+
+  private CompletableFuture<Long> redriveHeld(
+      Caller caller, String deadLetterQueue, long count, boolean runScript) {
+    ConcurrencyQuota.Hold place = redrives.take(caller);
+    try {
+      CompletableFuture<Long> running = broker.redriveAsync(deadLetterQueue, count, runScript);
+      Futures.whenOver(running, place::close);
+      return running;
+    } catch (RuntimeException refused) {
+      place.close();
+      throw refused;
+    }
   }
 
   private static <T> CompletableFuture<T> whileKeyLasts(Credential key, CompletableFuture<T> work) {
