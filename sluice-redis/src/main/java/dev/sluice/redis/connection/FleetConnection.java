@@ -174,6 +174,11 @@ public final class FleetConnection implements AutoCloseable, Executor {
 
   // ---- calls
 
+  /** Returns whether this node met data of another layout after its start. */
+  public boolean hasOtherLayout() {
+    return lifecycle.record.otherLayout() != null;
+  }
+
   /**
    * Fails if Redis has data of another layout, which this node met after its start: then neither
    * Redis nor the outage mode decides here.
@@ -205,7 +210,10 @@ public final class FleetConnection implements AutoCloseable, Executor {
    */
   public CompletableFuture<List<Object>> call(
       LuaScript script, String[] keys, Supplier<String[]> arguments) {
-    return lifecycle.calls.call(script, keys, arguments);
+    String other = lifecycle.record.otherLayout();
+    return other != null
+        ? CompletableFuture.failedFuture(new IllegalStateException(other))
+        : lifecycle.calls.call(script, keys, arguments);
   }
 
   /** A call that is answered by another one; to be given to {@link #watch}. */

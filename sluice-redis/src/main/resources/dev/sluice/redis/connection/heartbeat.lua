@@ -224,6 +224,11 @@ local function reserveForgotten()
   changeAbsence(now, more)
 end
 if isForgotten then
+  local unknown = members[UNKNOWN]
+  if unknown then
+    -- One that asks may grant its share until it is back.
+    unknown.ends = math.max(unknown.ends, now + presence + membership)
+  end
   reserveForgotten()
 end
 

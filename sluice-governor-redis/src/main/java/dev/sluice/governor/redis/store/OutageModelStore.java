@@ -170,7 +170,7 @@ final class OutageModelStore {
   void unheardHere(String id) {
     if (!local.unheard(replies.ticket(id))) {
       own.unheard(id);
-      if (!isOpen(id)) {
+      if (!isOpen(id) && !waitingList.isAwaited(id)) {
         outbox.cancel(id, true);
       }
     }
@@ -197,6 +197,7 @@ final class OutageModelStore {
 
   /** Answers a request that Redis was not asked about, or did not answer. */
   Optional<TokenDecision> ask(TokenRequest request, boolean now, boolean mayBeLocal) {
+    fleet.connection().requireLayout();
     Optional<TokenDecision> before = findHere(request);
     if (before.isPresent()) {
       return before;
@@ -425,9 +426,13 @@ final class OutageModelStore {
         .orElseGet(() -> replies.nothingLeft(scripts.terms()));
   }
 
-  /** Redis has reserved this node's share. */
+  /** Redis has reserved this node's share, unless it has data of another layout. */
   void beAlone() {
-    local.open();
+    if (fleet.connection().hasOtherLayout()) {
+      local.end();
+    } else {
+      local.open();
+    }
   }
 
   /**

@@ -172,10 +172,10 @@ final class SettlementOutbox {
             .call(GovernorScript.TICKET, "leave", id, turn, untold)
             .whenComplete(
                 (answer, failure) -> {
-                  left(id);
                   if (failure != null) {
                     keepLeft(id, Long.parseLong(turn), untold);
                   }
+                  left(id);
                 });
   }
 
@@ -258,7 +258,8 @@ final class SettlementOutbox {
   /**
    * Sends everything, in portions; fails if one is not answered.
    *
-   * @param open whether a grant is open: else its extension is not sent
+   * @param open whether a grant is open: else its extension is not sent, nor otherwise that its
+   *     ticket was left
    * @param unknown is told of a grant that was extended, and that Redis does not know
    */
   CompletableFuture<Void> send(Predicate<String> open, Consumer<String> unknown) {
@@ -274,7 +275,14 @@ final class SettlementOutbox {
 
   private CompletableFuture<Void> send(
       PendingSettlement word, Predicate<String> open, Consumer<String> unknown) {
-    if (word.kind() == Kind.EXTEND && !open.test(word.id())) {
+    // A caller of this node may have the grant of a ticket that another one has left.
+    boolean outdated =
+        switch (word.kind()) {
+          case EXTEND -> !open.test(word.id());
+          case LEAVE -> open.test(word.id());
+          default -> false;
+        };
+    if (outdated) {
       done(word);
       return CompletableFuture.allOf();
     }

@@ -25,8 +25,7 @@ final class TicketWaitingList {
    * of another node, or by a check. A check drains the waiting list at the time that the last reply or message named,
    * even if other nodes do so too; a thorough check also polls every ticket that is awaited here, which replaces lost
    * messages and keeps the tickets from being abandoned.
-   * During an outage LocalShareStore decides about the tickets whose place is known and reports the decision here. The
-   * other tickets wait until Redis is back.
+   * During an outage LocalShareStore decides about the tickets whose place is known; the others wait for Redis.
    * Only the node that has claimed a grant may deliver it: after a reply or a poll that says so.
    *
    * A waiter is entered, and a call about it gets its turn, under this object's lock: Redis obeys the last turn. Futures
@@ -186,12 +185,15 @@ final class TicketWaitingList {
   /** Returns false if nobody waits for it any more. */
   private boolean tell(
       String id, Optional<TokenDecision> outcome, String tenant, @Nullable String key) {
-    TicketWaiters.WaitingTicket waiting = waiters.take(id);
+    TicketWaiters.WaitingTicket waiting;
+    synchronized (this) { // for leaveUntold: a grant is either awaited or known here
+      waiting = waiters.take(id);
+      if (waiting != null && outcome.orElse(null) instanceof TokenDecision.Granted granted) {
+        outage.granted(granted, tenant, key);
+      }
+    }
     if (waiting == null) {
       return false;
-    }
-    if (outcome.orElse(null) instanceof TokenDecision.Granted granted) {
-      outage.granted(granted, tenant, key);
     }
     timer.execute(() -> waiting.complete(outcome, () -> unheard(id)));
     return true;
@@ -231,9 +233,9 @@ final class TicketWaitingList {
     leaveUntold(id);
   }
 
-  /** A caller may have been told of it before, or by this node's share. */
-  private void leaveUntold(String id) {
-    if (!closed && !outage.isOpen(id)) {
+  /** Unclaims a grant, unless a caller of this node has it or waits for it. */
+  private synchronized void leaveUntold(String id) {
+    if (!closed && !isAwaited(id) && !outage.isOpen(id)) {
       outage.outbox().leave(id, waiters.nextTurn(), "untold");
     }
   }

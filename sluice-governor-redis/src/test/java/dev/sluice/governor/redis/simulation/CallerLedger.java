@@ -54,7 +54,7 @@ final class CallerLedger {
      */
     boolean isCanceled;
 
-    /** Whether the share of a node granted a ticket that another node had granted: not promised. */
+    /** Whether its ticket was granted before, at another node: Redis has one slot for both. */
     boolean isSecond;
 
     /** Whether its caller asks for it again under its key, and settles it afterwards. */
@@ -210,12 +210,11 @@ final class CallerLedger {
       }
       List<Grant> counted =
           open.stream()
-              .filter(each -> !each.isSecond)
               .filter(
                   each ->
                       grant.local
                           ? each.node == grant.node && each.toldNanos <= now
-                          : !mayBeUnknown(each, now, lostNanos))
+                          : !each.isSecond && !mayBeUnknown(each, now, lostNanos))
               .toList();
       int most = grant.local ? grant.slotsOfNode : limit;
       if (counted.size() > most) {

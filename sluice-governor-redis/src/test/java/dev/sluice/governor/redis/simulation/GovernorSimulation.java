@@ -225,7 +225,9 @@ final class GovernorSimulation extends SimulatedFleet<GovernorNode> {
       scheduler().runUntil(scheduler().nanos() + SECOND);
     }
     callers.settleAll();
-    long end = scheduler().nanos() + GovernorPlan.PATIENCE.toNanos() + 8 * SECOND;
+    scheduler().runUntil(scheduler().nanos() + GovernorPlan.PATIENCE.toNanos() + 3 * SECOND);
+    checkWaiting();
+    long end = scheduler().nanos() + GovernorPlan.PATIENCE.toNanos();
     while (scheduler().nanos() < end) {
       // Scripts end what is over; after a silence they wait for callers that could not ask.
       livingNodes().forEach(node -> ignore(node.store().status()));
@@ -330,7 +332,7 @@ final class GovernorSimulation extends SimulatedFleet<GovernorNode> {
     }
   }
 
-  /** Slots that are taken though every caller has settled, and callers that still wait. */
+  /** Slots that are taken though every caller has settled. */
   private void checkLeaks() {
     GovernorStatus.@Nullable Model status = status();
     List<String> left = new ArrayList<>();
@@ -372,9 +374,14 @@ final class GovernorSimulation extends SimulatedFleet<GovernorNode> {
         && failures.stream().noneMatch(each -> kindOf(each).equals("TOKENS"))) {
       fail("AUDIT errorTokens is " + status.audit().errorTokens() + ", but no window is exceeded");
     }
-    if (left.size() >= plan.concurrency()) {
-      // Those of killed nodes hold their slots until their lives end; leaks were told above.
-      full = true;
+    // Those of killed nodes hold their slots until their lives end; leaks were told above.
+    full = left.size() >= plan.concurrency();
+  }
+
+  /** Tickets in the list, and callers, that no node has served by itself. */
+  private void checkWaiting() {
+    GovernorStatus.@Nullable Model status = status();
+    if (status == null || status.running() >= plan.concurrency()) {
       return;
     }
     int waiting = status.queueLengths().values().stream().mapToInt(Integer::intValue).sum();

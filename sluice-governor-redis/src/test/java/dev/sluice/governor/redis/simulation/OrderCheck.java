@@ -55,7 +55,8 @@ final class OrderCheck {
     return isPlain(first)
         && isPlain(later)
         && first.node == later.node
-        && grant.decidedNanos < (grant.local ? overNanos(first) : overInRedisNanos(first))
+        && grant.decidedNanos
+            < (mayBeAbandoned(first, grant) ? overInRedisNanos(first) : overNanos(first))
         && isKnown(first, grant);
   }
 
@@ -88,6 +89,14 @@ final class OrderCheck {
     String ticket = call.ticket;
     long inRedis = ticket == null ? -1 : tap.grantedNanos(CallerLedger.idIn(ticket));
     return inRedis < 0 ? over : Math.min(over, inRedis);
+  }
+
+  /** Returns whether Redis may have missed the polls of a node that was in an outage. */
+  private boolean mayBeAbandoned(Call first, CallerLedger.Grant grant) {
+    return !grant.local
+        && (first.queuedLocally
+            || first.node.losses().stream()
+                .anyMatch(lost -> lost >= first.queuedNanos && lost <= grant.decidedNanos));
   }
 
   /** Redis may have given up a ticket, by its idle timeout, before its node learns of that. */
