@@ -2,6 +2,7 @@ package dev.sluice.server.grpc;
 
 import dev.sluice.server.auth.Caller;
 import dev.sluice.server.support.ApiException;
+import dev.sluice.server.support.ErrorKind;
 import dev.sluice.server.support.Futures;
 import io.grpc.StatusRuntimeException;
 import io.grpc.stub.ServerCallStreamObserver;
@@ -16,6 +17,9 @@ import org.slf4j.LoggerFactory;
 /** Answers unary gRPC calls; whatever a call throws becomes a status. */
 public final class UnaryCalls {
   private static final Logger LOG = LoggerFactory.getLogger(UnaryCalls.class);
+
+  private static final ApiException CANCELED_BY_SERVER =
+      new ApiException(ErrorKind.UNAVAILABLE, "the server has canceled the call; retry later");
 
   private UnaryCalls() {}
 
@@ -51,9 +55,11 @@ public final class UnaryCalls {
         begun,
         value -> Futures.make(value, threads, () -> answer(observer, value, toAnswer, unsent)),
         failure -> {
-          // Else nobody is there for it.
           if (!begun.isCancelled()) {
             call.onError(ApiException.of(failure).toStatus());
+          } else if (!observer.isCancelled()) {
+            // Not canceled by its client, who waits for an answer.
+            unlessGone(observer, () -> call.onError(CANCELED_BY_SERVER.toStatus()));
           }
         });
   }
