@@ -18,9 +18,6 @@ import org.slf4j.LoggerFactory;
 public final class UnaryCalls {
   private static final Logger LOG = LoggerFactory.getLogger(UnaryCalls.class);
 
-  private static final ApiException CANCELED_BY_SERVER =
-      new ApiException(ErrorKind.UNAVAILABLE, "the server has canceled the call; retry later");
-
   private UnaryCalls() {}
 
   public static <T> void answer(StreamObserver<T> call, Function<Caller, T> work) {
@@ -59,9 +56,13 @@ public final class UnaryCalls {
             call.onError(ApiException.of(failure).toStatus());
           } else if (!observer.isCancelled()) {
             // Not canceled by its client, who waits for an answer.
-            unlessGone(observer, () -> call.onError(CANCELED_BY_SERVER.toStatus()));
+            unlessGone(observer, () -> call.onError(canceledByServer().toStatus()));
           }
         });
+  }
+
+  private static ApiException canceledByServer() {
+    return new ApiException(ErrorKind.UNAVAILABLE, "the server has canceled the call; retry later");
   }
 
   private static <T, R> void answer(
