@@ -40,6 +40,8 @@ public interface MessageConsumer extends AutoCloseable {
      * the consumer if there is none. A handler that cannot take messages for long, because its own
      * receiver is slow, returns {@link #NOT_NOW} and so holds no thread while it waits.
      *
+     * <p>Exceptions are logged, and one message is read.
+     *
      * @param waitingBytes the approximate size of the messages that wait
      * @return a number of bytes, with which at least one message is read; or {@link #NOT_NOW}
      */

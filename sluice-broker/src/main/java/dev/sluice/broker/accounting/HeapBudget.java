@@ -15,6 +15,9 @@ public final class HeapBudget {
   private long maxBytes = Long.MAX_VALUE;
   private long used;
 
+  /** The part of {@link #used} that accepted state needs later, and that refuses nothing. */
+  private long exempt;
+
   /** {@code what} names the state in error messages. */
   public HeapBudget(String what) {
     this.subject = what;
@@ -33,6 +36,17 @@ public final class HeapBudget {
     used -= bytes;
   }
 
+  /** Counts bytes that state needs which was accepted before; they take no room of new state. */
+  void addExempt(long bytes) {
+    used += bytes;
+    exempt += bytes;
+  }
+
+  void removeExempt(long bytes) {
+    used -= bytes;
+    exempt -= bytes;
+  }
+
   String subject() {
     return subject;
   }
@@ -45,17 +59,22 @@ public final class HeapBudget {
     return used;
   }
 
+  /** Returns the bytes that count against the bound. */
+  long bounded() {
+    return used - exempt;
+  }
+
   /**
    * Checks that there is room.
    *
    * @throws BrokerException if {@code more} bytes would exceed the bound
    */
   public void require(long more) {
-    if (more > 0 && more > maxBytes - used) {
+    if (more > 0 && more > maxBytes - bounded()) {
       throw new BrokerException(
           Code.HEAP_FULL,
           "%s must take at most %d bytes of the heap, but take %d and would take %d more"
-              .formatted(subject, maxBytes, used, more));
+              .formatted(subject, maxBytes, bounded(), more));
     }
   }
 }

@@ -2,12 +2,15 @@ package dev.sluice.broker.accounting;
 
 import dev.sluice.broker.BrokerException;
 import dev.sluice.broker.BrokerException.Code;
+import dev.sluice.broker.engine.MovedMessageEntry;
+import java.util.function.LongSupplier;
 
 /**
  * Counts the heap of the messages and remembered ids of one queue within the budget of all queues.
  * Keeps the last part of that budget for queues that hold little, so that one queue, however fast
- * its producers are, does not lock out the producers of others. Used by the thread of the engine
- * alone.
+ * its producers are, does not lock out the producers of others. A queue and its dead-letter queue
+ * count as one there: messages move from one to the other without a check. Used by the thread of
+ * the engine alone.
  *
  * <p>Does not protect against many queues that fill the budget together.
  */
@@ -37,6 +40,20 @@ public final class QueueHeapUsage {
     budget.remove(bytes);
   }
 
+  /**
+   * Counts the id of a message that has moved. A queue full of messages needs more when all become
+   * dead letters, which must not use up the room of other queues.
+   */
+  public void addMovedId() {
+    used += MovedMessageEntry.ID_HEAP_BYTES;
+    budget.addExempt(MovedMessageEntry.ID_HEAP_BYTES);
+  }
+
+  public void removeMovedId() {
+    used -= MovedMessageEntry.ID_HEAP_BYTES;
+    budget.removeExempt(MovedMessageEntry.ID_HEAP_BYTES);
+  }
+
   public long used() {
     return used;
   }
@@ -44,19 +61,25 @@ public final class QueueHeapUsage {
   /**
    * Checks that there is room for more of this queue.
    *
+   * @param counterpart returns what the dead-letter queue of this queue holds, or the queue whose
+   *     dead letters this one holds; asked only when the heap is nearly full
    * @throws BrokerException if {@code more} bytes would exceed the budget, or the part of it that
    *     queues may use that hold more than a little
    */
-  public void require(long more) {
+  public void require(long more, LongSupplier counterpart) {
     budget.require(more);
     long open = budget.maxBytes() - budget.maxBytes() / RESERVED_SHARE;
     long small = budget.maxBytes() / SMALL_SHARE;
-    if (more > 0 && more > open - budget.used() && more > small - used) {
+    if (more <= 0 || more <= open - budget.bounded()) {
+      return;
+    }
+    long both = used + counterpart.getAsLong();
+    if (more > small - both) {
       throw new BrokerException(
           Code.HEAP_FULL,
           ("%s must take at most %d bytes of the heap beyond queues that hold at most %d each, but"
-                  + " take %d: queue=%s holds %d and would hold %d more")
-              .formatted(budget.subject(), open, small, budget.used(), queue, used, more));
+                  + " take %d: queue=%s holds %d with its dead letters and would hold %d more")
+              .formatted(budget.subject(), open, small, budget.bounded(), queue, both, more));
     }
   }
 }

@@ -58,7 +58,7 @@ public final class RecoveryHeapCheck {
 
   /** Counts the id of a message that has moved, which is kept, in the heap of its queue. */
   public void addMovedId(QueueHeapUsage heap) {
-    heap.add(MovedMessageEntry.ID_HEAP_BYTES);
+    heap.addMovedId();
     movedIds += MovedMessageEntry.ID_HEAP_BYTES;
   }
 

@@ -4,6 +4,7 @@ import dev.sluice.FairScheduler;
 import dev.sluice.broker.BrokerException;
 import dev.sluice.broker.BrokerMetrics;
 import dev.sluice.broker.LeaseToken;
+import dev.sluice.broker.QueueNames;
 import dev.sluice.broker.accounting.ConfigHeapUsage;
 import dev.sluice.broker.accounting.HeapBudget;
 import dev.sluice.broker.accounting.IdleKeyLru;
@@ -128,6 +129,25 @@ public final class EngineState {
         BrokerException.Code.QUEUE_NOT_FOUND, "unknown queue: queue=" + queue);
   }
 
+  /**
+   * Checks that there is heap for more messages of {@code queue}.
+   *
+   * @throws BrokerException if not
+   */
+  void requireMessageHeap(BrokerQueue queue, long more) {
+    queue.messageHeap.require(more, () -> heapOfCounterpart(queue.name));
+  }
+
+  /** Returns the heap of the dead-letter queue of a queue, or of the source of dead letters. */
+  private long heapOfCounterpart(String name) {
+    BrokerQueue counterpart =
+        queues.get(
+            QueueNames.isDeadLetterQueue(name)
+                ? QueueNames.sourceOf(name)
+                : QueueNames.deadLetterQueueOf(name));
+    return counterpart == null ? 0 : counterpart.messageHeap.used();
+  }
+
   /** A new message of {@code queue}, which is not stored yet. */
   MessageEntry create(BrokerQueue queue, InternedPlacement.Spec spec, int bytes, long expiresAt) {
     MessageEntry entry =
@@ -142,7 +162,7 @@ public final class EngineState {
     MessageEntry moved =
         new MovedMessageEntry(
             queue, nextSequence++, queue.addMessage(spec, now), entry.bytes, expiresAt, entry.id());
-    queue.messageHeap.add(MovedMessageEntry.ID_HEAP_BYTES);
+    queue.messageHeap.addMovedId();
     index.add(moved);
     diskSpaceLeft -= entry.bytes;
     return moved;
@@ -177,7 +197,7 @@ public final class EngineState {
     entry.stage = MessageEntry.Stage.GONE;
     entry.queue.removeMessage(entry.placement);
     if (entry instanceof MovedMessageEntry) {
-      entry.queue.messageHeap.remove(MovedMessageEntry.ID_HEAP_BYTES);
+      entry.queue.messageHeap.removeMovedId();
     }
     index.remove(entry);
   }

@@ -148,7 +148,7 @@ public final class EnqueueHandler {
     if (more > 0 && state.diskSpaceLeft <= moreBytes) {
       throw EngineState.diskFull();
     }
-    brokerQueue.messageHeap.require(moreHeap);
+    state.requireMessageHeap(brokerQueue, moreHeap);
     long max = brokerQueue.config.maxDepth();
     if (max > 0 && brokerQueue.depth + more > max) {
       throw new BrokerException(

@@ -395,12 +395,10 @@ public final class QueueAdmin {
 
   /** A hook may give each of many messages that had one route in common a route of its own. */
   private void requireHeap(MessageEntry entry, BrokerQueue source, InternedPlacement.Spec route) {
-    long more = entry instanceof MovedMessageEntry ? 0 : MovedMessageEntry.ID_HEAP_BYTES;
     if (!source.hasPlacement(route)) {
-      more +=
-          route.heapBytes() - (entry.placement.users == 1 ? entry.placement.spec.heapBytes() : 0);
+      long less = entry.placement.users == 1 ? entry.placement.spec.heapBytes() : 0;
+      state.requireMessageHeap(source, route.heapBytes() - less);
     }
-    state.messageHeap.require(more);
   }
 
   private void move(MessageEntry entry, BrokerQueue source, InternedPlacement.Spec route) {

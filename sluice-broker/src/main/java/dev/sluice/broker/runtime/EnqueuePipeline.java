@@ -136,8 +136,7 @@ public final class EnqueuePipeline {
 
   private void put(Enqueue call, List<PreparedMessage> preparedMessages, long bytes) {
     if (!call.caller().mayStore()) {
-      call.future().cancel(false); // unless the caller has said why
-      return;
+      return; // The caller fails the call, and says why.
     }
     QueueRegistry.QueueHandle view = call.view();
     boolean taken =

@@ -16,6 +16,7 @@ import java.util.OptionalLong;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -25,7 +26,7 @@ import org.jspecify.annotations.Nullable;
  * ended in the mailbox are dropped when they are polled, and renew the credit then.
  *
  * <p>A handler has a thread while it is {@linkplain Handling#RUNNING running}. A consumer for which
- * the system refuses a thread ends, and its messages go to others.
+ * the system refuses a thread ends: messages that it has not received go to others.
  */
 final class PrefetchingConsumer implements MessageConsumer {
   private static final System.Logger LOG = System.getLogger(Broker.class.getName());
@@ -301,8 +302,11 @@ final class PrefetchingConsumer implements MessageConsumer {
     }
   }
 
-  /** Ends the consumer, for which there is no thread: its messages go to others. */
-  @SuppressWarnings("FutureReturnValueIgnored") // a consumer that was not opened has no messages
+  /**
+   * Ends the consumer, for which there is no thread: messages that it has not received go to
+   * others. What becomes of the rest is up to the handler, which may close or detach the consumer
+   * when it is told the end; otherwise they stay leased.
+   */
   private void giveUp(Throwable noThread) {
     BrokerException reason =
         new BrokerException(
@@ -311,9 +315,23 @@ final class PrefetchingConsumer implements MessageConsumer {
                 .formatted(queue, noThread.getMessage()));
     LOG.log(System.Logger.Level.WARNING, reason.getMessage());
     registry.remove(this);
-    mailbox.closed(reason);
-    // Does not wait: the thread at hand may be the one that opens the consumer.
-    state.thenAccept(known -> engine.submit(machine -> machine.dispatcher.close(known, null)));
+    if (!mailbox.close(reason)) {
+      return;
+    }
+    whenOpened(known -> engine.submit(m -> m.dispatcher.drain(known, new CompletableFuture<>())));
+    registry.notifyEnded(
+        () -> {
+          if (handler != null) {
+            CallbackExecutor.guarded(() -> handler.ended(reason));
+          }
+          whenOpened(known -> engine.submit(machine -> machine.dispatcher.detach(known)));
+        });
+  }
+
+  /** Does not wait: the thread at hand may be the one that opens the consumer. */
+  @SuppressWarnings("FutureReturnValueIgnored") // a consumer that was not opened has no messages
+  private void whenOpened(Consumer<ConsumerState> then) {
+    state.thenAccept(then);
   }
 
   private void handleAll() {
@@ -365,7 +383,8 @@ final class PrefetchingConsumer implements MessageConsumer {
   }
 
   private long payloadBudget(long waiting) {
-    long[] budget = {Handler.DEFAULT_PAYLOAD_BUDGET};
+    // A handler that fails to answer gets one message at a time.
+    long[] budget = {0};
     if (handler != null) {
       CallbackExecutor.guarded(() -> budget[0] = handler.payloadBudget(waiting));
     }

@@ -10,11 +10,17 @@ import dev.sluice.broker.BrokerStatus;
 import dev.sluice.broker.Delivery;
 import dev.sluice.broker.Message;
 import dev.sluice.broker.MessageConsumer;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.List;
+import java.util.Objects;
+import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -95,7 +101,49 @@ final class HandlerThreadsTest {
     }
     broker.enqueue("q", Message.of("next")).join();
     assertThat(broker.view().status()).isEqualTo(BrokerStatus.RUNNING);
-    assertThat(broker.stats("q").consumers()).isZero();
+    await().atMost(PATIENCE).until(() -> broker.stats("q").consumers() == 0);
+  }
+
+  @Test
+  void consumerWithoutAThread_keepsTheMessagesThatItHasReceived() throws Exception {
+    BlockingQueue<Delivery> received = new LinkedBlockingQueue<>();
+    broker.consume("q", 10, received::addAll);
+    broker.enqueue("q", Message.of("received")).join();
+    Delivery first = Objects.requireNonNull(received.poll(60, TimeUnit.SECONDS));
+    threads.setKeepAliveTime(1, TimeUnit.MILLISECONDS);
+    await().atMost(PATIENCE).until(() -> threads.getPoolSize() == 0);
+    refuseThreads();
+    broker.enqueue("q", Message.of("next")).join();
+    try (MessageConsumer other = broker.consume("q", 10)) {
+      List<Delivery> next = other.poll(10, PATIENCE);
+      assertThat(next).hasSize(1);
+      assertThat(next.get(0).payload()).asString(StandardCharsets.UTF_8).isEqualTo("next");
+      await().atMost(PATIENCE).until(() -> broker.stats("q").consumers() == 1);
+      first.ack().join();
+    }
+    assertThat(received).isEmpty();
+  }
+
+  @Test
+  void handlerThatFailsToNameItsBudget_getsOneMessageAtATime() {
+    List<Integer> batches = new CopyOnWriteArrayList<>();
+    MessageConsumer.Handler handler =
+        new MessageConsumer.Handler() {
+          @Override
+          public void handle(List<Delivery> deliveries) {
+            batches.add(deliveries.size());
+          }
+
+          @Override
+          public long payloadBudget(long waitingBytes) {
+            throw new IllegalStateException("thrown by the test");
+          }
+        };
+    broker.enqueueAll("q", Collections.nCopies(10, Message.of("m"))).join();
+    broker.consume("q", 10, handler);
+    await().atMost(PATIENCE).until(() -> broker.stats("q").inFlight() == 10);
+    await().atMost(PATIENCE).until(() -> batches.stream().mapToInt(each -> each).sum() == 10);
+    assertThat(batches).containsOnly(1);
   }
 
   @Test

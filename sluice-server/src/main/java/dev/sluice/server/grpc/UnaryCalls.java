@@ -2,6 +2,7 @@ package dev.sluice.server.grpc;
 
 import dev.sluice.server.auth.Caller;
 import dev.sluice.server.support.ApiException;
+import dev.sluice.server.support.ErrorKind;
 import dev.sluice.server.support.Futures;
 import io.grpc.StatusRuntimeException;
 import io.grpc.stub.ServerCallStreamObserver;
@@ -51,11 +52,17 @@ public final class UnaryCalls {
         begun,
         value -> Futures.make(value, threads, () -> answer(observer, value, toAnswer, unsent)),
         failure -> {
-          // Else nobody is there for it.
           if (!begun.isCancelled()) {
             call.onError(ApiException.of(failure).toStatus());
+          } else if (!observer.isCancelled()) {
+            // Not canceled by its client, who waits for an answer.
+            unlessGone(observer, () -> call.onError(canceledByServer().toStatus()));
           }
         });
+  }
+
+  private static ApiException canceledByServer() {
+    return new ApiException(ErrorKind.UNAVAILABLE, "the server has canceled the call; retry later");
   }
 
   private static <T, R> void answer(

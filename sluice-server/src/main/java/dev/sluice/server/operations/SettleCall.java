@@ -17,7 +17,6 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.UUID;
-import java.util.concurrent.CancellationException;
 import java.util.concurrent.CompletableFuture;
 
 /*
@@ -101,6 +100,10 @@ public final class SettleCall {
             ? settleUnlessOver(piece)
             : turns.run(owner, () -> settleUnlessOver(piece)),
         done -> {
+          if (done.isEmpty()) {
+            memory.close();
+            return;
+          }
           outcomes.addAll(done);
           settleNext();
         },
@@ -110,10 +113,14 @@ public final class SettleCall {
         });
   }
 
+  /**
+   * Returns no outcomes if the call is over: then the answer has been decided, or is by the watch,
+   * which has the reason.
+   */
   private CompletableFuture<List<Optional<ApiException>>> settleUnlessOver(List<Settlement> piece) {
     boolean isLast = outcomes.size() + piece.size() == all.size();
     return answer.isDone() || (isLast && !watch.finish())
-        ? CompletableFuture.failedFuture(new CancellationException())
+        ? CompletableFuture.completedFuture(List.of())
         : settle(piece);
   }
 
