@@ -110,6 +110,19 @@ final class HeartbeatScriptTest {
     assertThat(fleet.absentParts()).isEqualTo(WHOLE / 2);
   }
 
+  /** Its returns fail, so it goes on granting the share that Redis has forgotten. */
+  @Test
+  void forgottenMember_thatGoesOnAsking_keepsItsShareReserved() {
+    fleet.beat("one", "look", WHOLE / 2, LOST_EPOCH, WHOLE);
+    assertThat(fleet.beat("two", "return", WHOLE / 2, LOST_EPOCH, WHOLE)).isEqualTo(WHOLE / 2);
+    for (long at = 0; at < 2 * MEMBERSHIP_MICROS; at += PRESENCE_MICROS / 2) {
+      fleet.advance(PRESENCE_MICROS / 2);
+      fleet.beat("one", "look", WHOLE / 2, LOST_EPOCH, WHOLE);
+      assertThat(fleet.beat("two", "stay", WHOLE / 2)).isEqualTo(WHOLE / 2);
+    }
+    assertThat(fleet.absentParts()).isEqualTo(WHOLE / 2);
+  }
+
   @Test
   void shares_afterLostData_neverAddUpToMoreThanTheWhole_inAnyOrder() {
     Long only = Long.getLong("sluice.seed");
