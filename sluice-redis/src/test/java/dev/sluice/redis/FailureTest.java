@@ -164,7 +164,8 @@ final class FailureTest {
         TcpProxy proxy = TcpProxy.to(server)) {
       proxy.delay(Duration.ofMillis(700), Duration.ZERO);
       try (FleetNode node = FleetNode.patient(proxy.uri(), "b:", LIMIT)) {
-        assertThat(node.status().available()).isTrue();
+        // A busy machine may let it count as absent for a moment: it returns, without an outage.
+        Await.until("Redis decides", () -> node.status().available());
         proxy.heal();
         assertThat(node.take().judge()).isEqualTo(FleetNode.Judge.REDIS);
         assertThat(node.events()).isEmpty();
