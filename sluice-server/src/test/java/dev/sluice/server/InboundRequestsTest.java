@@ -274,8 +274,10 @@ final class InboundRequestsTest {
   void evictedHttpBody_isAnswered() throws IOException {
     List<Socket> bodies = new ArrayList<>();
     for (int i = 0; i < 2; i++) {
-      Socket body =
-          http(post("/v1/queues/q/messages", server.create("produce:q").getSecret(), 3 * MEBIBYTE));
+      String key = server.create("produce:q").getSecret();
+      long before = i * (2L * MEBIBYTE - 10);
+      await("the request for the key to give back its bytes").until(() -> inbound.used() == before);
+      Socket body = http(post("/v1/queues/q/messages", key, 3 * MEBIBYTE));
       body.getOutputStream().write(new byte[2 * MEBIBYTE - 10]);
       bodies.add(body);
       long held = (i + 1) * (2L * MEBIBYTE - 10);
