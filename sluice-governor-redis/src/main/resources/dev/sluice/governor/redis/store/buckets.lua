@@ -1,5 +1,5 @@
 -- Tokens that accrue evenly, kept as what is owed to a full bucket: a token is worth `unit`, and a
--- microsecond brings `mint`. The history of a meter has what was owed at each charge, so that no
+-- microsecond brings `accrual`. The history of a meter has what was owed at each charge, so that no
 -- refund is more than what has been owed ever since: pairs of an event and a debt, both rising, for
 -- an entry that a later and smaller one makes useless is dropped. Between charges a debt only falls,
 -- unless it is raised by something else than a charge (absent members, lost books): then the history
@@ -21,10 +21,10 @@ end
 -- members is not paid here, and the tokens that they can have saved are held back: the rule is `repay` in guard.lua. Returns also,
 -- if a member was absent since, the most that may be refunded of earlier charges.
 local function paid(meter, owed, from, to)
-  local mint, capacity = meter.mint, meter.cap * meter.unit
+  local accrual, capacity = meter.accrual, meter.cap * meter.unit
   if from - S.shift >= PRESENT then
     local elapsed = math.max(0, to - from)
-    return elapsed < owed / mint and math.max(0, owed - elapsed * mint) or 0
+    return elapsed < owed / accrual and math.max(0, owed - elapsed * accrual) or 0
   end
   if S.shift ~= 0 and PRESENT == NOT_YET then
     -- The clock was set back, so it is not known since when: nothing comes back until they return.
@@ -32,12 +32,12 @@ local function paid(meter, owed, from, to)
     local saved = math.ceil(capacity * all[#all].share)
     return math.max(owed, saved), owed - saved
   end
-  return repay({ mint = mint, step = 1, capacity = capacity }, owed, 0, from - S.shift, to - S.shift)
+  return repay({ accrual = accrual, step = 1, capacity = capacity }, owed, 0, from - S.shift, to - S.shift)
 end
 
 -- Returns what a meter owes of which the books know nothing.
 local function owedByUnknown(meter)
-  return (debtOfMissing({ mint = meter.mint, step = 1, capacity = meter.cap * meter.unit }))
+  return (debtOfMissing({ accrual = meter.accrual, step = 1, capacity = meter.cap * meter.unit }))
 end
 
 local function available(meter)
@@ -50,8 +50,8 @@ local function microsUntil(meter, tokens, floor)
   if missing <= 0 then
     return 0
   end
-  return math.min(NEVER, PRESENT_PART == 1 and ceilDiv(missing, meter.mint)
-    or math.ceil(missing / (meter.mint * PRESENT_PART)))
+  return math.min(NEVER, PRESENT_PART == 1 and ceilDiv(missing, meter.accrual)
+    or math.ceil(missing / (meter.accrual * PRESENT_PART)))
 end
 
 -- In a block, for a script may have 200 locals at a time.
@@ -216,15 +216,15 @@ local meters = {}
 local requests = {}
 
 local function loadMeters()
-  M = { cap = S.cap, unit = S.unit, mint = C.mint, owed = S.owed, field = 'h' }
+  M = { cap = S.cap, unit = S.unit, accrual = C.mint, owed = S.owed, field = 'h' }
   for i, rate in ipairs(C.requests) do
     requests[i] =
-      { cap = rate.cap, unit = rate.unit, mint = rate.mint, owed = S[rate.name], name = rate.name }
+      { cap = rate.cap, unit = rate.unit, accrual = rate.mint, owed = S[rate.name], name = rate.name }
   end
   for rank, class in ipairs(C.classes) do
     if class.g then
       R[rank - 1].meter = {
-        cap = class.g.cap, unit = class.g.unit, mint = class.g.mint,
+        cap = class.g.cap, unit = class.g.unit, accrual = class.g.mint,
         owed = R[rank - 1].guaranteed, field = 'g' .. (rank - 1)
       }
     end
@@ -269,14 +269,14 @@ local function writeMeters()
   for tenant, meter in pairs(meters) do
     if meter.changed then
       put('m' .. tenant, struct.pack('>ddd', now, meter.owed, meter.unit) .. historyOf(meter))
-      setDue('m' .. tenant, now + ceilDiv(meter.owed, meter.mint) + 1)
+      setDue('m' .. tenant, now + ceilDiv(meter.owed, meter.accrual) + 1)
     end
   end
 end
 
 -- The allowance for usage far beyond reservations, a meter of the model's burst and rate by itself.
 local function allowanceOf(config)
-  local meter = { cap = config.cap, unit = config.unit, mint = config.mint, owed = 0, history = '' }
+  local meter = { cap = config.cap, unit = config.unit, accrual = config.mint, owed = 0, history = '' }
   local stored = get('v')
   if stored then
     local at, owed, unit = struct.unpack('>ddd', stored)
@@ -324,7 +324,7 @@ local function meterOf(tenant)
   local meter = meters[tenant]
   local budget = not meter and budgetOf(tenant)
   if budget then
-    meter = { cap = budget.cap, unit = budget.unit, mint = budget.mint, owed = 0, history = '' }
+    meter = { cap = budget.cap, unit = budget.unit, accrual = budget.mint, owed = 0, history = '' }
     local stored = get('m' .. tenant)
     local at = 0
     if stored then
@@ -334,9 +334,9 @@ local function meterOf(tenant)
       if at < (budget.since or 0) then
         -- Until then it accrued at another rate.
         rescale(meter, budget.before.unit)
-        meter.mint = budget.before.mint
+        meter.accrual = budget.before.mint
         pay(meter, at, budget.since)
-        meter.mint, at = budget.mint, budget.since
+        meter.accrual, at = budget.mint, budget.since
       end
       rescale(meter, budget.unit)
       pay(meter, at, now)

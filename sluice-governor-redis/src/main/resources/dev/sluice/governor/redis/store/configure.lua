@@ -56,7 +56,7 @@ end
 -- So much of its capacity and rate is in force.
 local function slow(factor)
   S.factor = factor
-  M.mint = C.mint
+  M.accrual = C.mint
   rescale(M, math.ceil(C.unit / factor))
   M.cap = math.max(1, math.floor(C.cap * factor))
 end
@@ -111,7 +111,7 @@ local function moveMeters(before)
   end
   for i, rate in ipairs(C.requests) do
     local old = seconds[rate.name]
-    requests[i] = { cap = rate.cap, unit = rate.unit, mint = rate.mint, owed = 0, name = rate.name }
+    requests[i] = { cap = rate.cap, unit = rate.unit, accrual = rate.mint, owed = 0, name = rate.name }
     if old then
       old.history = ''
       rescale(old, rate.unit)
@@ -121,7 +121,7 @@ local function moveMeters(before)
   for rank, class in ipairs(C.classes) do
     local meter = guarantees[class.name]
     if class.g then
-      local next = { cap = class.g.cap, unit = class.g.unit, mint = class.g.mint, owed = 0 }
+      local next = { cap = class.g.cap, unit = class.g.unit, accrual = class.g.mint, owed = 0 }
       next.history, next.field, next.changed = '', 'g' .. (rank - 1), true
       if meter then
         historyOf(meter)
@@ -141,7 +141,7 @@ local function moveMeters(before)
     local budget = budgetOf(tenant)
     if budget then
       rescale(meter, budget.unit)
-      meter.cap, meter.mint, meter.changed = budget.cap, budget.mint, true
+      meter.cap, meter.accrual, meter.changed = budget.cap, budget.mint, true
     else
       meters[tenant] = nil
     end
@@ -254,8 +254,8 @@ end
 
 -- Those of whom nothing is known have as much as until now.
 local function moveEmptied(was, next)
-  local stranger = { unit = was.unit, history = '' }
-  stranger.owed = paid(was, was.cap * was.unit, S.emptied, now)
+  local stranger = { cap = was.cap, unit = was.unit, accrual = was.mint, history = '' }
+  stranger.owed = paid(stranger, was.cap * was.unit, S.emptied, now)
   rescale(stranger, next.unit)
   S.emptied = now - floorDiv(math.max(0, next.cap * next.unit - stranger.owed), next.mint)
 end

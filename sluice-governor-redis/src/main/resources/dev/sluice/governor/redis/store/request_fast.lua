@@ -6,7 +6,7 @@ if ARGV[10] == 'quick' then
   local thisSecond = math.floor(server / 10 ^ 6)
   local stored = redis.call('HMGET', KEYS[1], 'q', 's', 'h', 'n' .. ARGV[5], countField(thisSecond))
   if stored[1] and stored[2] and stored[4] then
-    local mint, conc, life, special, secondCap, secondUnit, secondMint, minuteCap, minuteUnit, minuteMint,
+    local accrual, conc, life, special, secondCap, secondUnit, secondAccrual, minuteCap, minuteUnit, minuteAccrual,
       burst, rate = struct.unpack('>dddddddddddd', stored[1])
     local at, shift, owed, unit, cap, factor, paused, running, waiting, due, numbers, events, total,
       accepted, consumed, refills, left, refilled, wake, turns, grace, emptied, second, minute, generation =
@@ -17,9 +17,9 @@ if ARGV[10] == 'quick' then
     local elapsed = now - at
     if special == 0 and generation == tonumber(string.sub(ARGV[1], 17)) and waiting == 0 and shift == 0
       and elapsed >= 0 and at >= PRESENT and now < due and paused <= now and running < slotsOf(conc) and tokens <= room then
-      owed = elapsed < owed / mint and math.max(0, owed - elapsed * mint) or 0
-      second = elapsed < second / secondMint and math.max(0, second - elapsed * secondMint) or 0
-      minute = elapsed < minute / minuteMint and math.max(0, minute - elapsed * minuteMint) or 0
+      owed = elapsed < owed / accrual and math.max(0, owed - elapsed * accrual) or 0
+      second = elapsed < second / secondAccrual and math.max(0, second - elapsed * secondAccrual) or 0
+      minute = elapsed < minute / minuteAccrual and math.max(0, minute - elapsed * minuteAccrual) or 0
       if tokens * unit <= room * unit - owed and secondUnit <= secondCap * secondUnit - second
         and minuteUnit <= minuteCap * minuteUnit - minute then
         local there = cap * unit - owed

@@ -7,7 +7,7 @@ if ARGV[2] == 'settle' and not ARGV[5] then
   local id = 'r' .. ARGV[3]
   local stored = redis.call('HMGET', KEYS[1], 'q', 's', 'h', id)
   if stored[1] and stored[2] and stored[4] then
-    local mint, conc, life, special, secondCap, secondUnit, secondMint, minuteCap, minuteUnit, minuteMint =
+    local accrual, conc, life, special, secondCap, secondUnit, secondAccrual, minuteCap, minuteUnit, minuteAccrual =
       struct.unpack('>dddddddddd', stored[1])
     local at, shift, owed, unit, cap, factor, paused, running, waiting, due, numbers, events, total,
       accepted, consumed, refills, left, refilled, wake, turns, grace, emptied, second, minute, generation =
@@ -18,9 +18,9 @@ if ARGV[2] == 'settle' and not ARGV[5] then
     local elapsed = now - at
     if special == 0 and generation == tonumber(string.sub(ARGV[1], 17)) and waiting == 0 and shift == 0
       and elapsed >= 0 and at >= PRESENT and now < due and unused >= 0 and ticket == 0 and event >= 0 then
-      owed = elapsed < owed / mint and math.max(0, owed - elapsed * mint) or 0
-      second = elapsed < second / secondMint and math.max(0, second - elapsed * secondMint) or 0
-      minute = elapsed < minute / minuteMint and math.max(0, minute - elapsed * minuteMint) or 0
+      owed = elapsed < owed / accrual and math.max(0, owed - elapsed * accrual) or 0
+      second = elapsed < second / secondAccrual and math.max(0, second - elapsed * secondAccrual) or 0
+      minute = elapsed < minute / minuteAccrual and math.max(0, minute - elapsed * minuteAccrual) or 0
       local there = cap * unit - owed
       there = (there - math.fmod(there, unit)) / unit
       local found, level = 0, 0
