@@ -10,17 +10,17 @@ local OTHERS_JOIN = 1.5 * 10 ^ 6
 local function empty()
   S.emptied = now
   S.paused = math.max(S.paused, now + OTHERS_JOIN)
-  raise(M, M.cap * M.unit)
+  raiseDebt(modelBucket, modelBucket.cap * modelBucket.unit)
   for _, each in ipairs(requests) do
-    each.owed = math.max(each.owed, each.cap * each.unit)
+    each.debt = math.max(each.debt, each.cap * each.unit)
   end
   for rank = 0, #C.classes - 1 do
-    local meter = R[rank].meter
-    if meter then
-      raise(meter, meter.cap * meter.unit)
+    local bucket = R[rank].meter
+    if bucket then
+      raiseDebt(bucket, bucket.cap * bucket.unit)
     end
   end
-  S.left = available(M)
+  S.left = available(modelBucket)
 end
 
 local function createState(generation, full)
@@ -34,19 +34,19 @@ local function createState(generation, full)
     R[rank] = { time = 0, size = 0, tokens = 0, guaranteed = 0, epoch = 0 }
   end
   now = server
-  loadMeters()
+  loadBuckets()
   -- Absent members may have granted of it before there were books.
-  M.owed = owedByUnknown(M)
+  modelBucket.debt = debtOfUnknown(modelBucket)
   for _, each in ipairs(requests) do
-    each.owed = owedByUnknown(each)
+    each.debt = debtOfUnknown(each)
   end
   for rank = 0, #C.classes - 1 do
-    local meter = R[rank].meter
-    if meter then
-      meter.owed = owedByUnknown(meter)
+    local bucket = R[rank].meter
+    if bucket then
+      bucket.debt = debtOfUnknown(bucket)
     end
   end
-  S.left = available(M)
+  S.left = available(modelBucket)
   -- Who listens has known books of this model, and learns that these are new.
   if redis.call('PUBLISH', BOOKS .. ':news', '-1 new') > 0 or not full then
     empty()
@@ -56,9 +56,9 @@ end
 -- So much of its capacity and rate is in force.
 local function slow(factor)
   S.factor = factor
-  M.accrual = C.mint
-  rescale(M, math.ceil(C.unit / factor))
-  M.cap = math.max(1, math.floor(C.cap * factor))
+  modelBucket.accrual = C.mint
+  rescale(modelBucket, math.ceil(C.unit / factor))
+  modelBucket.cap = math.max(1, math.floor(C.cap * factor))
 end
 
 -- What a node says counts for so long once another has said something: ten minutes.
@@ -101,7 +101,7 @@ local function emptyLine()
 end
 
 -- What is owed stays, in the units of the new limits.
-local function moveMeters(before)
+local function moveBuckets(before)
   local guarantees, seconds = {}, {}
   for rank, class in ipairs(before.C.classes) do
     guarantees[class.name] = before.R[rank - 1].meter
@@ -111,22 +111,22 @@ local function moveMeters(before)
   end
   for i, rate in ipairs(C.requests) do
     local old = seconds[rate.name]
-    requests[i] = { cap = rate.cap, unit = rate.unit, accrual = rate.mint, owed = 0, name = rate.name }
+    requests[i] = { cap = rate.cap, unit = rate.unit, accrual = rate.mint, debt = 0, name = rate.name }
     if old then
       old.history = ''
       rescale(old, rate.unit)
-      requests[i].owed = old.owed
+      requests[i].debt = old.debt
     end
   end
   for rank, class in ipairs(C.classes) do
-    local meter = guarantees[class.name]
+    local bucket = guarantees[class.name]
     if class.g then
-      local next = { cap = class.g.cap, unit = class.g.unit, accrual = class.g.mint, owed = 0 }
+      local next = { cap = class.g.cap, unit = class.g.unit, accrual = class.g.mint, debt = 0 }
       next.history, next.field, next.changed = '', 'g' .. (rank - 1), true
-      if meter then
-        historyOf(meter)
-        rescale(meter, class.g.unit)
-        next.owed, next.history = meter.owed, meter.history
+      if bucket then
+        historyOf(bucket)
+        rescale(bucket, class.g.unit)
+        next.debt, next.history = bucket.debt, bucket.history
       end
       R[rank - 1].meter = next
     end
@@ -137,13 +137,13 @@ local function moveMeters(before)
     rescale(allowance, C.unit)
     putAllowance(allowance)
   end
-  for tenant, meter in pairs(meters) do
+  for tenant, bucket in pairs(tenantBuckets) do
     local budget = budgetOf(tenant)
     if budget then
-      rescale(meter, budget.unit)
-      meter.cap, meter.accrual, meter.changed = budget.cap, budget.mint, true
+      rescale(bucket, budget.unit)
+      bucket.cap, bucket.accrual, bucket.changed = budget.cap, budget.mint, true
     else
-      meters[tenant] = nil
+      tenantBuckets[tenant] = nil
     end
   end
 end
@@ -177,9 +177,9 @@ local function reconfigure(config)
       R[rank].time, R[rank].size, R[rank].tokens, R[rank].epoch = old.time, old.size, old.tokens, old.epoch
     end
   end
-  moveMeters(before)
+  moveBuckets(before)
   slow(S.factor)
-  S.left = available(M)
+  S.left = available(modelBucket)
   local ranks = {}
   for rank, class in ipairs(C.classes) do
     ranks[class.name] = rank - 1
@@ -232,7 +232,7 @@ local function isAsFast(one, other)
   return one.unit == other.unit and one.mint == other.mint
 end
 
--- What has accrued until now has done so at the rate until now. Of a tenant that is named its meter is
+-- What has accrued until now has done so at the rate until now. Of a tenant that is named its bucket is
 -- paid up; of the others, who may be many, the slower rate that those have had who were not seen since.
 local function moveOthers(config)
   local was, next = C.others, config.others
@@ -254,10 +254,10 @@ end
 
 -- Those of whom nothing is known have as much as until now.
 local function moveEmptied(was, next)
-  local stranger = { cap = was.cap, unit = was.unit, accrual = was.mint, history = '' }
-  stranger.owed = paid(stranger, was.cap * was.unit, S.emptied, now)
-  rescale(stranger, next.unit)
-  S.emptied = now - floorDiv(math.max(0, next.cap * next.unit - stranger.owed), next.mint)
+  local unknownTenant = { cap = was.cap, unit = was.unit, accrual = was.mint, history = '' }
+  unknownTenant.debt = debtAfter(unknownTenant, was.cap * was.unit, S.emptied, now)
+  rescale(unknownTenant, next.unit)
+  S.emptied = now - floorDiv(math.max(0, next.cap * next.unit - unknownTenant.debt), next.mint)
 end
 
 -- Budgets of tenants, those that are not named any more without one.
@@ -266,7 +266,7 @@ local function writeBudgets(there, config)
   local function moves(name, next)
     local was = there and budgetOf(name)
     if was and next and (all or not isAsFast(was, next)) then
-      meterOf(name)
+      tenantBucketOf(name)
     end
   end
   local old, named, names = get('o'), {}, {}
@@ -321,12 +321,13 @@ if not there then
 end
 slow(smallest(tonumber(ARGV[3]), tonumber(ARGV[6])))
 if ARGV[4] ~= '' then
-  M.owed = math.max(M.owed, M.cap * M.unit - math.max(0, tonumber(ARGV[4])) * M.unit)
+  modelBucket.debt = math.max(modelBucket.debt,
+    modelBucket.cap * modelBucket.unit - math.max(0, tonumber(ARGV[4])) * modelBucket.unit)
 end
 local pause = tonumber(ARGV[5])
 if pause > 0 then
   S.paused = math.max(S.paused, now + pause)
 end
-S.left = available(M)
+S.left = available(modelBucket)
 drain(granted)
 return answer({ 1 })

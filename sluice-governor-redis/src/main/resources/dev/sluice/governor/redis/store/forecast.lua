@@ -75,7 +75,7 @@ local NOTHING_BEFORE = { count = 0, tokens = 0, ofClass = 0, ofTenant = 0 }
 
 -- What is more than a slowed model ever has goes when that is full.
 local function microsAfter(before, own, floor)
-  return microsUntil(M, before + math.min(own, M.cap - floor), floor)
+  return microsUntil(modelBucket, before + math.min(own, modelBucket.cap - floor), floor)
 end
 
 -- By the model's tokens, and by the share of the class unless its guarantee comes first.
@@ -140,7 +140,7 @@ end
 -- What those of its tenant take that are before a request; 0 where that has no budget of its own.
 local function tokensOfTenant(ticket, ahead)
   local tokens = 0
-  if ahead == 0 or not meterOf(ticket.tenant) then
+  if ahead == 0 or not tenantBucketOf(ticket.tenant) then
     return tokens
   end
   local ids = {}

@@ -2,7 +2,7 @@
 --
 -- KEYS, all in one slot:
 --   books   a hash: 'c' the configuration, 'q' and 'n<class>' what the quick ways need of it, 's' the
---           state, 'h' the history of the model's debt, 'g<rank>' of a guarantee's, 'm<tenant>' the meter of a tenant, 'b<tenant>' its budget,
+--           state, 'h' the history of the model's debt, 'g<rank>' of a guarantee's, 'm<tenant>' the bucket of a tenant, 'b<tenant>' its budget,
 --           'o' the names of tenants with a budget, 'p' the factor that each node has found, 'v' the
 --           allowance for usage beyond reservations, 'e' since when the model cannot serve the head of
 --           the line, and what that needs, 'l<tenant>' how many places in line a tenant has,
@@ -11,7 +11,7 @@
 --           Redis, 'u<second % 1024>' the tokens that were granted in a second, 'w' the largest excess that
 --           was found by those
 --   due     what ends when: 'r<id>' a reservation, 'd<id>' a deadline, 's<id>' the patience with a
---           ticket, 'a<rank>:<tenant>' a tenant that stepped aside comes back, 'm<tenant>' a meter
+--           ticket, 'a<rank>:<tenant>' a tenant that stepped aside comes back, 'm<tenant>' a bucket
 --           is full and can be forgotten, 'f<node>' so can a report, 'o' so can `over`
 --   line    everyone who waits, of all classes: the first goes first
 --   heads   the first of each tenant that is not aside
@@ -85,7 +85,7 @@ local C, S, R
 local now
 
 local NAMES = {
-  'at', 'shift', 'owed', 'unit', 'cap', 'factor', 'paused', 'running', 'waiting', 'due', 'numbers',
+  'at', 'shift', 'debt', 'unit', 'cap', 'factor', 'paused', 'running', 'waiting', 'due', 'numbers',
   'events', 'total', 'accepted', 'consumed', 'refills', 'left', 'refilled', 'wake', 'turns', 'grace',
   'emptied', 'second', 'minute',
   -- The last: keep_grants.lua and the quick ways know its place.

@@ -28,7 +28,7 @@ local LOOKED_AT_SECONDS = 128
 local function status()
   local head = shortageOf()
   local result = {
-    available(M), S.running, S.total, S.accepted, S.consumed, S.refills, now - S.refilled, C.cap,
+    available(modelBucket), S.running, S.total, S.accepted, S.consumed, S.refills, now - S.refilled, C.cap,
     C.mint * (MINUTE / C.unit), head and head.by or '', head and head.needed or 0, head and now - head.since or 0,
     worstExcess(LOOKED_AT_SECONDS)
   }
@@ -39,9 +39,9 @@ local function status()
   return result
 end
 
--- Negative if it is more than the meter ever has.
-local function microsIfEver(meter, tokens)
-  return tokens > meter.cap and -1 or microsUntil(meter, tokens, 0)
+-- Negative if it is more than the bucket ever has.
+local function microsIfEver(bucket, tokens)
+  return tokens > bucket.cap and -1 or microsUntil(bucket, tokens, 0)
 end
 
 local function microsForShare(ticket, floor)
@@ -53,16 +53,16 @@ end
 
 local function parts(ticket, result)
   local tokens, floor = ticket.tokens, floorOf(ticket.rank)
-  local there = available(M)
-  result[#result + 1] = { 'TOKENS', M.cap, there, tokens, tokens > C.cap and -1 or microsFor(tokens, 0) }
+  local there = available(modelBucket)
+  result[#result + 1] = { 'TOKENS', modelBucket.cap, there, tokens, tokens > C.cap and -1 or microsFor(tokens, 0) }
   if floor > 0 then
     local ever = tokens <= C.classes[ticket.rank + 1].ceiling
     result[#result + 1] =
-      { 'CLASS', M.cap - floor, there - floor, tokens, ever and microsForShare(ticket, floor) or -1 }
+      { 'CLASS', modelBucket.cap - floor, there - floor, tokens, ever and microsForShare(ticket, floor) or -1 }
   end
-  local meter = meterOf(ticket.tenant)
-  if meter then
-    result[#result + 1] = { 'TENANT', meter.cap, available(meter), tokens, microsIfEver(meter, tokens) }
+  local bucket = tenantBucketOf(ticket.tenant)
+  if bucket then
+    result[#result + 1] = { 'TENANT', bucket.cap, available(bucket), tokens, microsIfEver(bucket, tokens) }
   end
   for _, each in ipairs(requests) do
     result[#result + 1] = { 'REQUESTS', each.cap, available(each), 1, microsIfEver(each, 1) }

@@ -65,10 +65,10 @@ local function ask()
   end
   S.total = S.total + 1
   if ticket.tokens > most then
-    return { 'r', id, ticket.asked, ticket.class, available(M), 'EXCEEDS_CAPACITY', most, ticket.tokens }
+    return { 'r', id, ticket.asked, ticket.class, available(modelBucket), 'EXCEEDS_CAPACITY', most, ticket.tokens }
   end
   if isFullFor(tenant) then
-    return { 'r', id, ticket.asked, ticket.class, available(M), 'LINE_FULL', C.maxLine, ticket.tokens }
+    return { 'r', id, ticket.asked, ticket.class, available(modelBucket), 'LINE_FULL', C.maxLine, ticket.tokens }
   end
   tickets[id] = ticket
   ticket.changed = true

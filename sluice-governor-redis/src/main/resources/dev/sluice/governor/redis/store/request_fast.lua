@@ -8,7 +8,7 @@ if ARGV[10] == 'quick' then
   if stored[1] and stored[2] and stored[4] then
     local accrual, conc, life, special, secondCap, secondUnit, secondAccrual, minuteCap, minuteUnit, minuteAccrual,
       burst, rate = struct.unpack('>dddddddddddd', stored[1])
-    local at, shift, owed, unit, cap, factor, paused, running, waiting, due, numbers, events, total,
+    local at, shift, debt, unit, cap, factor, paused, running, waiting, due, numbers, events, total,
       accepted, consumed, refills, left, refilled, wake, turns, grace, emptied, second, minute, generation =
       struct.unpack('>ddddddddddddddddddddddddd', stored[2])
     local rank, ceiling = struct.unpack('>dd', stored[4])
@@ -17,12 +17,12 @@ if ARGV[10] == 'quick' then
     local elapsed = now - at
     if special == 0 and generation == tonumber(string.sub(ARGV[1], 17)) and waiting == 0 and shift == 0
       and elapsed >= 0 and at >= PRESENT and now < due and paused <= now and running < slotsOf(conc) and tokens <= room then
-      owed = elapsed < owed / accrual and math.max(0, owed - elapsed * accrual) or 0
+      debt = elapsed < debt / accrual and math.max(0, debt - elapsed * accrual) or 0
       second = elapsed < second / secondAccrual and math.max(0, second - elapsed * secondAccrual) or 0
       minute = elapsed < minute / minuteAccrual and math.max(0, minute - elapsed * minuteAccrual) or 0
-      if tokens * unit <= room * unit - owed and secondUnit <= secondCap * secondUnit - second
+      if tokens * unit <= room * unit - debt and secondUnit <= secondCap * secondUnit - second
         and minuteUnit <= minuteCap * minuteUnit - minute then
-        local there = cap * unit - owed
+        local there = cap * unit - debt
         there = (there - math.fmod(there, unit)) / unit
         local found, level = 0, 0
         if there > left then
@@ -30,11 +30,11 @@ if ARGV[10] == 'quick' then
         end
         local history = stored[3] or ''
         local size = #history
-        while size > 0 and struct.unpack('>d', history, size - 7) >= owed do
+        while size > 0 and struct.unpack('>d', history, size - 7) >= debt do
           size = size - 16
         end
         if size < 2048 then
-          history = string.sub(history, 1, size) .. struct.pack('>dd', events, owed)
+          history = string.sub(history, 1, size) .. struct.pack('>dd', events, debt)
           local ends = now + life
           local counted = tokens
           if stored[5] then
@@ -44,7 +44,7 @@ if ARGV[10] == 'quick' then
             end
           end
           redis.call('HSET', KEYS[1],
-            's', struct.pack('>ddddddddddddddddddddddddd', now, shift, owed + tokens * unit, unit, cap,
+            's', struct.pack('>ddddddddddddddddddddddddd', now, shift, debt + tokens * unit, unit, cap,
               factor, paused, running + 1, waiting, math.min(due, ends), numbers, events + 1, total + 1,
               accepted + 1, consumed + tokens, refills, there - tokens, refilled, wake, turns, grace,
               emptied, second + secondUnit, minute + minuteUnit, generation) .. string.sub(stored[2], 201),

@@ -9,7 +9,7 @@ if ARGV[2] == 'settle' and not ARGV[5] then
   if stored[1] and stored[2] and stored[4] then
     local accrual, conc, life, special, secondCap, secondUnit, secondAccrual, minuteCap, minuteUnit, minuteAccrual =
       struct.unpack('>dddddddddd', stored[1])
-    local at, shift, owed, unit, cap, factor, paused, running, waiting, due, numbers, events, total,
+    local at, shift, debt, unit, cap, factor, paused, running, waiting, due, numbers, events, total,
       accepted, consumed, refills, left, refilled, wake, turns, grace, emptied, second, minute, generation =
       struct.unpack('>ddddddddddddddddddddddddd', stored[2])
     local tokens, asked, rank, granted, event, mine, guaranteed, theirs, ticket, length =
@@ -18,10 +18,10 @@ if ARGV[2] == 'settle' and not ARGV[5] then
     local elapsed = now - at
     if special == 0 and generation == tonumber(string.sub(ARGV[1], 17)) and waiting == 0 and shift == 0
       and elapsed >= 0 and at >= PRESENT and now < due and unused >= 0 and ticket == 0 and event >= 0 then
-      owed = elapsed < owed / accrual and math.max(0, owed - elapsed * accrual) or 0
+      debt = elapsed < debt / accrual and math.max(0, debt - elapsed * accrual) or 0
       second = elapsed < second / secondAccrual and math.max(0, second - elapsed * secondAccrual) or 0
       minute = elapsed < minute / minuteAccrual and math.max(0, minute - elapsed * minuteAccrual) or 0
-      local there = cap * unit - owed
+      local there = cap * unit - debt
       there = (there - math.fmod(there, unit)) / unit
       local found, level = 0, 0
       if there > left then
@@ -37,7 +37,7 @@ if ARGV[2] == 'settle' and not ARGV[5] then
           high = middle
         end
       end
-      local first, still = low * 16 + 1, owed
+      local first, still = low * 16 + 1, debt
       if first <= #history then
         local least = struct.unpack('>d', history, first + 8)
         still = math.min(still, least)
@@ -68,7 +68,7 @@ if ARGV[2] == 'settle' and not ARGV[5] then
         end
       end
       redis.call('HSET', KEYS[1],
-        's', struct.pack('>ddddddddddddddddddddddddd', now, shift, owed - less, unit, cap, factor, paused,
+        's', struct.pack('>ddddddddddddddddddddddddd', now, shift, debt - less, unit, cap, factor, paused,
           running - 1, waiting, due, numbers, events, total, accepted, consumed - back, refills,
           there + back, refilled, wake, turns, grace, emptied, second, minute, generation)
           .. string.sub(stored[2], 201),

@@ -70,7 +70,7 @@ local function remember(ticket)
 end
 
 local function decide(ticket, state, reason)
-  ticket.state, ticket.reason, ticket.left = state, reason, available(M)
+  ticket.state, ticket.reason, ticket.left = state, reason, available(modelBucket)
   ticket.claimed = ticket.node == NODE and 1 or 0
   ticket.unheard = ticket.claimed == 1 and NODE or ''
   ticket.changed = true
@@ -116,29 +116,29 @@ end
 local function settle(id, reservation, actual)
   countRefill()
   close(id)
-  local meter = reservation.mine >= 0 and meterOf(reservation.tenant)
+  local bucket = reservation.mine >= 0 and tenantBucketOf(reservation.tenant)
   local unused = reservation.tokens - chargeable(reservation.tokens, actual)
   local back
   if unused < 0 then
-    back = -overcharge(M, -unused)
-    if meter then
-      overcharge(meter, -back)
+    back = -overcharge(modelBucket, -unused)
+    if bucket then
+      overcharge(bucket, -back)
     end
   else
-    if meter then
-      refund(meter, unused, reservation.mine)
+    if bucket then
+      refund(bucket, unused, reservation.mine)
     end
     local rank = R[rankOf(reservation.class) or -1]
     if reservation.theirs > 0 and rank and rank.meter then
       refund(rank.meter, math.min(unused, reservation.guaranteed), reservation.theirs)
     end
-    back = reservation.event < 0 and 0 or refund(M, unused, reservation.event)
+    back = reservation.event < 0 and 0 or refund(modelBucket, unused, reservation.event)
   end
   S.consumed = S.consumed - back
   if back > 0 then
     countGranted(-back, reservation.at)
   end
-  S.left = available(M)
+  S.left = available(modelBucket)
   if S.waiting > 0 and budgetOf(reservation.tenant) then
     for rank = 0, #C.classes - 1 do
       if R[rank].size > 0 then
@@ -194,8 +194,8 @@ local function hold(grant)
     local ticket = {
       id = grant.id, state = 'g', rank = each.rank, tokens = grant.tokens, asked = grant.asked,
       class = grant.class, tenant = grant.tenant, since = now, deadline = 0, key = keyed and grant.key or '',
-      node = '', claimed = grant.unclaimed and 0 or 1, unheard = '', reason = '', left = available(M), number = 0,
-      tag = 0, weight = 1, changed = true
+      node = '', claimed = grant.unclaimed and 0 or 1, unheard = '', reason = '', left = available(modelBucket),
+      number = 0, tag = 0, weight = 1, changed = true
     }
     tickets[grant.id] = ticket
     watch(ticket)
@@ -235,7 +235,7 @@ end
 local function standing(ticket)
   local position, eta, by, wait = placeOf(ticket, redis.call('ZRANK', LINE, memberOf(ticket)))
   return {
-    'q', ticket.id, ticket.asked, ticket.class, available(M), wait, position, eta, by, ticket.deadline > 0
+    'q', ticket.id, ticket.asked, ticket.class, available(modelBucket), wait, position, eta, by, ticket.deadline > 0
       and ticket.deadline - now or 0,
     ticket.tenant, ticket.key, ticket.tokens, now - ticket.since
   }
@@ -305,11 +305,11 @@ end
 
 -- The debt of a tenant.
 function finishers.m(tenant)
-  local meter = meterOf(tenant)
-  if meter and meter.owed > 0 then
-    meter.changed = true
+  local bucket = tenantBucketOf(tenant)
+  if bucket and bucket.debt > 0 then
+    bucket.changed = true
   else
-    meters[tenant] = nil
+    tenantBuckets[tenant] = nil
     drop('m' .. tenant)
   end
 end
@@ -382,7 +382,7 @@ local function open(server, fields, anyone)
     -- Redis was away, and nobody could be heard, or nobody is there any more.
     S.grace = now + math.min(C.patience, GRACE)
   end
-  loadMeters()
+  loadBuckets()
   advance()
   local ended = now >= S.due and endWhatIsOver()
   if S.waiting > 0 and (ended or now >= S.wake) then
@@ -395,7 +395,7 @@ end
 local function answer(result)
   writeTurns()
   writeTickets()
-  writeMeters()
+  writeBuckets()
   writeDue()
   if looked then
     local first = redis.call('ZRANGE', DUE, 0, 0, 'WITHSCORES')

@@ -234,8 +234,8 @@ local function isPaused()
 end
 
 local function microsForTenant(tenant, tokens)
-  local meter = meterOf(tenant)
-  return meter and microsUntil(meter, tokens, 0) or 0
+  local bucket = tenantBucketOf(tenant)
+  return bucket and microsUntil(bucket, tokens, 0) or 0
 end
 
 local function microsForRequests(count)
@@ -248,18 +248,18 @@ end
 
 -- What is more than a slowed model ever has goes when that is full.
 local function microsFor(tokens, floor)
-  return microsUntil(M, math.min(tokens, M.cap - floor), floor)
+  return microsUntil(modelBucket, math.min(tokens, modelBucket.cap - floor), floor)
 end
 
 -- What is kept for the classes above.
 local function floorOf(rank)
   local ceiling = math.max(1, math.floor(C.classes[rank + 1].ceiling * S.factor))
-  return math.max(0, M.cap - ceiling)
+  return math.max(0, modelBucket.cap - ceiling)
 end
 
 local function isGuaranteed(rank, tokens)
-  local meter = R[rank].meter
-  return meter and microsUntil(meter, tokens, 0) == 0
+  local bucket = R[rank].meter
+  return bucket and microsUntil(bucket, tokens, 0) == 0
 end
 
 -- What keeps so many tokens from being granted, whoever is in line, and for how long; negative for
@@ -346,7 +346,7 @@ end
 local function take(ticket, kept)
   S.running = S.running + 1
   for _, each in ipairs(requests) do
-    each.owed = each.owed + each.unit
+    each.debt = each.debt + each.unit
   end
   local guarantee, guaranteed, guaranteeEvent = R[ticket.rank].meter, 0, 0
   if guarantee then
@@ -354,9 +354,9 @@ local function take(ticket, kept)
     guaranteed = math.max(0, math.min(available(guarantee), ticket.tokens))
     guaranteeEvent = charge(guarantee, guaranteed)
   end
-  local event = charge(M, ticket.tokens)
-  local meter = meterOf(ticket.tenant)
-  local tenantEvent = meter and charge(meter, ticket.tokens) or -1
+  local event = charge(modelBucket, ticket.tokens)
+  local bucket = tenantBucketOf(ticket.tenant)
+  local tenantEvent = bucket and charge(bucket, ticket.tokens) or -1
   put('r' .. ticket.id, packReservation({
     tokens = ticket.tokens, asked = ticket.asked, rank = ticket.rank, class = ticket.class,
     tenant = ticket.tenant, at = now, event = event, mine = tenantEvent, guaranteed = guaranteed,
@@ -364,7 +364,7 @@ local function take(ticket, kept)
   }))
   setDue('r' .. ticket.id, now + C.life)
   S.consumed = S.consumed + ticket.tokens
-  S.left = available(M)
+  S.left = available(modelBucket)
   countGranted(ticket.tokens, now)
 end
 
@@ -419,7 +419,7 @@ local found, level = 0, 0
 
 -- Before a decision: whether there is more than after the last.
 local function countRefill()
-  local there = available(M)
+  local there = available(modelBucket)
   if there > S.left then
     S.refills = S.refills + 1
     S.refilled = now
