@@ -223,9 +223,9 @@ local function loadBuckets()
   end
   for rank, class in ipairs(C.classes) do
     if class.g then
-      R[rank - 1].meter = {
+      R[rank - 1].minimumShare = {
         cap = class.g.cap, unit = class.g.unit, accrual = class.g.mint,
-        debt = R[rank - 1].guaranteed, field = 'g' .. (rank - 1)
+        debt = R[rank - 1].minimumShareDebt, field = 'g' .. (rank - 1)
       }
     end
   end
@@ -240,7 +240,7 @@ local function advance()
       each.debt = debtAfter(each, each.debt, from, now)
     end
     for rank = 0, #C.classes - 1 do
-      local bucket = R[rank].meter
+      local bucket = R[rank].minimumShare
       if bucket then
         accrue(bucket, from, now)
       end
@@ -260,9 +260,9 @@ local function writeBuckets()
     S[each.name] = each.debt
   end
   for rank = 0, #C.classes - 1 do
-    local bucket = R[rank].meter
+    local bucket = R[rank].minimumShare
     if bucket then
-      R[rank].guaranteed = bucket.debt
+      R[rank].minimumShareDebt = bucket.debt
       writeHistory(bucket)
     end
   end

@@ -15,7 +15,7 @@ local function empty()
     each.debt = math.max(each.debt, each.cap * each.unit)
   end
   for rank = 0, #C.classes - 1 do
-    local bucket = R[rank].meter
+    local bucket = R[rank].minimumShare
     if bucket then
       raiseDebt(bucket, bucket.cap * bucket.unit)
     end
@@ -31,7 +31,7 @@ local function createState(generation, full)
   S.unit, S.cap, S.factor, S.generation = C.unit, C.cap, 1, generation
   S.due, S.wake, S.at, S.refilled = NEVER, NEVER, server, server
   for rank = 0, #C.classes - 1 do
-    R[rank] = { time = 0, size = 0, tokens = 0, guaranteed = 0, epoch = 0 }
+    R[rank] = { time = 0, size = 0, tokens = 0, minimumShareDebt = 0, epoch = 0 }
   end
   now = server
   loadBuckets()
@@ -41,7 +41,7 @@ local function createState(generation, full)
     each.debt = debtOfUnknown(each)
   end
   for rank = 0, #C.classes - 1 do
-    local bucket = R[rank].meter
+    local bucket = R[rank].minimumShare
     if bucket then
       bucket.debt = debtOfUnknown(bucket)
     end
@@ -102,9 +102,9 @@ end
 
 -- What is owed stays, in the units of the new limits.
 local function moveBuckets(before)
-  local guarantees, seconds = {}, {}
+  local minimumShares, seconds = {}, {}
   for rank, class in ipairs(before.C.classes) do
-    guarantees[class.name] = before.R[rank - 1].meter
+    minimumShares[class.name] = before.R[rank - 1].minimumShare
   end
   for _, each in ipairs(before.requests) do
     seconds[each.name] = each
@@ -119,7 +119,7 @@ local function moveBuckets(before)
     end
   end
   for rank, class in ipairs(C.classes) do
-    local bucket = guarantees[class.name]
+    local bucket = minimumShares[class.name]
     if class.g then
       local next = { cap = class.g.cap, unit = class.g.unit, accrual = class.g.mint, debt = 0 }
       next.history, next.field, next.changed = '', 'g' .. (rank - 1), true
@@ -128,7 +128,7 @@ local function moveBuckets(before)
         rescale(bucket, class.g.unit)
         next.debt, next.history = bucket.debt, bucket.history
       end
-      R[rank - 1].meter = next
+      R[rank - 1].minimumShare = next
     end
   end
   if get('v') then
@@ -171,7 +171,7 @@ local function reconfigure(config)
   local waiting = stay and {} or emptyLine()
   C, R, requests = config, {}, {}
   for rank = 0, #C.classes - 1 do
-    R[rank] = { time = 0, size = 0, tokens = 0, guaranteed = 0, epoch = 0 }
+    R[rank] = { time = 0, size = 0, tokens = 0, minimumShareDebt = 0, epoch = 0 }
     local old = stay and before.R[rank]
     if old then
       R[rank].time, R[rank].size, R[rank].tokens, R[rank].epoch = old.time, old.size, old.tokens, old.epoch

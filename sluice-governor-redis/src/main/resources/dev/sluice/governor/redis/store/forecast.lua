@@ -32,18 +32,18 @@ local function heldUp(ticket)
   if S.waiting > 0 then
     local first = forTenant == 0 and wouldBeFirst(ticket)
     for rank = 0, #C.classes - 1 do
-      local head = R[rank].meter and not (rank == own and first) and firstOf(rank)
-      if head and isGuaranteed(rank, head.tokens) then
+      local head = R[rank].minimumShare and not (rank == own and first) and firstOf(rank)
+      if head and isWithinMinimumShare(rank, head.tokens) then
         return 'LINE', -1
       end
-      if rank == own and first and isGuaranteed(own, tokens) then
+      if rank == own and first and isWithinMinimumShare(own, tokens) then
         return heldBy(tokens, 0)
       end
     end
     if isHeldUp(own) or (forTenant == 0 and not first) then
       return 'LINE', -1
     end
-  elseif forTenant == 0 and isGuaranteed(own, tokens) then
+  elseif forTenant == 0 and isWithinMinimumShare(own, tokens) then
     return heldBy(tokens, 0)
   end
   if forTenant > 0 then
@@ -83,11 +83,11 @@ local function microsByTokens(ticket, before)
   local own = ticket.tokens
   local forTokens, forShare =
     microsAfter(before.tokens, own, 0), microsAfter(before.tokens, own, floorOf(ticket.rank))
-  local guarantee = R[ticket.rank].meter
-  if guarantee and before.ofClass + own <= guarantee.cap then
+  local minimumShare = R[ticket.rank].minimumShare
+  if minimumShare and before.ofClass + own <= minimumShare.cap then
     -- Those of the other classes do not go before it then.
     local forTokensAlone = microsAfter(before.ofClass, own, 0)
-    local sooner = math.max(microsUntil(guarantee, before.ofClass + own, 0), forTokensAlone)
+    local sooner = math.max(microsUntil(minimumShare, before.ofClass + own, 0), forTokensAlone)
     if millis(sooner) < millis(forShare) then
       return forTokensAlone, sooner
     end

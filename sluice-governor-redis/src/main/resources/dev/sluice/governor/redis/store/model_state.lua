@@ -103,7 +103,7 @@ local function readState(text)
   for rank = 0, #C.classes - 1 do
     R[rank] = {
       time = values[at + 1], size = values[at + 2], tokens = values[at + 3],
-      guaranteed = values[at + 4], epoch = values[at + 5]
+      minimumShareDebt = values[at + 4], epoch = values[at + 5]
     }
     at = at + PER_RANK
   end
@@ -118,7 +118,7 @@ local function writeState()
   for rank = 0, #C.classes - 1 do
     local each = R[rank]
     values[at + 1], values[at + 2], values[at + 3] = each.time, each.size, each.tokens
-    values[at + 4], values[at + 5] = each.guaranteed, each.epoch
+    values[at + 4], values[at + 5] = each.minimumShareDebt, each.epoch
     at = at + PER_RANK
   end
   put('s', struct.pack('>' .. string.rep('d', at), unpack(values)))
@@ -151,14 +151,14 @@ end
 
 -- A reservation: what was charged and where, the class and the tenant.
 local function packReservation(each)
-  return struct.pack('>ddddddddd', each.tokens, each.asked, each.rank, each.at, each.event, each.mine,
-    each.guaranteed, each.theirs, each.ticket) .. struct.pack('>I2', #each.class) .. each.class .. each.tenant
+  return struct.pack('>ddddddddd', each.tokens, each.asked, each.rank, each.at, each.event, each.tenantEvent,
+    each.fromMinimumShare, each.minimumShareEvent, each.ticket) .. struct.pack('>I2', #each.class) .. each.class .. each.tenant
 end
 
 local function unpackReservation(stored)
   local each = {}
   local length
-  each.tokens, each.asked, each.rank, each.at, each.event, each.mine, each.guaranteed, each.theirs,
+  each.tokens, each.asked, each.rank, each.at, each.event, each.tenantEvent, each.fromMinimumShare, each.minimumShareEvent,
     each.ticket, length = struct.unpack('>dddddddddI2', stored)
   each.class, each.tenant = string.sub(stored, 75, 74 + length), string.sub(stored, 75 + length)
   return each

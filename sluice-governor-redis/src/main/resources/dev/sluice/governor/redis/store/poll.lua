@@ -45,8 +45,8 @@ local function microsIfEver(bucket, tokens)
 end
 
 local function microsForShare(ticket, floor)
-  local guarantee = R[ticket.rank].meter
-  local sooner = guarantee and microsIfEver(guarantee, ticket.tokens) or -1
+  local minimumShare = R[ticket.rank].minimumShare
+  local sooner = minimumShare and microsIfEver(minimumShare, ticket.tokens) or -1
   local micros = microsFor(ticket.tokens, floor)
   return sooner >= 0 and math.min(micros, sooner) or micros
 end

@@ -116,7 +116,7 @@ end
 local function settle(id, reservation, actual)
   countRefill()
   close(id)
-  local bucket = reservation.mine >= 0 and tenantBucketOf(reservation.tenant)
+  local bucket = reservation.tenantEvent >= 0 and tenantBucketOf(reservation.tenant)
   local unused = reservation.tokens - chargeable(reservation.tokens, actual)
   local back
   if unused < 0 then
@@ -126,11 +126,11 @@ local function settle(id, reservation, actual)
     end
   else
     if bucket then
-      refund(bucket, unused, reservation.mine)
+      refund(bucket, unused, reservation.tenantEvent)
     end
     local rank = R[rankOf(reservation.class) or -1]
-    if reservation.theirs > 0 and rank and rank.meter then
-      refund(rank.meter, math.min(unused, reservation.guaranteed), reservation.theirs)
+    if reservation.minimumShareEvent > 0 and rank and rank.minimumShare then
+      refund(rank.minimumShare, math.min(unused, reservation.fromMinimumShare), reservation.minimumShareEvent)
     end
     back = reservation.event < 0 and 0 or refund(modelBucket, unused, reservation.event)
   end
@@ -179,7 +179,7 @@ local function hold(grant)
   if isOver(grant.id) then
     return false
   end
-  local each = { at = now, event = -1, mine = -1, guaranteed = 0, theirs = 0, ticket = 0, rank = -1 }
+  local each = { at = now, event = -1, tenantEvent = -1, fromMinimumShare = 0, minimumShareEvent = 0, ticket = 0, rank = -1 }
   each.tokens, each.asked, each.class, each.tenant = grant.tokens, grant.asked, grant.class, grant.tenant
   for rank, class in ipairs(C.classes) do
     each.rank = class.name == grant.class and rank - 1 or each.rank

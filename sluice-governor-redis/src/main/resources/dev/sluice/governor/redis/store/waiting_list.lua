@@ -257,8 +257,8 @@ local function floorOf(rank)
   return math.max(0, modelBucket.cap - ceiling)
 end
 
-local function isGuaranteed(rank, tokens)
-  local bucket = R[rank].meter
+local function isWithinMinimumShare(rank, tokens)
+  local bucket = R[rank].minimumShare
   return bucket and microsUntil(bucket, tokens, 0) == 0
 end
 
@@ -348,19 +348,19 @@ local function take(ticket, kept)
   for _, each in ipairs(requests) do
     each.debt = each.debt + each.unit
   end
-  local guarantee, guaranteed, guaranteeEvent = R[ticket.rank].meter, 0, 0
-  if guarantee then
+  local minimumShare, fromMinimumShare, minimumShareEvent = R[ticket.rank].minimumShare, 0, 0
+  if minimumShare then
     -- It is a minimum, not an extra: what the class gets anyway counts, as far as it goes.
-    guaranteed = math.max(0, math.min(available(guarantee), ticket.tokens))
-    guaranteeEvent = charge(guarantee, guaranteed)
+    fromMinimumShare = math.max(0, math.min(available(minimumShare), ticket.tokens))
+    minimumShareEvent = charge(minimumShare, fromMinimumShare)
   end
   local event = charge(modelBucket, ticket.tokens)
   local bucket = tenantBucketOf(ticket.tenant)
   local tenantEvent = bucket and charge(bucket, ticket.tokens) or -1
   put('r' .. ticket.id, packReservation({
     tokens = ticket.tokens, asked = ticket.asked, rank = ticket.rank, class = ticket.class,
-    tenant = ticket.tenant, at = now, event = event, mine = tenantEvent, guaranteed = guaranteed,
-    theirs = guaranteeEvent, ticket = kept and 1 or 0
+    tenant = ticket.tenant, at = now, event = event, tenantEvent = tenantEvent, fromMinimumShare = fromMinimumShare,
+    minimumShareEvent = minimumShareEvent, ticket = kept and 1 or 0
   }))
   setDue('r' .. ticket.id, now + C.life)
   S.consumed = S.consumed + ticket.tokens
@@ -387,8 +387,8 @@ end
 local function grantOne(granted)
   lacking = nil
   for rank = 0, #C.classes - 1 do
-    local head = R[rank].meter and firstOf(rank)
-    if head and isGuaranteed(rank, head.tokens) then
+    local head = R[rank].minimumShare and firstOf(rank)
+    if head and isWithinMinimumShare(rank, head.tokens) then
       return not tryGrant(head, 0, granted)
     end
   end
@@ -406,9 +406,9 @@ local function grantOne(granted)
   end
   for rank = 0, #C.classes - 1 do
     -- A guarantee that accrues later goes before whoever waits now.
-    local head = R[rank].meter and firstOf(rank)
+    local head = R[rank].minimumShare and firstOf(rank)
     if head then
-      wake(microsUntil(R[rank].meter, head.tokens, 0))
+      wake(microsUntil(R[rank].minimumShare, head.tokens, 0))
     end
   end
   return false
