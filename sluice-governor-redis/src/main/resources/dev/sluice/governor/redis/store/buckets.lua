@@ -221,11 +221,11 @@ local function loadBuckets()
     requests[i] =
       { cap = rate.cap, unit = rate.unit, accrual = rate.mint, debt = S[rate.name], name = rate.name }
   end
-  for rank, class in ipairs(C.classes) do
+  for index, class in ipairs(C.classes) do
     if class.g then
-      R[rank - 1].minimumShare = {
+      classState[index - 1].minimumShare = {
         cap = class.g.cap, unit = class.g.unit, accrual = class.g.mint,
-        debt = R[rank - 1].minimumShareDebt, field = 'g' .. (rank - 1)
+        debt = classState[index - 1].minimumShareDebt, field = 'g' .. (index - 1)
       }
     end
   end
@@ -239,8 +239,8 @@ local function advance()
     for _, each in ipairs(requests) do
       each.debt = debtAfter(each, each.debt, from, now)
     end
-    for rank = 0, #C.classes - 1 do
-      local bucket = R[rank].minimumShare
+    for index = 0, #C.classes - 1 do
+      local bucket = classState[index].minimumShare
       if bucket then
         accrue(bucket, from, now)
       end
@@ -259,10 +259,10 @@ local function writeBuckets()
   for _, each in ipairs(requests) do
     S[each.name] = each.debt
   end
-  for rank = 0, #C.classes - 1 do
-    local bucket = R[rank].minimumShare
+  for index = 0, #C.classes - 1 do
+    local bucket = classState[index].minimumShare
     if bucket then
-      R[rank].minimumShareDebt = bucket.debt
+      classState[index].minimumShareDebt = bucket.debt
       writeHistory(bucket)
     end
   end

@@ -14,8 +14,8 @@ local function empty()
   for _, each in ipairs(requests) do
     each.debt = math.max(each.debt, each.cap * each.unit)
   end
-  for rank = 0, #C.classes - 1 do
-    local bucket = R[rank].minimumShare
+  for index = 0, #C.classes - 1 do
+    local bucket = classState[index].minimumShare
     if bucket then
       raiseDebt(bucket, bucket.cap * bucket.unit)
     end
@@ -24,14 +24,14 @@ local function empty()
 end
 
 local function createState(generation, full)
-  S, R = {}, {}
+  S, classState = {}, {}
   for _, name in ipairs(NAMES) do
     S[name] = 0
   end
   S.unit, S.cap, S.factor, S.generation = C.unit, C.cap, 1, generation
   S.due, S.wake, S.at, S.refilled = NEVER, NEVER, server, server
-  for rank = 0, #C.classes - 1 do
-    R[rank] = { time = 0, size = 0, tokens = 0, minimumShareDebt = 0, epoch = 0 }
+  for index = 0, #C.classes - 1 do
+    classState[index] = { time = 0, size = 0, tokens = 0, minimumShareDebt = 0, epoch = 0 }
   end
   now = server
   loadBuckets()
@@ -40,8 +40,8 @@ local function createState(generation, full)
   for _, each in ipairs(requests) do
     each.debt = debtOfUnknown(each)
   end
-  for rank = 0, #C.classes - 1 do
-    local bucket = R[rank].minimumShare
+  for index = 0, #C.classes - 1 do
+    local bucket = classState[index].minimumShare
     if bucket then
       bucket.debt = debtOfUnknown(bucket)
     end
@@ -103,8 +103,8 @@ end
 -- What is owed stays, in the units of the new limits.
 local function moveBuckets(before)
   local minimumShares, seconds = {}, {}
-  for rank, class in ipairs(before.C.classes) do
-    minimumShares[class.name] = before.R[rank - 1].minimumShare
+  for index, class in ipairs(before.C.classes) do
+    minimumShares[class.name] = before.classState[index - 1].minimumShare
   end
   for _, each in ipairs(before.requests) do
     seconds[each.name] = each
@@ -118,17 +118,17 @@ local function moveBuckets(before)
       requests[i].debt = old.debt
     end
   end
-  for rank, class in ipairs(C.classes) do
+  for index, class in ipairs(C.classes) do
     local bucket = minimumShares[class.name]
     if class.g then
       local next = { cap = class.g.cap, unit = class.g.unit, accrual = class.g.mint, debt = 0 }
-      next.history, next.field, next.changed = '', 'g' .. (rank - 1), true
+      next.history, next.field, next.changed = '', 'g' .. (index - 1), true
       if bucket then
         historyOf(bucket)
         rescale(bucket, class.g.unit)
         next.debt, next.history = bucket.debt, bucket.history
       end
-      R[rank - 1].minimumShare = next
+      classState[index - 1].minimumShare = next
     end
   end
   if get('v') then
@@ -158,7 +158,7 @@ local function canStay(config)
   end
   for i, class in ipairs(C.classes) do
     local next = config.classes[i]
-    if R[i - 1].size > 0 and (not next or next.name ~= class.name) then
+    if classState[i - 1].size > 0 and (not next or next.name ~= class.name) then
       return false
     end
   end
@@ -166,32 +166,33 @@ local function canStay(config)
 end
 
 local function reconfigure(config)
-  local before = { C = C, R = R, requests = requests }
+  local before = { C = C, classState = classState, requests = requests }
   local stay = canStay(config)
   local waiting = stay and {} or emptyLine()
-  C, R, requests = config, {}, {}
-  for rank = 0, #C.classes - 1 do
-    R[rank] = { time = 0, size = 0, tokens = 0, minimumShareDebt = 0, epoch = 0 }
-    local old = stay and before.R[rank]
+  C, classState, requests = config, {}, {}
+  for index = 0, #C.classes - 1 do
+    classState[index] = { time = 0, size = 0, tokens = 0, minimumShareDebt = 0, epoch = 0 }
+    local old = stay and before.classState[index]
     if old then
-      R[rank].time, R[rank].size, R[rank].tokens, R[rank].epoch = old.time, old.size, old.tokens, old.epoch
+      classState[index].time, classState[index].size = old.time, old.size
+      classState[index].tokens, classState[index].epoch = old.tokens, old.epoch
     end
   end
   moveBuckets(before)
   slow(S.factor)
   S.left = available(modelBucket)
-  local ranks = {}
-  for rank, class in ipairs(C.classes) do
-    ranks[class.name] = rank - 1
+  local indexes = {}
+  for index, class in ipairs(C.classes) do
+    indexes[class.name] = index - 1
   end
   for _, ticket in ipairs(waiting) do
-    local rank = ranks[ticket.class]
-    if not rank then
+    local index = indexes[ticket.class]
+    if not index then
       decide(ticket, 'r', 'REMOVED')
-    elseif ticket.tokens > largest(rank, ticket.tenant) then
+    elseif ticket.tokens > largest(index, ticket.tenant) then
       decide(ticket, 'r', 'EXCEEDS_CAPACITY')
     else
-      ticket.rank, ticket.weight, ticket.changed = rank, weightOf(ticket.tenant), true
+      ticket.rank, ticket.weight, ticket.changed = index, weightOf(ticket.tenant), true
       enter(ticket)
     end
   end
@@ -223,8 +224,8 @@ local function writeQuick(old)
   for _, class in ipairs(old or {}) do
     drop('n' .. class.name)
   end
-  for rank, class in ipairs(C.classes) do
-    put('n' .. class.name, struct.pack('>dd', rank - 1, class.ceiling))
+  for index, class in ipairs(C.classes) do
+    put('n' .. class.name, struct.pack('>dd', index - 1, class.ceiling))
   end
 end
 

@@ -5,10 +5,10 @@ do
 -- ---- asking without a trace
 
 local function isHeldUp(own)
-  for rank = 0, own - 1 do
-    local head = firstOf(rank)
+  for index = 0, own - 1 do
+    local head = firstOf(index)
     if head then
-      local by = heldBy(head.tokens, floorOf(rank))
+      local by = heldBy(head.tokens, floorOf(index))
       if by ~= 'CLASS' then
         return true
       end
@@ -31,12 +31,12 @@ local function heldUp(ticket)
   local forTenant = microsForTenant(ticket.tenant, tokens)
   if S.waiting > 0 then
     local first = forTenant == 0 and wouldBeFirst(ticket)
-    for rank = 0, #C.classes - 1 do
-      local head = R[rank].minimumShare and not (rank == own and first) and firstOf(rank)
-      if head and isWithinMinimumShare(rank, head.tokens) then
+    for index = 0, #C.classes - 1 do
+      local head = classState[index].minimumShare and not (index == own and first) and firstOf(index)
+      if head and isWithinMinimumShare(index, head.tokens) then
         return 'LINE', -1
       end
-      if rank == own and first and isWithinMinimumShare(own, tokens) then
+      if index == own and first and isWithinMinimumShare(own, tokens) then
         return heldBy(tokens, 0)
       end
     end
@@ -83,7 +83,7 @@ local function microsByTokens(ticket, before)
   local own = ticket.tokens
   local forTokens, forShare =
     microsAfter(before.tokens, own, 0), microsAfter(before.tokens, own, floorOf(ticket.rank))
-  local minimumShare = R[ticket.rank].minimumShare
+  local minimumShare = classState[ticket.rank].minimumShare
   if minimumShare and before.ofClass + own <= minimumShare.cap then
     -- Those of the other classes do not go before it then.
     local forTokensAlone = microsAfter(before.ofClass, own, 0)
@@ -120,7 +120,7 @@ end
 local function tokensOfClass(ticket, above, ahead)
   local inClass, tokens = ahead - above, 0
   if inClass > COUNTED then
-    return math.floor(R[ticket.rank].tokens * inClass / R[ticket.rank].size)
+    return math.floor(classState[ticket.rank].tokens * inClass / classState[ticket.rank].size)
   end
   if inClass > 0 then
     for _, member in ipairs(redis.call('ZRANGE', LINE, above, ahead - 1)) do
@@ -131,9 +131,9 @@ local function tokensOfClass(ticket, above, ahead)
 end
 
 -- Those of a tenant in one class; in that of a ticket, those before it.
-local function rangeInFifo(rank, ticket)
-  local prefix = fifoOf(rank, ticket.tenant)
-  local last = (rank == ticket.rank and ticket.number) and inFifo(ticket) or prefix .. '\255'
+local function rangeInFifo(index, ticket)
+  local prefix = fifoOf(index, ticket.tenant)
+  local last = (index == ticket.rank and ticket.number) and inFifo(ticket) or prefix .. '\255'
   return '[' .. prefix, '(' .. last
 end
 
@@ -144,12 +144,12 @@ local function tokensOfTenant(ticket, ahead)
     return tokens
   end
   local ids = {}
-  for rank = 0, ticket.rank do
-    local first, last = rangeInFifo(rank, ticket)
-    if ahead > COUNTED and R[rank].size > 0 then
+  for index = 0, ticket.rank do
+    local first, last = rangeInFifo(index, ticket)
+    if ahead > COUNTED and classState[index].size > 0 then
       local count = redis.call('ZLEXCOUNT', FIFO, first, last)
-      tokens = tokens + math.floor(R[rank].tokens * count / R[rank].size)
-    elseif R[rank].size > 0 then
+      tokens = tokens + math.floor(classState[index].tokens * count / classState[index].size)
+    elseif classState[index].size > 0 then
       for _, member in ipairs(redis.call('ZRANGEBYLEX', FIFO, first, last, 'LIMIT', 0, COUNTED)) do
         ids[string.match(member, ':%d+:(.*)$')] = true
       end
@@ -167,8 +167,8 @@ end
 -- the line were empty. Times are negative if unknown.
 placeOf = function(ticket, ahead)
   local above, tokens = 0, 0
-  for rank = 0, ticket.rank - 1 do
-    above, tokens = above + R[rank].size, tokens + R[rank].tokens
+  for index = 0, ticket.rank - 1 do
+    above, tokens = above + classState[index].size, tokens + classState[index].tokens
   end
   local ofClass = tokensOfClass(ticket, above, ahead)
   local before =

@@ -81,7 +81,7 @@ local function prefetch(fields)
 end
 
 -- The configuration, the state and the classes' part of it.
-local C, S, R
+local C, S, classState
 local now
 
 local NAMES = {
@@ -91,21 +91,21 @@ local NAMES = {
   -- The last: keep_grants.lua and the quick ways know its place.
   'generation'
 }
-local PER_RANK = 5
+local FIELDS_PER_CLASS = 5
 
 local function readState(text)
   local values = { struct.unpack('>' .. string.rep('d', #text / 8), text) }
-  S, R = {}, {}
+  S, classState = {}, {}
   for i, name in ipairs(NAMES) do
     S[name] = values[i]
   end
   local at = #NAMES
-  for rank = 0, #C.classes - 1 do
-    R[rank] = {
+  for index = 0, #C.classes - 1 do
+    classState[index] = {
       time = values[at + 1], size = values[at + 2], tokens = values[at + 3],
       minimumShareDebt = values[at + 4], epoch = values[at + 5]
     }
-    at = at + PER_RANK
+    at = at + FIELDS_PER_CLASS
   end
 end
 
@@ -115,11 +115,11 @@ local function writeState()
     values[i] = S[name]
   end
   local at = #NAMES
-  for rank = 0, #C.classes - 1 do
-    local each = R[rank]
+  for index = 0, #C.classes - 1 do
+    local each = classState[index]
     values[at + 1], values[at + 2], values[at + 3] = each.time, each.size, each.tokens
     values[at + 4], values[at + 5] = each.minimumShareDebt, each.epoch
-    at = at + PER_RANK
+    at = at + FIELDS_PER_CLASS
   end
   put('s', struct.pack('>' .. string.rep('d', at), unpack(values)))
 end
@@ -152,14 +152,15 @@ end
 -- A reservation: what was charged and where, the class and the tenant.
 local function packReservation(each)
   return struct.pack('>ddddddddd', each.tokens, each.asked, each.rank, each.at, each.event, each.tenantEvent,
-    each.fromMinimumShare, each.minimumShareEvent, each.ticket) .. struct.pack('>I2', #each.class) .. each.class .. each.tenant
+    each.fromMinimumShare, each.minimumShareEvent, each.ticket)
+    .. struct.pack('>I2', #each.class) .. each.class .. each.tenant
 end
 
 local function unpackReservation(stored)
   local each = {}
   local length
-  each.tokens, each.asked, each.rank, each.at, each.event, each.tenantEvent, each.fromMinimumShare, each.minimumShareEvent,
-    each.ticket, length = struct.unpack('>dddddddddI2', stored)
+  each.tokens, each.asked, each.rank, each.at, each.event, each.tenantEvent,
+    each.fromMinimumShare, each.minimumShareEvent, each.ticket, length = struct.unpack('>dddddddddI2', stored)
   each.class, each.tenant = string.sub(stored, 75, 74 + length), string.sub(stored, 75 + length)
   return each
 end

@@ -32,9 +32,9 @@ local function status()
     C.mint * (MINUTE / C.unit), head and head.by or '', head and head.needed or 0, head and now - head.since or 0,
     worstExcess(LOOKED_AT_SECONDS)
   }
-  for rank = 0, #C.classes - 1 do
-    result[#result + 1] = C.classes[rank + 1].name
-    result[#result + 1] = R[rank].size
+  for index = 0, #C.classes - 1 do
+    result[#result + 1] = C.classes[index + 1].name
+    result[#result + 1] = classState[index].size
   end
   return result
 end
@@ -45,7 +45,7 @@ local function microsIfEver(bucket, tokens)
 end
 
 local function microsForShare(ticket, floor)
-  local minimumShare = R[ticket.rank].minimumShare
+  local minimumShare = classState[ticket.rank].minimumShare
   local sooner = minimumShare and microsIfEver(minimumShare, ticket.tokens) or -1
   local micros = microsFor(ticket.tokens, floor)
   return sooner >= 0 and math.min(micros, sooner) or micros
@@ -79,13 +79,13 @@ local function parts(ticket, result)
 end
 
 local function explain()
-  local rank = rankOf(ARGV[4])
-  if not rank then
+  local index = classIndexOf(ARGV[4])
+  if not index then
     return noSuchClass()
   end
-  local ticket = { rank = rank, tenant = ARGV[3], tokens = tonumber(ARGV[5]) }
+  local ticket = { rank = index, tenant = ARGV[3], tokens = tonumber(ARGV[5]) }
   drain(granted)
-  local most = largest(rank, ticket.tenant)
+  local most = largest(index, ticket.tenant)
   if ticket.tokens > most then
     return parts(ticket, { 'r', 'CLASS', most, -1, 0, -1 })
   end
@@ -95,14 +95,14 @@ local function explain()
   if isFullFor(ticket.tenant) then
     return parts(ticket, { 'r', 'LINE', C.maxLine, -1, 0, -1 })
   end
-  local score = rank * BAND + startOf(rank, ticket.tenant)
+  local score = index * BAND + startOf(index, ticket.tenant)
   local position, eta, by, wait = placeOf(ticket, redis.call('ZCOUNT', LINE, '-inf', score))
   return parts(ticket, { 'q', by, 0, wait, position, eta })
 end
 
 -- The turn of the last of a class, and what that is by; `ahead` are those of it and of the classes above.
-local function lastOf(rank, ahead)
-  if R[rank].size == 0 then
+local function lastOf(index, ahead)
+  if classState[index].size == 0 then
     return 0, 'NONE'
   end
   local last = ticketOf(idIn(redis.call('ZRANGE', LINE, ahead - 1, ahead - 1)[1]))
@@ -113,10 +113,10 @@ end
 local function line()
   drain(granted)
   local etas, ahead = {}, 0
-  for rank = 0, #C.classes - 1 do
-    ahead = ahead + R[rank].size
-    local eta, by = lastOf(rank, ahead)
-    etas[#etas + 1] = C.classes[rank + 1].name
+  for index = 0, #C.classes - 1 do
+    ahead = ahead + classState[index].size
+    local eta, by = lastOf(index, ahead)
+    etas[#etas + 1] = C.classes[index + 1].name
     etas[#etas + 1] = eta
     etas[#etas + 1] = by
   end

@@ -105,7 +105,7 @@ local function queue()
     asker = NODE, claimed = 0, unheard = '', reason = '', left = 0, number = 0, tag = 0
   }
   local left, waited, awaited = number(), number(), word()
-  ticket.rank = rankOf(ticket.class)
+  ticket.rank = classIndexOf(ticket.class)
   if ticketOf(ticket.id) or not ticket.rank or isOver(ticket.id) then
     return
   end

@@ -20,18 +20,18 @@ local function ask()
   if what == 'find' then
     return { 'n' }
   end
-  local rank = rankOf(class)
-  if not rank then
+  local index = classIndexOf(class)
+  if not index then
     return noSuchClass()
   end
   local deadline = tonumber(ARGV[8])
   local ticket = {
-    id = id, state = 'w', rank = rank, tokens = tonumber(ARGV[6]), asked = tonumber(ARGV[7]),
+    id = id, state = 'w', rank = index, tokens = tonumber(ARGV[6]), asked = tonumber(ARGV[7]),
     class = class, tenant = tenant, since = now, deadline = deadline > 0 and now + deadline or 0,
     key = key, node = '', asker = NODE, claimed = 0, unheard = '', reason = '', left = 0, number = 0, tag = 0,
     weight = C.tenants and weightOf(tenant) or C.others and C.others.weight or 1
   }
-  local most = largest(rank, tenant)
+  local most = largest(index, tenant)
   if ticket.tokens <= most then
     if S.waiting > 0 then
       drain(granted)
@@ -39,10 +39,10 @@ local function ask()
       countRefill()
     end
     if not wouldHold(ticket) then
-      if R[rank].size > 0 then
+      if classState[index].size > 0 then
         -- Its tenant's next turn is later by this.
-        local turn, tag = turnOf(rank, tenant), startOf(rank, tenant)
-        R[rank].time = math.max(R[rank].time, tag)
+        local turn, tag = turnOf(index, tenant), startOf(index, tenant)
+        classState[index].time = math.max(classState[index].time, tag)
         turn.finish = tag + ticket.tokens / ticket.weight
       end
       take(ticket, key ~= '')

@@ -11,7 +11,7 @@ if ARGV[10] == 'quick' then
     local at, shift, debt, unit, cap, factor, paused, running, waiting, due, numbers, events, total,
       accepted, consumed, refills, left, refilled, wake, turns, grace, emptied, second, minute, generation =
       struct.unpack('>ddddddddddddddddddddddddd', stored[2])
-    local rank, ceiling = struct.unpack('>dd', stored[4])
+    local index, ceiling = struct.unpack('>dd', stored[4])
     local now, tokens = server, tonumber(ARGV[6])
     local room = math.min(cap, math.max(1, math.floor(ceiling * factor)))
     local elapsed = now - at
@@ -50,7 +50,7 @@ if ARGV[10] == 'quick' then
               emptied, second + secondUnit, minute + minuteUnit, generation) .. string.sub(stored[2], 201),
             'h', history,
             countField(thisSecond), struct.pack('>dddd', thisSecond, counted, burst, rate),
-            'r' .. ARGV[2], struct.pack('>dddddddddI2', tokens, ARGV[7], rank, now, events + 1, -1, 0, 0, 0,
+            'r' .. ARGV[2], struct.pack('>dddddddddI2', tokens, ARGV[7], index, now, events + 1, -1, 0, 0, 0,
               #ARGV[5]) .. ARGV[5] .. ARGV[4])
           redis.call('ZADD', KEYS[2], ends, 'r' .. ARGV[2])
           return { now, there - tokens, found, level }

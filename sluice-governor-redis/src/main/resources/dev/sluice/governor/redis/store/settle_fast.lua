@@ -12,7 +12,7 @@ if ARGV[2] == 'settle' and not ARGV[5] then
     local at, shift, debt, unit, cap, factor, paused, running, waiting, due, numbers, events, total,
       accepted, consumed, refills, left, refilled, wake, turns, grace, emptied, second, minute, generation =
       struct.unpack('>ddddddddddddddddddddddddd', stored[2])
-    local tokens, asked, rank, granted, event, tenantEvent, fromMinimumShare, minimumShareEvent, ticket, length =
+    local tokens, asked, index, granted, event, tenantEvent, fromMinimumShare, minimumShareEvent, ticket, length =
       struct.unpack('>dddddddddI2', stored[4])
     local now, unused = server, tokens - ARGV[4]
     local elapsed = now - at

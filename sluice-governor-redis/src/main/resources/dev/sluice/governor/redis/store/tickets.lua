@@ -128,9 +128,9 @@ local function settle(id, reservation, actual)
     if bucket then
       refund(bucket, unused, reservation.tenantEvent)
     end
-    local rank = R[rankOf(reservation.class) or -1]
-    if reservation.minimumShareEvent > 0 and rank and rank.minimumShare then
-      refund(rank.minimumShare, math.min(unused, reservation.fromMinimumShare), reservation.minimumShareEvent)
+    local class = classState[classIndexOf(reservation.class) or -1]
+    if reservation.minimumShareEvent > 0 and class and class.minimumShare then
+      refund(class.minimumShare, math.min(unused, reservation.fromMinimumShare), reservation.minimumShareEvent)
     end
     back = reservation.event < 0 and 0 or refund(modelBucket, unused, reservation.event)
   end
@@ -140,9 +140,9 @@ local function settle(id, reservation, actual)
   end
   S.left = available(modelBucket)
   if S.waiting > 0 and budgetOf(reservation.tenant) then
-    for rank = 0, #C.classes - 1 do
-      if R[rank].size > 0 then
-        comeBack(rank, reservation.tenant)
+    for index = 0, #C.classes - 1 do
+      if classState[index].size > 0 then
+        comeBack(index, reservation.tenant)
       end
     end
   end
@@ -179,10 +179,12 @@ local function hold(grant)
   if isOver(grant.id) then
     return false
   end
-  local each = { at = now, event = -1, tenantEvent = -1, fromMinimumShare = 0, minimumShareEvent = 0, ticket = 0, rank = -1 }
+  local each = {
+    at = now, event = -1, tenantEvent = -1, fromMinimumShare = 0, minimumShareEvent = 0, ticket = 0, rank = -1
+  }
   each.tokens, each.asked, each.class, each.tenant = grant.tokens, grant.asked, grant.class, grant.tenant
-  for rank, class in ipairs(C.classes) do
-    each.rank = class.name == grant.class and rank - 1 or each.rank
+  for index, class in ipairs(C.classes) do
+    each.rank = class.name == grant.class and index - 1 or each.rank
   end
   local named = keyField(grant.tenant, grant.key)
   local keyed = grant.key ~= '' and (get(named) or grant.id) == grant.id
@@ -324,9 +326,9 @@ end
 
 -- The time for which a tenant stepped aside.
 function finishers.a(name)
-  local rank = tonumber(string.sub(name, 1, 2))
-  if R[rank] and R[rank].size > 0 then
-    comeBack(rank, string.sub(name, 4))
+  local index = tonumber(string.sub(name, 1, 2))
+  if classState[index] and classState[index].size > 0 then
+    comeBack(index, string.sub(name, 4))
   end
 end
 

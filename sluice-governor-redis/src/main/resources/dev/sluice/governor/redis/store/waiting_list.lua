@@ -10,10 +10,10 @@ local BAND = 2 ^ 45
 local SPARE_TURNS = 256
 
 -- Nodes name a class: its rank is that of the rules that are in force, which another may have told.
-local function rankOf(class)
-  for rank, each in ipairs(C.classes) do
+local function classIndexOf(class)
+  for index, each in ipairs(C.classes) do
     if each.name == class then
-      return rank - 1
+      return index - 1
     end
   end
 end
@@ -54,21 +54,21 @@ end
 
 local turns = {}
 
-local function turnName(rank, tenant)
+local function turnName(index, tenant)
   -- Not by %s, which ends at a zero.
-  return string.format('%02d:', rank) .. tenant
+  return string.format('%02d:', index) .. tenant
 end
 
 -- Of a class whose line was empty meanwhile, a turn is as if it had never been.
-local function turnOf(rank, tenant)
-  local name = turnName(rank, tenant)
+local function turnOf(index, tenant)
+  local name = turnName(index, tenant)
   local turn = turns[name]
   if not turn then
     local stored = redis.call('HGET', TURNS, name)
     turn = stored and cmsgpack.unpack(stored)
-    if not turn or turn.epoch ~= R[rank].epoch then
+    if not turn or turn.epoch ~= classState[index].epoch then
       S.turns = S.turns + (turn and 0 or 1)
-      turn = { finish = 0, aside = 0, epoch = R[rank].epoch }
+      turn = { finish = 0, aside = 0, epoch = classState[index].epoch }
     end
     turns[name] = turn
   end
@@ -89,9 +89,9 @@ local function writeTurns()
   if S.turns > 2 * S.waiting + SPARE_TURNS then
     local all = redis.call('HGETALL', TURNS)
     for i = 1, #all, 2 do
-      local rank = tonumber(string.sub(all[i], 1, 2))
+      local index = tonumber(string.sub(all[i], 1, 2))
       local turn = cmsgpack.unpack(all[i + 1])
-      local each = R[rank]
+      local each = classState[index]
       if not each or turn.epoch ~= each.epoch or (turn.finish <= each.time and turn.aside == 0) then
         redis.call('HDEL', TURNS, all[i])
       end
@@ -102,12 +102,12 @@ end
 
 -- ---- one class after the other
 
-local function fifoOf(rank, tenant)
-  return string.format('%02d', rank) .. redis.sha1hex(tenant) .. ':'
+local function fifoOf(index, tenant)
+  return string.format('%02d', index) .. redis.sha1hex(tenant) .. ':'
 end
 
-local function firstInFifo(rank, tenant)
-  local prefix = fifoOf(rank, tenant)
+local function firstInFifo(index, tenant)
+  local prefix = fifoOf(index, tenant)
   local member = redis.call('ZRANGEBYLEX', FIFO, '[' .. prefix, '(' .. prefix .. '\255', 'LIMIT', 0, 1)[1]
   return member and ticketOf(string.match(member, ':%d+:(.*)$'))
 end
@@ -122,11 +122,11 @@ local function isLastInFifo(ticket)
   return last == inFifo(ticket)
 end
 
-local function comeBack(rank, tenant)
-  local turn = turnOf(rank, tenant)
+local function comeBack(index, tenant)
+  local turn = turnOf(index, tenant)
   if turn.aside == 1 then
     turn.aside = 0
-    local head = firstInFifo(rank, tenant)
+    local head = firstInFifo(index, tenant)
     if head then
       redis.call('ZADD', HEADS, scoreOf(head), memberOf(head))
     end
@@ -139,8 +139,8 @@ local function stepAside(ticket, micros)
   setDue('a' .. turnName(ticket.rank, ticket.tenant), now + micros)
 end
 
-local function startOf(rank, tenant)
-  return math.max(R[rank].time, turnOf(rank, tenant).finish)
+local function startOf(index, tenant)
+  return math.max(classState[index].time, turnOf(index, tenant).finish)
 end
 
 -- How many places a tenant has, over all classes.
@@ -166,7 +166,7 @@ end
 
 local function enter(ticket)
   countPlaces(ticket.tenant, 1)
-  local turn, each = turnOf(ticket.rank, ticket.tenant), R[ticket.rank]
+  local turn, each = turnOf(ticket.rank, ticket.tenant), classState[ticket.rank]
   ticket.number = S.numbers
   S.numbers = S.numbers + 1
   ticket.tag = math.min(BAND - 1, math.max(each.time, turn.finish))
@@ -183,7 +183,7 @@ end
 
 local function remove(ticket)
   countPlaces(ticket.tenant, -1)
-  local each, member = R[ticket.rank], memberOf(ticket)
+  local each, member = classState[ticket.rank], memberOf(ticket)
   S.waiting = S.waiting - 1
   if S.waiting == 0 and get('e') then
     drop('e')
@@ -211,7 +211,7 @@ end
 
 -- It is granted: the others' turns count from here.
 local function serve(ticket)
-  local each = R[ticket.rank]
+  local each = classState[ticket.rank]
   each.time = math.max(each.time, ticket.tag)
   remove(ticket)
 end
@@ -222,7 +222,7 @@ local function leave(ticket)
     turnOf(ticket.rank, ticket.tenant).finish = ticket.tag
   end
   remove(ticket)
-  if R[ticket.rank].size > 0 then
+  if classState[ticket.rank].size > 0 then
     comeBack(ticket.rank, ticket.tenant)
   end
 end
@@ -252,13 +252,13 @@ local function microsFor(tokens, floor)
 end
 
 -- What is kept for the classes above.
-local function floorOf(rank)
-  local ceiling = math.max(1, math.floor(C.classes[rank + 1].ceiling * S.factor))
+local function floorOf(index)
+  local ceiling = math.max(1, math.floor(C.classes[index + 1].ceiling * S.factor))
   return math.max(0, modelBucket.cap - ceiling)
 end
 
-local function isWithinMinimumShare(rank, tokens)
-  local bucket = R[rank].minimumShare
+local function isWithinMinimumShare(index, tokens)
+  local bucket = classState[index].minimumShare
   return bucket and microsUntil(bucket, tokens, 0) == 0
 end
 
@@ -287,9 +287,9 @@ end
 -- One that is more than can ever be granted since the rules have changed; set by tickets.lua.
 local refuseTooLarge
 
-local function largest(rank, tenant)
+local function largest(index, tenant)
   local budget = budgetOf(tenant)
-  local ceiling = C.classes[rank + 1].ceiling
+  local ceiling = C.classes[index + 1].ceiling
   return budget and math.min(ceiling, budget.cap) or ceiling
 end
 
@@ -305,16 +305,16 @@ local function pass()
 end
 
 -- The head of a class whose tenant can afford it.
-local function firstOf(rank)
-  while not tired and R[rank].size > 0 do
+local function firstOf(index)
+  while not tired and classState[index].size > 0 do
     local member =
-      redis.call('ZRANGEBYSCORE', HEADS, rank * BAND, '(' .. string.format('%.0f', (rank + 1) * BAND),
+      redis.call('ZRANGEBYSCORE', HEADS, index * BAND, '(' .. string.format('%.0f', (index + 1) * BAND),
         'LIMIT', 0, 1)[1]
     local head = member and ticketOf(idIn(member))
     if not head then
       return nil
     end
-    if head.tokens > largest(rank, head.tenant) then
+    if head.tokens > largest(index, head.tenant) then
       if pass() then
         refuseTooLarge(head)
       end
@@ -348,7 +348,7 @@ local function take(ticket, kept)
   for _, each in ipairs(requests) do
     each.debt = each.debt + each.unit
   end
-  local minimumShare, fromMinimumShare, minimumShareEvent = R[ticket.rank].minimumShare, 0, 0
+  local minimumShare, fromMinimumShare, minimumShareEvent = classState[ticket.rank].minimumShare, 0, 0
   if minimumShare then
     -- It is a minimum, not an extra: what the class gets anyway counts, as far as it goes.
     fromMinimumShare = math.max(0, math.min(available(minimumShare), ticket.tokens))
@@ -386,16 +386,16 @@ end
 
 local function grantOne(granted)
   lacking = nil
-  for rank = 0, #C.classes - 1 do
-    local head = R[rank].minimumShare and firstOf(rank)
-    if head and isWithinMinimumShare(rank, head.tokens) then
+  for index = 0, #C.classes - 1 do
+    local head = classState[index].minimumShare and firstOf(index)
+    if head and isWithinMinimumShare(index, head.tokens) then
       return not tryGrant(head, 0, granted)
     end
   end
-  for rank = 0, #C.classes - 1 do
-    local head = firstOf(rank)
+  for index = 0, #C.classes - 1 do
+    local head = firstOf(index)
     if head then
-      local by = tryGrant(head, floorOf(rank), granted)
+      local by = tryGrant(head, floorOf(index), granted)
       if not by then
         return true
       end
@@ -404,11 +404,11 @@ local function grantOne(granted)
       end
     end
   end
-  for rank = 0, #C.classes - 1 do
+  for index = 0, #C.classes - 1 do
     -- A guarantee that accrues later goes before whoever waits now.
-    local head = R[rank].minimumShare and firstOf(rank)
+    local head = classState[index].minimumShare and firstOf(index)
     if head then
-      wake(microsUntil(R[rank].minimumShare, head.tokens, 0))
+      wake(microsUntil(classState[index].minimumShare, head.tokens, 0))
     end
   end
   return false
