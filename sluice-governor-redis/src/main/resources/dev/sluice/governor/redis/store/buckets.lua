@@ -390,7 +390,7 @@ local function worstExcess(seconds)
   for i = 1, seconds do
     fields[i] = countField(last - seconds + i)
   end
-  local stored = redis.call('HMGET', BOOKS, unpack(fields))
+  local stored = redis.call('HMGET', STATE, unpack(fields))
   local sums, burst, rate = {}, C.cap, perSecond()
   for i, field in ipairs(fields) do
     local value = written[field] or stored[i]

@@ -48,7 +48,7 @@ local function createState(generation, full)
   end
   S.left = available(modelBucket)
   -- Who listens has known books of this model, and learns that these are new.
-  if redis.call('PUBLISH', BOOKS .. ':news', '-1 new') > 0 or not full then
+  if redis.call('PUBLISH', STATE .. ':news', '-1 new') > 0 or not full then
     empty()
   end
 end

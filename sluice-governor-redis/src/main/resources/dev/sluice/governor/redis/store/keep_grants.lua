@@ -3,7 +3,7 @@
 -- then for each: id, tokens, tokens asked for, class, tenant, idempotency key or ''.
 -- Answers {how many there were}; in short, without a look at anything, if there are none.
 if #ARGV == 1 then
-  local stored = redis.call('HGET', BOOKS, 's')
+  local stored = redis.call('HGET', STATE, 's')
   if stored and struct.unpack('>d', stored, 8 * #NAMES - 7) == KNOWN then
     return { server, 0 }
   end

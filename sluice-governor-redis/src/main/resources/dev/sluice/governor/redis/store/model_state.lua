@@ -36,7 +36,7 @@
 --
 -- Every number is a whole one below 2^53, except tags, which are tokens by weight. Where one becomes
 -- text it is by %.0f, or by Redis itself: `..` keeps 14 digits. Times are microseconds.
-local BOOKS, DUE, LINE, HEADS, TURNS, FIFO, REFUSED, OVER = unpack(KEYS)
+local STATE, DUE, LINE, HEADS, TURNS, FIFO, REFUSED, OVER = unpack(KEYS)
 local NODE, KNOWN = string.sub(ARGV[1], 1, 16), tonumber(string.match(ARGV[1], '^%d+', 17)) or 0
 local UNREPORTED = string.sub(ARGV[1], -1) == '!'
 local NEVER = 2 ^ 53
@@ -56,7 +56,7 @@ local cache, written, dropped = {}, {}, {}
 local function get(field)
   local value = cache[field]
   if value == nil then
-    value = redis.call('HGET', BOOKS, field)
+    value = redis.call('HGET', STATE, field)
     cache[field] = value
   end
   return value
@@ -74,7 +74,7 @@ local function drop(field)
 end
 
 local function prefetch(fields)
-  local values = redis.call('HMGET', BOOKS, unpack(fields))
+  local values = redis.call('HMGET', STATE, unpack(fields))
   for i, field in ipairs(fields) do
     cache[field] = values[i]
   end
@@ -188,9 +188,9 @@ local function writeDue()
   end
 end
 
-local function writeBooks()
+local function writeFields()
   if #dropped > 0 then
-    inPortions('HDEL', BOOKS, dropped)
+    inPortions('HDEL', STATE, dropped)
   end
   local words = {}
   for field, value in pairs(written) do
@@ -198,6 +198,6 @@ local function writeBooks()
     words[#words + 1] = value
   end
   if #words > 0 then
-    inPortions('HSET', BOOKS, words)
+    inPortions('HSET', STATE, words)
   end
 end

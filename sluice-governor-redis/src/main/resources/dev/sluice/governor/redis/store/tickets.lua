@@ -404,12 +404,12 @@ local function answer(result)
     S.due = first[2] and tonumber(first[2]) or NEVER
   end
   writeState()
-  writeBooks()
+  writeFields()
   local wait = S.waiting > 0 and math.max(0, math.min(S.wake, S.due) - now) or -1
   -- Who is told also learns when to look: whoever asked now may be gone by then.
   local again = #news > 0 or (tired and S.wake <= now)
   if #told > 0 or (again and S.waiting > 0) then
-    redis.call('PUBLISH', BOOKS .. ':news', string.format('%.0f ', wait) .. table.concat(told, ' '))
+    redis.call('PUBLISH', STATE .. ':news', string.format('%.0f ', wait) .. table.concat(told, ' '))
   end
   return { now, wait, S.waiting, news, result, 0, found, level }
 end
