@@ -488,7 +488,7 @@ final class RedisModelStore {
       return CompletableFuture.completedFuture(here.get());
     }
     return scripts
-        .call(GovernorScript.POLL, "line", Integer.toString(offset), Integer.toString(limit))
+        .call(GovernorScript.POLL, "waitingList", Integer.toString(offset), Integer.toString(limit))
         .thenApply(answer -> replies.waitingList(answer.result()));
   }
 

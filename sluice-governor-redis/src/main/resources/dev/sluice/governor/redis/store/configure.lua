@@ -85,16 +85,16 @@ local function smallest(factor, number)
 end
 
 -- All who are in line, in order, without their places.
-local function emptyLine()
+local function clearWaitingList()
   local waiting = {}
-  for _, member in ipairs(redis.call('ZRANGE', LINE, 0, -1)) do
+  for _, member in ipairs(redis.call('ZRANGE', WAITING, 0, -1)) do
     local ticket = ticketOf(idIn(member))
     if ticket then
       waiting[#waiting + 1] = ticket
       countPlaces(ticket.tenant, -1)
     end
   end
-  redis.call('DEL', LINE, HEADS, TURNS, FIFO)
+  redis.call('DEL', WAITING, HEADS, TURNS, FIFO)
   turns = {}
   S.waiting, S.turns = 0, 0
   return waiting
@@ -150,10 +150,10 @@ end
 
 -- A long line stays as it is where the classes with somebody in line keep their ranks: Redis would do
 -- nothing else for too long. A ticket that is too large for the new configuration is denied when its turn comes.
-local LONG_LINE = 500
+local LONG_LIST = 500
 
 local function canStay(config)
-  if S.waiting <= LONG_LINE then
+  if S.waiting <= LONG_LIST then
     return false
   end
   for i, class in ipairs(C.classes) do
@@ -168,7 +168,7 @@ end
 local function reconfigure(config)
   local before = { C = C, classState = classState, requests = requests }
   local stay = canStay(config)
-  local waiting = stay and {} or emptyLine()
+  local waiting = stay and {} or clearWaitingList()
   C, classState, requests = config, {}, {}
   for index = 0, #C.classes - 1 do
     classState[index] = { time = 0, size = 0, tokens = 0, minimumShareDebt = 0, epoch = 0 }
@@ -309,7 +309,7 @@ if telling then
   if there then
     reconfigure(config)
   else
-    redis.call('DEL', DUE, LINE, HEADS, TURNS, FIFO, REFUSED)
+    redis.call('DEL', DUE, WAITING, HEADS, TURNS, FIFO, REFUSED)
     C = config
     createState(tonumber(ARGV[5]), ARGV[4] == 'full')
   end

@@ -123,7 +123,7 @@ local function tokensOfClass(ticket, above, ahead)
     return math.floor(classState[ticket.rank].tokens * inClass / classState[ticket.rank].size)
   end
   if inClass > 0 then
-    for _, member in ipairs(redis.call('ZRANGE', LINE, above, ahead - 1)) do
+    for _, member in ipairs(redis.call('ZRANGE', WAITING, above, ahead - 1)) do
       tokens = tokens + string.match(member, '^%d+:(%d+):')
     end
   end
@@ -156,7 +156,7 @@ local function tokensOfTenant(ticket, ahead)
     end
   end
   if next(ids) then
-    for _, member in ipairs(redis.call('ZRANGE', LINE, 0, ahead - 1)) do
+    for _, member in ipairs(redis.call('ZRANGE', WAITING, 0, ahead - 1)) do
       tokens = tokens + (ids[idIn(member)] and string.match(member, '^%d+:(%d+):') or 0)
     end
   end

@@ -36,7 +36,7 @@
 --
 -- Every number is a whole one below 2^53, except tags, which are tokens by weight. Where one becomes
 -- text it is by %.0f, or by Redis itself: `..` keeps 14 digits. Times are microseconds.
-local STATE, DUE, LINE, HEADS, TURNS, FIFO, REFUSED, OVER = unpack(KEYS)
+local STATE, DUE, WAITING, HEADS, TURNS, FIFO, REFUSED, OVER = unpack(KEYS)
 local NODE, KNOWN = string.sub(ARGV[1], 1, 16), tonumber(string.match(ARGV[1], '^%d+', 17)) or 0
 local UNREPORTED = string.sub(ARGV[1], -1) == '!'
 local NEVER = 2 ^ 53

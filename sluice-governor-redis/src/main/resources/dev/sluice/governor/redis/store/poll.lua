@@ -1,5 +1,5 @@
 -- How a model stands, who is in line, whose a ticket or reservation is, or what would become of a request.
--- ARGV: node, "status"; or node, "line", offset, limit; or node, "owner", id; or node, "explain", tenant,
+-- ARGV: node, "status"; or node, "waitingList", offset, limit; or node, "owner", id; or node, "explain", tenant,
 -- class, tokens to reserve.
 -- owner answers {tenant, class}, or {} if there is no such ticket or reservation;
 -- status answers {available, running, total, accepted, consumed, refills, microseconds since the last
@@ -96,7 +96,7 @@ local function explain()
     return parts(ticket, { 'r', 'LINE', C.maxLine, -1, 0, -1 })
   end
   local score = index * BAND + startOf(index, ticket.tenant)
-  local position, eta, by, wait = placeOf(ticket, redis.call('ZCOUNT', LINE, '-inf', score))
+  local position, eta, by, wait = placeOf(ticket, redis.call('ZCOUNT', WAITING, '-inf', score))
   return parts(ticket, { 'q', by, 0, wait, position, eta })
 end
 
@@ -105,12 +105,12 @@ local function lastOf(index, ahead)
   if classState[index].size == 0 then
     return 0, 'NONE'
   end
-  local last = ticketOf(idIn(redis.call('ZRANGE', LINE, ahead - 1, ahead - 1)[1]))
+  local last = ticketOf(idIn(redis.call('ZRANGE', WAITING, ahead - 1, ahead - 1)[1]))
   local _, eta, by = placeOf(last, ahead - 1)
   return eta, by
 end
 
-local function line()
+local function waitingList()
   drain(granted)
   local etas, ahead = {}, 0
   for index = 0, #C.classes - 1 do
@@ -122,7 +122,7 @@ local function line()
   end
   local result = { S.waiting, etas }
   local offset = tonumber(ARGV[3])
-  for i, member in ipairs(redis.call('ZRANGE', LINE, offset, offset + tonumber(ARGV[4]) - 1)) do
+  for i, member in ipairs(redis.call('ZRANGE', WAITING, offset, offset + tonumber(ARGV[4]) - 1)) do
     local ticket = ticketOf(idIn(member))
     local position, eta, by = placeOf(ticket, offset + i - 1)
     result[#result + 1] =
@@ -137,5 +137,5 @@ local function owner()
   return found and { found.tenant, found.class } or {}
 end
 
-local answers = { status = status, line = line, explain = explain, owner = owner }
+local answers = { status = status, waitingList = waitingList, explain = explain, owner = owner }
 return answer(answers[what]())

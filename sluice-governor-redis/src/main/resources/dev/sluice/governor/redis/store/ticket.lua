@@ -68,7 +68,7 @@ if what == 'tick' then
     end
   end
 elseif what == 'refuse' then
-  local all = redis.call('ZRANGE', LINE, 0, 499)
+  local all = redis.call('ZRANGE', WAITING, 0, 499)
   for _, member in ipairs(all) do
     local ticket = ticketOf(idIn(member))
     if ticket then

@@ -235,7 +235,7 @@ local function giveBack(ticket)
 end
 
 local function standing(ticket)
-  local position, eta, by, wait = placeOf(ticket, redis.call('ZRANK', LINE, memberOf(ticket)))
+  local position, eta, by, wait = placeOf(ticket, redis.call('ZRANK', WAITING, memberOf(ticket)))
   return {
     'q', ticket.id, ticket.asked, ticket.class, available(modelBucket), wait, position, eta, by, ticket.deadline > 0
       and ticket.deadline - now or 0,

@@ -174,7 +174,7 @@ local function enter(ticket)
   S.waiting = S.waiting + 1
   each.size = each.size + 1
   each.tokens = each.tokens + ticket.tokens
-  redis.call('ZADD', LINE, scoreOf(ticket), memberOf(ticket))
+  redis.call('ZADD', WAITING, scoreOf(ticket), memberOf(ticket))
   if turn.aside == 0 and not firstInFifo(ticket.rank, ticket.tenant) then
     redis.call('ZADD', HEADS, scoreOf(ticket), memberOf(ticket))
   end
@@ -190,7 +190,7 @@ local function remove(ticket)
   end
   each.size = each.size - 1
   each.tokens = each.tokens - ticket.tokens
-  redis.call('ZREM', LINE, member)
+  redis.call('ZREM', WAITING, member)
   redis.call('ZREM', FIFO, inFifo(ticket))
   if redis.call('ZREM', HEADS, member) == 1 then
     local head = firstInFifo(ticket.rank, ticket.tenant)
