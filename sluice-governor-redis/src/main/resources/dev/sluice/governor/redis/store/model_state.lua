@@ -36,7 +36,7 @@
 --
 -- Every number is a whole one below 2^53, except tags, which are tokens by weight. Where one becomes
 -- text it is by %.0f, or by Redis itself: `..` keeps 14 digits. Times are microseconds.
-local STATE, DUE, WAITING, HEADS, TURNS, FIFO, REFUSED, OVER = unpack(KEYS)
+local STATE, DUE, WAITING, HEADS, TURNS, FIFO, REFUSED, ENDED = unpack(KEYS)
 local NODE, KNOWN = string.sub(ARGV[1], 1, 16), tonumber(string.match(ARGV[1], '^%d+', 17)) or 0
 local UNREPORTED = string.sub(ARGV[1], -1) == '!'
 local NEVER = 2 ^ 53
@@ -46,9 +46,9 @@ local FENCE_LIFE = 24 * 3600 * 10 ^ 6
 -- whoever waits there.
 local GRACE = 3 * 10 ^ 6
 -- Nodes with somebody in line look once a second: if nobody was heard for longer, Redis was away.
-local QUIET = 1.5 * 10 ^ 6
+local MAX_SILENCE = 1.5 * 10 ^ 6
 -- At most so much is ended in one call.
-local ENDED_AT_ONCE = 100
+local EXPIRED_AT_ONCE = 100
 
 -- What is read comes from the cache; what is written goes to Redis at the end, in one call.
 local cache, written, dropped = {}, {}, {}
@@ -136,7 +136,7 @@ local function setClock(server)
 end
 
 -- What is due when, written at the end.
-local dueAt, dueChanged, dueGone = {}, false, {}
+local dueAt, dueChanged, dueRemoved = {}, false, {}
 
 local function setDue(member, at)
   dueAt[member] = at
@@ -146,7 +146,7 @@ end
 
 local function dropDue(member)
   dueAt[member] = nil
-  dueGone[#dueGone + 1] = member
+  dueRemoved[#dueRemoved + 1] = member
 end
 
 -- A reservation: what was charged and where, the class and the tenant.
@@ -173,8 +173,8 @@ local function inPortions(command, key, words)
 end
 
 local function writeDue()
-  if #dueGone > 0 then
-    inPortions('ZREM', DUE, dueGone)
+  if #dueRemoved > 0 then
+    inPortions('ZREM', DUE, dueRemoved)
   end
   if dueChanged then
     local words = {}

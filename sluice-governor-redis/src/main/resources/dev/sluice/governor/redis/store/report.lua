@@ -106,7 +106,7 @@ local function queue()
   }
   local left, waited, awaited = number(), number(), word()
   ticket.rank = classIndexOf(ticket.class)
-  if ticketOf(ticket.id) or not ticket.rank or isOver(ticket.id) then
+  if ticketOf(ticket.id) or not ticket.rank or hasEnded(ticket.id) then
     return
   end
   ticket.deadline = left > 0 and now + left or 0

@@ -18,7 +18,7 @@ elseif stored then
   local reservation = unpackReservation(stored)
   local back = settle(id, reservation, tonumber(ARGV[4]))
   if isHeld(reservation) then
-    noteOver(id)
+    recordEnded(id)
   end
   local ticket = reservation.ticket == 1 and ticketOf(id)
   if ticket then
@@ -28,7 +28,7 @@ elseif stored then
     tellOver(id)
     if PRESENT == NOT_YET then
       -- A member that is absent may have granted the same ticket by itself, and report it as open.
-      noteOver(id)
+      recordEnded(id)
     end
   end
   if S.waiting > 0 then
@@ -40,7 +40,7 @@ elseif stored then
     { reservation.tokens, reservation.asked, reservation.tenant, back, reservation.at, reservation.class }
 elseif ARGV[2] == 'settle' then
   -- A node may be about to have it held: one that granted it without Redis, or that knows books that are lost.
-  noteOver(id)
+  recordEnded(id)
   if ARGV[5] then
     tellOver(id)
   end

@@ -79,7 +79,7 @@ elseif what == 'refuse' then
 else
   local ticket, turn = ticketOf(ARGV[3]), tonumber(ARGV[4])
   if not ticket and what == 'cancel' then
-    noteOver(ARGV[3])
+    recordEnded(ARGV[3])
     local stored = get('r' .. ARGV[3])
     if stored then
       -- A node had the grant held again after its ticket was lost with the data.
@@ -93,7 +93,7 @@ else
   elseif what == 'cancel' then
     local stored = get('r' .. ticket.id)
     if mayBeGrantedElsewhere(ticket) or (stored and isHeld(unpackReservation(stored))) then
-      noteOver(ticket.id)
+      recordEnded(ticket.id)
     end
     giveUp(ticket, 'CANCELLED')
     giveBack(ticket)

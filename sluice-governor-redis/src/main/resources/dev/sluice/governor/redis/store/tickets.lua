@@ -4,11 +4,11 @@
 
 -- Refused tickets that are remembered for late polls; beyond that the oldest is forgotten. TicketBook has the
 -- same number.
-local MOST_REFUSED = 10000
+local MAX_REFUSED = 10000
 
 -- Ids that are over and that nodes may have held later; beyond that the oldest is forgotten. All are, once the last is as old as a
 -- reservation lives: what was granted before does not live longer.
-local MOST_OVER = 10000
+local MAX_ENDED = 10000
 
 -- In place of the node that waits for a ticket.
 local SEVERAL = '*'
@@ -57,7 +57,7 @@ end
 -- Remembers a refused ticket, so that a late poll learns the reason.
 local function remember(ticket)
   redis.call('ZADD', REFUSED, now, ticket.id)
-  if redis.call('ZCARD', REFUSED) > MOST_REFUSED then
+  if redis.call('ZCARD', REFUSED) > MAX_REFUSED then
     local id = redis.call('ZRANGE', REFUSED, 0, 0)[1]
     local oldest = ticketOf(id)
     if oldest then
@@ -155,10 +155,10 @@ local function isHeld(reservation)
 end
 
 -- Remembers that an id is over which these books do not know, or which a node has had held.
-local function noteOver(id)
-  redis.call('ZADD', OVER, now, id)
-  if redis.call('ZCARD', OVER) > MOST_OVER then
-    redis.call('ZREM', OVER, redis.call('ZRANGE', OVER, 0, 0)[1])
+local function recordEnded(id)
+  redis.call('ZADD', ENDED, now, id)
+  if redis.call('ZCARD', ENDED) > MAX_ENDED then
+    redis.call('ZREM', ENDED, redis.call('ZRANGE', ENDED, 0, 0)[1])
   end
   setDue('o', now + C.life)
 end
@@ -169,14 +169,14 @@ local function mayBeGrantedElsewhere(ticket)
   return PRESENT == NOT_YET or (ticket.node ~= '' and ticket.node ~= NODE)
 end
 
-local function isOver(id)
-  return redis.call('ZRANK', OVER, id)
+local function hasEnded(id)
+  return redis.call('ZRANK', ENDED, id)
 end
 
 -- Gives a slot to a grant that these books have not made, or have ended. They have not charged it, and refund nothing.
 -- `ofTicket` and `unclaimed` are told by nodes that granted it. Returns false if it is over.
 local function hold(grant)
-  if isOver(grant.id) then
+  if hasEnded(grant.id) then
     return false
   end
   local each = {
@@ -274,10 +274,10 @@ end
 
 -- What is done at the end of each kind of thing that is due (model_state.lua). A table, because a script may have 200 local
 -- names at most.
-local finishers = {}
+local expiryHandlers = {}
 
 -- The life of a reservation.
-function finishers.r(id)
+function expiryHandlers.r(id)
   if now < S.grace then
     setDue('r' .. id, S.grace)
   elseif get('r' .. id) then
@@ -290,7 +290,7 @@ function finishers.r(id)
 end
 
 -- The patience with a ticket.
-function finishers.s(id)
+function expiryHandlers.s(id)
   local ticket = ticketOf(id)
   if not ticket or (ticket.state == 'g' and ticket.claimed == 1) then
     return
@@ -306,7 +306,7 @@ function finishers.s(id)
 end
 
 -- The debt of a tenant.
-function finishers.m(tenant)
+function expiryHandlers.m(tenant)
   local bucket = tenantBucketOf(tenant)
   if bucket and bucket.debt > 0 then
     bucket.changed = true
@@ -317,7 +317,7 @@ function finishers.m(tenant)
 end
 
 -- A deadline.
-function finishers.d(id)
+function expiryHandlers.d(id)
   local ticket = ticketOf(id)
   if ticket then
     giveUp(ticket, 'DEADLINE')
@@ -325,7 +325,7 @@ function finishers.d(id)
 end
 
 -- The time for which a tenant stepped aside.
-function finishers.a(name)
+function expiryHandlers.a(name)
   local index = tonumber(string.sub(name, 1, 2))
   if classState[index] and classState[index].size > 0 then
     comeBack(index, string.sub(name, 4))
@@ -333,32 +333,32 @@ function finishers.a(name)
 end
 
 -- The memory of a report.
-function finishers.f(node)
+function expiryHandlers.f(node)
   drop('f' .. node)
 end
 
 -- The memory of ids that are over.
-function finishers.o()
-  redis.call('DEL', OVER)
+function expiryHandlers.o()
+  redis.call('DEL', ENDED)
 end
 
 -- Until something was ended, `due` may be earlier than what is due, and never later.
-local looked = false
+local expiryChecked = false
 
-local function endWhatIsOver()
-  looked = true
-  local over = redis.call('ZRANGEBYSCORE', DUE, '-inf', now, 'LIMIT', 0, ENDED_AT_ONCE)
+local function expireDue()
+  expiryChecked = true
+  local expired = redis.call('ZRANGEBYSCORE', DUE, '-inf', now, 'LIMIT', 0, EXPIRED_AT_ONCE)
   S.due = NEVER
   for kind in string.gmatch('rdsamfo', '.') do
-    for _, member in ipairs(over) do
+    for _, member in ipairs(expired) do
       -- What was seen to meanwhile is due later.
       if string.sub(member, 1, 1) == kind and not dueAt[member] then
-        dueGone[#dueGone + 1] = member
-        finishers[kind](string.sub(member, 2))
+        dueRemoved[#dueRemoved + 1] = member
+        expiryHandlers[kind](string.sub(member, 2))
       end
     end
   end
-  return #over > 0
+  return #expired > 0
 end
 
 -- ---- the beginning and the end of every call
@@ -380,13 +380,13 @@ local function open(server, fields, anyone)
     return false
   end
   setClock(server)
-  if S.waiting > 0 and now - S.at > math.min(QUIET, C.patience / 2) then
+  if S.waiting > 0 and now - S.at > math.min(MAX_SILENCE, C.patience / 2) then
     -- Redis was away, and nobody could be heard, or nobody is there any more.
     S.grace = now + math.min(C.patience, GRACE)
   end
   loadBuckets()
   advance()
-  local ended = now >= S.due and endWhatIsOver()
+  local ended = now >= S.due and expireDue()
   if S.waiting > 0 and (ended or now >= S.wake) then
     drain(granted)
   end
@@ -399,7 +399,7 @@ local function answer(result)
   writeTickets()
   writeBuckets()
   writeDue()
-  if looked then
+  if expiryChecked then
     local first = redis.call('ZRANGE', DUE, 0, 0, 'WITHSCORES')
     S.due = first[2] and tonumber(first[2]) or NEVER
   end
