@@ -22,7 +22,7 @@ for at = 2, #ARGV, 6 do
     id = id, tokens = tonumber(ARGV[at + 1]), asked = tonumber(ARGV[at + 2]), class = ARGV[at + 3],
     tenant = ARGV[at + 4], key = ARGV[at + 5]
   }) then
-    tellOver(id)
+    notifyEnded(id)
   end
 end
 return answer({ count })

@@ -11,7 +11,7 @@ local result = {}
 if stored and ARGV[2] == 'extend' then
   setDue('r' .. id, now + C.life)
   if ARGV[4] then
-    tellAlive(id)
+    notifyExtended(id)
   end
   result = { 1 }
 elseif stored then
@@ -24,8 +24,8 @@ elseif stored then
   if ticket then
     forget(ticket)
   end
-  if ARGV[5] or (ticket and isKnownElsewhere(ticket)) then
-    tellOver(id)
+  if ARGV[5] or (ticket and mayBeDeliveredElsewhere(ticket)) then
+    notifyEnded(id)
     if PRESENT == NOT_YET then
       -- A member that is absent may have granted the same ticket by itself, and report it as open.
       recordEnded(id)
@@ -42,7 +42,7 @@ elseif ARGV[2] == 'settle' then
   -- A node may be about to have it held: one that granted it without Redis, or that knows books that are lost.
   recordEnded(id)
   if ARGV[5] then
-    tellOver(id)
+    notifyEnded(id)
   end
 end
 return answer(result)

@@ -84,7 +84,7 @@ else
     if stored then
       -- A node had the grant held again after its ticket was lost with the data.
       settle(ARGV[3], unpackReservation(stored), 0)
-      tellOver(ARGV[3])
+      notifyEnded(ARGV[3])
       drain(granted)
     end
     result = { stored and 1 or 0 }

@@ -14,7 +14,7 @@ local MAX_ENDED = 10000
 local SEVERAL = '*'
 
 -- What was decided in this call, for the node that asks; the others are told by a message.
-local news, told = {}, {}
+local decisions, notices = {}, {}
 
 local function writeTickets()
   for id, ticket in pairs(tickets) do
@@ -78,9 +78,9 @@ local function decide(ticket, state, reason)
     dropDue('d' .. ticket.id)
   end
   if ticket.node ~= '' and ticket.node ~= NODE then
-    told[#told + 1] = state == 'g' and ticket.id or ticket.id .. '=' .. reason
+    notices[#notices + 1] = state == 'g' and ticket.id or ticket.id .. '=' .. reason
   end
-  news[#news + 1] = {
+  decisions[#decisions + 1] = {
     ticket.id, state, reason, ticket.tokens, ticket.asked, ticket.class, ticket.tenant,
     now - ticket.since, ticket.left, ticket.claimed, ticket.key
   }
@@ -209,17 +209,17 @@ local function hold(grant)
 end
 
 -- Nodes that told somebody of it, and have it held if the books are lost, learn that it is over.
-local function tellOver(id)
-  told[#told + 1] = id .. '='
+local function notifyEnded(id)
+  notices[#notices + 1] = id .. '='
 end
 
 -- The same nodes learn that it lives as long again.
-local function tellAlive(id)
-  told[#told + 1] = id .. '+'
+local function notifyExtended(id)
+  notices[#notices + 1] = id .. '+'
 end
 
 -- Whether other nodes than the one that asks may have told somebody of it.
-local function isKnownElsewhere(ticket)
+local function mayBeDeliveredElsewhere(ticket)
   return ticket.asker ~= NODE or (ticket.node ~= '' and ticket.node ~= NODE)
 end
 
@@ -227,8 +227,8 @@ local function giveBack(ticket)
   forget(ticket)
   local stored = ticket.state == 'g' and get('r' .. ticket.id)
   if stored then
-    if ticket.claimed == 1 and isKnownElsewhere(ticket) then
-      tellOver(ticket.id)
+    if ticket.claimed == 1 and mayBeDeliveredElsewhere(ticket) then
+      notifyEnded(ticket.id)
     end
     settle(ticket.id, unpackReservation(stored), 0)
   end
@@ -407,9 +407,9 @@ local function answer(result)
   writeFields()
   local wait = S.waiting > 0 and math.max(0, math.min(S.wake, S.due) - now) or -1
   -- Who is told also learns when to look: whoever asked now may be gone by then.
-  local again = #news > 0 or (tired and S.wake <= now)
-  if #told > 0 or (again and S.waiting > 0) then
-    redis.call('PUBLISH', STATE .. ':news', string.format('%.0f ', wait) .. table.concat(told, ' '))
+  local again = #decisions > 0 or (tired and S.wake <= now)
+  if #notices > 0 or (again and S.waiting > 0) then
+    redis.call('PUBLISH', STATE .. ':news', string.format('%.0f ', wait) .. table.concat(notices, ' '))
   end
-  return { now, wait, S.waiting, news, result, 0, found, level }
+  return { now, wait, S.waiting, decisions, result, 0, found, level }
 end
