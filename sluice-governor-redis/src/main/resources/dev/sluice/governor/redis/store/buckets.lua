@@ -129,11 +129,11 @@ local function correct(bucket, event, less)
     later[#later + 1] = struct.pack('>dd', each, debt - less)
   end
   local _, least = struct.unpack('>dd', later[1])
-  local kept = first - 1
-  while kept > 0 and struct.unpack('>d', history, kept - 7) >= least do
-    kept = kept - ENTRY
+  local size = first - 1
+  while size > 0 and struct.unpack('>d', history, size - 7) >= least do
+    size = size - ENTRY
   end
-  bucket.history = string.sub(history, 1, kept) .. table.concat(later)
+  bucket.history = string.sub(history, 1, size) .. table.concat(later)
 end
 
 -- Gives back whole tokens of a charge, and says how many.

@@ -55,7 +55,7 @@ end
 -- What would hold it up if it came now, after a drain; nothing if it would go at once.
 wouldHold = function(ticket)
   local by, micros = heldUp(ticket)
-  if tired then
+  if stopped then
     return 'LINE', -1
   end
   return by, micros

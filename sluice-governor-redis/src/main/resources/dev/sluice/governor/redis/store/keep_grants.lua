@@ -18,7 +18,7 @@ for at = 2, #ARGV, 6 do
   count = count + 1
   if get('r' .. id) then
     setDue('r' .. id, now + C.life)
-  elseif not hold({
+  elseif not restore({
     id = id, tokens = tonumber(ARGV[at + 1]), asked = tonumber(ARGV[at + 2]), class = ARGV[at + 3],
     tenant = ARGV[at + 4], key = ARGV[at + 5]
   }) then

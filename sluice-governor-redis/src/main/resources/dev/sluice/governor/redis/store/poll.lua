@@ -81,7 +81,7 @@ end
 local function explain()
   local index = classIndexOf(ARGV[4])
   if not index then
-    return noSuchClass()
+    return unknownClass()
   end
   local ticket = { rank = index, tenant = ARGV[3], tokens = tonumber(ARGV[5]) }
   drain(granted)

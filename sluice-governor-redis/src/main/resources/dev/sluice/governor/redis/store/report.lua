@@ -32,7 +32,7 @@ local function discard(ticket)
     leave(ticket)
     forget(ticket)
   elseif ticket.claimed == 0 or ticket.unheard == NODE or ticket.asker == NODE or ticket.state == 'r' then
-    giveBack(ticket)
+    returnGrant(ticket)
   end
 end
 
@@ -89,7 +89,7 @@ local function reopen()
   if get('r' .. grant.id) then
     -- Another node may have told somebody of it, whose grant this stays.
     setDue('r' .. grant.id, now + C.life)
-  elseif hold(grant) then
+  elseif restore(grant) then
     -- Until another node tells somebody of it, this one may decide its key again.
     if tickets[grant.id] then
       tickets[grant.id].asker = NODE
@@ -130,7 +130,7 @@ local function queue()
   if ticket.deadline > 0 then
     setDue('d' .. ticket.id, ticket.deadline)
   end
-  watch(ticket)
+  restartIdleTimer(ticket)
 end
 
 countRefill()

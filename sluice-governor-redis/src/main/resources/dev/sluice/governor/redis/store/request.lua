@@ -14,7 +14,7 @@ local function ask()
       if ticket.asked ~= tonumber(ARGV[7]) or ticket.class ~= class then
         return { 'x', ticket.asked, ticket.class }
       end
-      return seen(ticket)
+      return claim(ticket)
     end
   end
   if what == 'find' then
@@ -22,7 +22,7 @@ local function ask()
   end
   local index = classIndexOf(class)
   if not index then
-    return noSuchClass()
+    return unknownClass()
   end
   local deadline = tonumber(ARGV[8])
   local ticket = {
@@ -45,7 +45,7 @@ local function ask()
         classState[index].time = math.max(classState[index].time, tag)
         turn.finish = tag + ticket.tokens / ticket.weight
       end
-      take(ticket, key ~= '')
+      reserve(ticket, key ~= '')
       ticket.state, ticket.claimed, ticket.left = 'g', 1, S.left
       if key ~= '' then
         ticket.changed = true
@@ -57,7 +57,7 @@ local function ask()
         -- Those in line may wait for something else now, such as the slot that it took.
         drain(granted)
       end
-      return grantOf(ticket)
+      return grantReply(ticket)
     end
   end
   if what == 'now' then
@@ -80,7 +80,7 @@ local function ask()
     setDue('d' .. id, ticket.deadline)
   end
   drain(granted)
-  return seen(ticket)
+  return claim(ticket)
 end
 
 if not open(server, { 'm' .. ARGV[4], 'b' .. ARGV[4], 'l' .. ARGV[4], keyField(ARGV[4], ARGV[9]) }) then

@@ -17,7 +17,7 @@ if stored and ARGV[2] == 'extend' then
 elseif stored then
   local reservation = unpackReservation(stored)
   local back = settle(id, reservation, tonumber(ARGV[4]))
-  if isHeld(reservation) then
+  if isRestored(reservation) then
     recordEnded(id)
   end
   local ticket = reservation.ticket == 1 and ticketOf(id)

@@ -52,11 +52,11 @@ if ARGV[2] == 'settle' and not ARGV[5] then
           later[#later + 1] = struct.pack('>dd', each, was - less)
         end
         local least = struct.unpack('>d', later[1], 9)
-        local kept = first - 1
-        while kept > 0 and struct.unpack('>d', history, kept - 7) >= least do
-          kept = kept - 16
+        local size = first - 1
+        while size > 0 and struct.unpack('>d', history, size - 7) >= least do
+          size = size - 16
         end
-        history = string.sub(history, 1, kept) .. table.concat(later)
+        history = string.sub(history, 1, size) .. table.concat(later)
       end
       if back > 0 then
         local second = math.floor(granted / 10 ^ 6)

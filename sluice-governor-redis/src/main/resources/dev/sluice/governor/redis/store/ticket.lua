@@ -36,14 +36,14 @@ local function waitFor(ticket, turn)
     ticket.node, ticket.changed = node, true
     setTurn(ticket, turn)
   end
-  watch(ticket)
+  restartIdleTimer(ticket)
 end
 
 -- The same as `seen`, for those who wait for it here: they may have gone. If those of another node
 -- were told as well, nobody can say that all have.
-local function seenByWaiters(ticket, turn)
+local function claimForWaiters(ticket, turn)
   local onlyHere = ticket.claimed == 0 or ticket.unheard == NODE
-  local result = seen(ticket)
+  local result = claim(ticket)
   if ticket.state == 'g' and onlyHere then
     ticket.unheard = NODE
     setTurn(ticket, turn)
@@ -63,7 +63,7 @@ if what == 'tick' then
       if ticket.state == 'w' then
         waitFor(ticket, turn)
       else
-        result[#result + 1] = seenByWaiters(ticket, turn)
+        result[#result + 1] = claimForWaiters(ticket, turn)
       end
     end
   end
@@ -72,7 +72,7 @@ elseif what == 'refuse' then
   for _, member in ipairs(all) do
     local ticket = ticketOf(idIn(member))
     if ticket then
-      giveUp(ticket, ARGV[3])
+      deny(ticket, ARGV[3])
     end
   end
   result = { S.waiting }
@@ -92,36 +92,36 @@ else
     result = { 'n' }
   elseif what == 'cancel' then
     local stored = get('r' .. ticket.id)
-    if mayBeGrantedElsewhere(ticket) or (stored and isHeld(unpackReservation(stored))) then
+    if mayBeGrantedElsewhere(ticket) or (stored and isRestored(unpackReservation(stored))) then
       recordEnded(ticket.id)
     end
-    giveUp(ticket, 'CANCELLED')
-    giveBack(ticket)
+    deny(ticket, 'CANCELLED')
+    returnGrant(ticket)
     drain(granted)
     result = { 1 }
   elseif what == 'poll' then
-    result = seen(ticket)
+    result = claim(ticket)
   elseif isOvertaken(ticket, turn) then
     result = { 'o' }
   elseif what == 'claim' then
-    result = seenByWaiters(ticket, turn)
+    result = claimForWaiters(ticket, turn)
   elseif what == 'await' then
     setTurn(ticket, turn)
     if ticket.state == 'w' then
       waitFor(ticket, turn)
-      result = seen(ticket)
+      result = claim(ticket)
     else
-      result = seenByWaiters(ticket, turn)
+      result = claimForWaiters(ticket, turn)
     end
   else
     setTurn(ticket, turn)
     if ticket.state == 'w' and (ticket.node == NODE or ticket.node == SEVERAL) then
       -- Of several the others may wait for it still.
       ticket.node = ticket.node == NODE and '' or SEVERAL
-      watch(ticket)
+      restartIdleTimer(ticket)
     elseif ARGV[5] == 'untold' and ticket.state == 'g' and ticket.claimed == 1 and ticket.unheard == NODE then
       ticket.claimed, ticket.unheard = 0, ''
-      watch(ticket)
+      restartIdleTimer(ticket)
     end
   end
 end

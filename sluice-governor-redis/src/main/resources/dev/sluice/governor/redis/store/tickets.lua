@@ -46,7 +46,7 @@ local function forget(ticket)
 end
 
 -- Its holder is missed from now on, unless it has a grant: that ends with its reservation.
-local function watch(ticket)
+local function restartIdleTimer(ticket)
   if ticket.state == 'g' and ticket.claimed == 1 then
     dropDue('s' .. ticket.id)
   else
@@ -55,7 +55,7 @@ local function watch(ticket)
 end
 
 -- Remembers a refused ticket, so that a late poll learns the reason.
-local function remember(ticket)
+local function rememberRefused(ticket)
   redis.call('ZADD', REFUSED, now, ticket.id)
   if redis.call('ZCARD', REFUSED) > MAX_REFUSED then
     local id = redis.call('ZRANGE', REFUSED, 0, 0)[1]
@@ -84,9 +84,9 @@ local function decide(ticket, state, reason)
     ticket.id, state, reason, ticket.tokens, ticket.asked, ticket.class, ticket.tenant,
     now - ticket.since, ticket.left, ticket.claimed, ticket.key
   }
-  watch(ticket)
+  restartIdleTimer(ticket)
   if state == 'r' then
-    remember(ticket)
+    rememberRefused(ticket)
   end
 end
 
@@ -94,19 +94,19 @@ local function granted(ticket)
   decide(ticket, 'g', '')
 end
 
-local function giveUp(ticket, reason)
+local function deny(ticket, reason)
   if ticket.state == 'w' then
     leave(ticket)
     decide(ticket, 'r', reason)
   end
 end
 
-refuseTooLarge = function(ticket)
-  giveUp(ticket, 'EXCEEDS_CAPACITY')
+denyTooLarge = function(ticket)
+  deny(ticket, 'EXCEEDS_CAPACITY')
 end
 
 -- Frees its slot; what becomes of its tokens is another matter.
-local function close(id)
+local function closeReservation(id)
   S.running = S.running - 1
   drop('r' .. id)
   dropDue('r' .. id)
@@ -115,7 +115,7 @@ end
 -- What was used of a grant, and how much came back; negative for what was charged on top.
 local function settle(id, reservation, actual)
   countRefill()
-  close(id)
+  closeReservation(id)
   local bucket = reservation.tenantEvent >= 0 and tenantBucketOf(reservation.tenant)
   local unused = reservation.tokens - chargeable(reservation.tokens, actual)
   local back
@@ -142,7 +142,7 @@ local function settle(id, reservation, actual)
   if S.waiting > 0 and budgetOf(reservation.tenant) then
     for index = 0, #C.classes - 1 do
       if classState[index].size > 0 then
-        comeBack(index, reservation.tenant)
+        recall(index, reservation.tenant)
       end
     end
   end
@@ -150,7 +150,7 @@ local function settle(id, reservation, actual)
 end
 
 -- Whether a node has had a reservation held. The same may be on its way once more, and must not come after the end.
-local function isHeld(reservation)
+local function isRestored(reservation)
   return reservation.event < 0
 end
 
@@ -175,7 +175,7 @@ end
 
 -- Gives a slot to a grant that these books have not made, or have ended. They have not charged it, and refund nothing.
 -- `ofTicket` and `unclaimed` are told by nodes that granted it. Returns false if it is over.
-local function hold(grant)
+local function restore(grant)
   if hasEnded(grant.id) then
     return false
   end
@@ -200,7 +200,7 @@ local function hold(grant)
       number = 0, tag = 0, weight = 1, changed = true
     }
     tickets[grant.id] = ticket
-    watch(ticket)
+    restartIdleTimer(ticket)
   end
   S.running = S.running + (get('r' .. grant.id) and 0 or 1)
   put('r' .. grant.id, packReservation(each))
@@ -223,7 +223,7 @@ local function mayBeDeliveredElsewhere(ticket)
   return ticket.asker ~= NODE or (ticket.node ~= '' and ticket.node ~= NODE)
 end
 
-local function giveBack(ticket)
+local function returnGrant(ticket)
   forget(ticket)
   local stored = ticket.state == 'g' and get('r' .. ticket.id)
   if stored then
@@ -234,7 +234,7 @@ local function giveBack(ticket)
   end
 end
 
-local function standing(ticket)
+local function queuedReply(ticket)
   local position, eta, by, wait = placeOf(ticket, redis.call('ZRANK', WAITING, memberOf(ticket)))
   return {
     'q', ticket.id, ticket.asked, ticket.class, available(modelBucket), wait, position, eta, by, ticket.deadline > 0
@@ -243,7 +243,7 @@ local function standing(ticket)
   }
 end
 
-local function grantOf(ticket)
+local function grantReply(ticket)
   return {
     'g', ticket.id, ticket.asked, ticket.class, ticket.left, ticket.tokens, ticket.tenant, ticket.key
   }
@@ -251,7 +251,7 @@ end
 
 -- How it stands, to somebody who asks for it; claims what was granted. As long as only the node where
 -- it began has asked for it, that node is its asker.
-local function seen(ticket)
+local function claim(ticket)
   if ticket.asker and ticket.asker ~= NODE then
     ticket.asker, ticket.changed = nil, true
   end
@@ -260,12 +260,12 @@ local function seen(ticket)
     ticket.changed = true
   end
   if ticket.state == 'w' then
-    watch(ticket)
-    return standing(ticket)
+    restartIdleTimer(ticket)
+    return queuedReply(ticket)
   end
   if ticket.state == 'g' then
-    watch(ticket)
-    return grantOf(ticket)
+    restartIdleTimer(ticket)
+    return grantReply(ticket)
   end
   return { 'r', ticket.id, ticket.asked, ticket.class, ticket.left, ticket.reason, 0 }
 end
@@ -281,7 +281,7 @@ function expiryHandlers.r(id)
   if now < S.grace then
     setDue('r' .. id, S.grace)
   elseif get('r' .. id) then
-    close(id)
+    closeReservation(id)
     local ticket = ticketOf(id)
     if ticket then
       forget(ticket)
@@ -299,9 +299,9 @@ function expiryHandlers.s(id)
     setDue('s' .. id, S.grace)
   elseif ticket.state == 'w' then
     -- Who comes late learns why, for as long again.
-    giveUp(ticket, 'ABANDONED')
+    deny(ticket, 'ABANDONED')
   else
-    giveBack(ticket)
+    returnGrant(ticket)
   end
 end
 
@@ -320,7 +320,7 @@ end
 function expiryHandlers.d(id)
   local ticket = ticketOf(id)
   if ticket then
-    giveUp(ticket, 'DEADLINE')
+    deny(ticket, 'DEADLINE')
   end
 end
 
@@ -328,7 +328,7 @@ end
 function expiryHandlers.a(name)
   local index = tonumber(string.sub(name, 1, 2))
   if classState[index] and classState[index].size > 0 then
-    comeBack(index, string.sub(name, 4))
+    recall(index, string.sub(name, 4))
   end
 end
 
@@ -407,7 +407,7 @@ local function answer(result)
   writeFields()
   local wait = S.waiting > 0 and math.max(0, math.min(S.wake, S.due) - now) or -1
   -- Who is told also learns when to look: whoever asked now may be gone by then.
-  local again = #decisions > 0 or (tired and S.wake <= now)
+  local again = #decisions > 0 or (stopped and S.wake <= now)
   if #notices > 0 or (again and S.waiting > 0) then
     redis.call('PUBLISH', STATE .. ':news', string.format('%.0f ', wait) .. table.concat(notices, ' '))
   end

@@ -18,7 +18,7 @@ local function classIndexOf(class)
   end
 end
 
-local function noSuchClass()
+local function unknownClass()
   local result = { 'k' }
   for _, each in ipairs(C.classes) do
     result[#result + 1] = each.name
@@ -122,7 +122,7 @@ local function isLastInFifo(ticket)
   return last == inFifo(ticket)
 end
 
-local function comeBack(index, tenant)
+local function recall(index, tenant)
   local turn = turnOf(index, tenant)
   if turn.aside == 1 then
     turn.aside = 0
@@ -133,7 +133,7 @@ local function comeBack(index, tenant)
   end
 end
 
-local function stepAside(ticket, micros)
+local function setAside(ticket, micros)
   redis.call('ZREM', HEADS, memberOf(ticket))
   turnOf(ticket.rank, ticket.tenant).aside = 1
   setDue('a' .. turnName(ticket.rank, ticket.tenant), now + micros)
@@ -223,7 +223,7 @@ local function leave(ticket)
   end
   remove(ticket)
   if classState[ticket.rank].size > 0 then
-    comeBack(ticket.rank, ticket.tenant)
+    recall(ticket.rank, ticket.tenant)
   end
 end
 
@@ -285,7 +285,7 @@ local function heldBy(tokens, floor)
 end
 
 -- One that is more than can ever be granted since the rules have changed; set by tickets.lua.
-local refuseTooLarge
+local denyTooLarge
 
 local function largest(index, tenant)
   local budget = budgetOf(tenant)
@@ -295,18 +295,18 @@ end
 
 -- So many heads are passed over in one call: Redis does nothing else meanwhile. After that nobody is the
 -- first of anything, nobody goes, and the next call is due at once.
-local PASSED_AT_ONCE = 100
-local passed, tired = 0, false
+local MAX_SKIPPED = 100
+local skipped, stopped = 0, false
 
-local function pass()
-  tired = passed == PASSED_AT_ONCE
-  passed = passed + 1
-  return not tired
+local function skip()
+  stopped = skipped == MAX_SKIPPED
+  skipped = skipped + 1
+  return not stopped
 end
 
 -- The head of a class whose tenant can afford it.
 local function firstOf(index)
-  while not tired and classState[index].size > 0 do
+  while not stopped and classState[index].size > 0 do
     local member =
       redis.call('ZRANGEBYSCORE', HEADS, index * BAND, '(' .. string.format('%.0f', (index + 1) * BAND),
         'LIMIT', 0, 1)[1]
@@ -315,16 +315,16 @@ local function firstOf(index)
       return nil
     end
     if head.tokens > largest(index, head.tenant) then
-      if pass() then
-        refuseTooLarge(head)
+      if skip() then
+        denyTooLarge(head)
       end
     else
       local micros = microsForTenant(head.tenant, head.tokens)
       if micros == 0 then
         return head
       end
-      if pass() then
-        stepAside(head, micros)
+      if skip() then
+        setAside(head, micros)
       end
     end
   end
@@ -343,7 +343,7 @@ end
 -- ---- granting
 
 -- `kept`: whether there is a ticket of it.
-local function take(ticket, kept)
+local function reserve(ticket, hasTicket)
   S.running = S.running + 1
   for _, each in ipairs(requests) do
     each.debt = each.debt + each.unit
@@ -360,7 +360,7 @@ local function take(ticket, kept)
   put('r' .. ticket.id, packReservation({
     tokens = ticket.tokens, asked = ticket.asked, rank = ticket.rank, class = ticket.class,
     tenant = ticket.tenant, at = now, event = event, tenantEvent = tenantEvent, fromMinimumShare = fromMinimumShare,
-    minimumShareEvent = minimumShareEvent, ticket = kept and 1 or 0
+    minimumShareEvent = minimumShareEvent, ticket = hasTicket and 1 or 0
   }))
   setDue('r' .. ticket.id, now + C.life)
   S.consumed = S.consumed + ticket.tokens
@@ -369,23 +369,23 @@ local function take(ticket, kept)
 end
 
 -- What the model's own budget lacks for the head at which granting stopped: tokens, or requests in a time.
-local lacking
+local shortage
 
 -- Grants the head, or says what holds it.
 local function tryGrant(head, floor, granted)
   local by, micros = heldBy(head.tokens, floor)
   if by then
     wake(micros)
-    lacking = (by == 'TOKENS' or by == 'REQUESTS') and { by = by, needed = by == 'TOKENS' and head.tokens or 1 }
+    shortage = (by == 'TOKENS' or by == 'REQUESTS') and { by = by, needed = by == 'TOKENS' and head.tokens or 1 }
     return by
   end
   serve(head)
-  take(head, true)
+  reserve(head, true)
   granted(head)
 end
 
 local function grantOne(granted)
-  lacking = nil
+  shortage = nil
   for index = 0, #C.classes - 1 do
     local head = classState[index].minimumShare and firstOf(index)
     if head and isWithinMinimumShare(index, head.tokens) then
@@ -439,8 +439,8 @@ end
 
 local function noteShortage()
   local before = shortageOf()
-  if S.waiting > 0 and lacking then
-    put('e', struct.pack('>ddd', before and before.since or now, lacking.needed, lacking.by == 'REQUESTS' and 1 or 0))
+  if S.waiting > 0 and shortage then
+    put('e', struct.pack('>ddd', before and before.since or now, shortage.needed, shortage.by == 'REQUESTS' and 1 or 0))
   elseif get('e') then
     drop('e')
   end
@@ -460,7 +460,7 @@ local function drain(granted)
     S.wake = NEVER
     count = count + 1
   end
-  if S.waiting > 0 and (count == C.batch or tired) then
+  if S.waiting > 0 and (count == C.batch or stopped) then
     S.wake = now
   else
     noteShortage()
