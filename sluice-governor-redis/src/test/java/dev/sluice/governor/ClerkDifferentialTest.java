@@ -222,7 +222,7 @@ class ClerkDifferentialTest {
                 Long.toString(request.tokens()),
                 deadline == null ? "0" : Long.toString(deadline.toNanos() / 1_000),
                 key == null ? "" : key,
-                key == null && numbers % 4 != 0 ? "quick" : ""));
+                key == null && numbers % 4 != 0 ? "fast" : ""));
     Optional<TokenDecision> local;
     try {
       local =

@@ -298,7 +298,7 @@ final class RedisModelStore {
             Long.toString(request.tokens()),
             deadline == null ? NO_DEADLINE : Long.toString(ModelScriptConfig.micros(deadline)),
             key == null ? "" : key,
-            key == null && terms.isPlain() && !what.equals("find") ? "quick" : "")
+            key == null && terms.isPlain() && !what.equals("find") ? "fast" : "")
         .thenApply(answer -> asked(request, answer, terms));
   }
 

@@ -151,7 +151,7 @@ final class TicketWaitingList {
       outage.local().leave(replies.ticket(id));
       // If the ticket was waiting when this caller came, no caller of this node has its grant.
       boolean untold = left.place != null || !outage.isOpen(id);
-      outage.outbox().leave(id, waiters.nextTurn(), untold ? "untold" : "");
+      outage.outbox().leave(id, waiters.nextTurn(), untold ? "undelivered" : "");
     }
   }
 
@@ -236,7 +236,7 @@ final class TicketWaitingList {
   /** Unclaims a grant, unless a caller of this node has it or waits for it. */
   private synchronized void leaveUntold(String id) {
     if (!closed && !isAwaited(id) && !outage.isOpen(id)) {
-      outage.outbox().leave(id, waiters.nextTurn(), "untold");
+      outage.outbox().leave(id, waiters.nextTurn(), "undelivered");
     }
   }
 

@@ -4,12 +4,12 @@
 --   join, the same words: as configure, but books that are there keep their rules
 --   adjust, factor, tokens at most or '', microseconds of a pause, number of the factor: what the provider said
 -- In that time other nodes have their grants held, too.
-local OTHERS_JOIN = 1.5 * 10 ^ 6
+local RESTORE_TIME = 1.5 * 10 ^ 6
 
 -- Nobody knows what is left: nothing is.
-local function empty()
+local function emptyBuckets()
   S.emptied = now
-  S.paused = math.max(S.paused, now + OTHERS_JOIN)
+  S.paused = math.max(S.paused, now + RESTORE_TIME)
   raiseDebt(modelBucket, modelBucket.cap * modelBucket.unit)
   for _, each in ipairs(requests) do
     each.debt = math.max(each.debt, each.cap * each.unit)
@@ -49,7 +49,7 @@ local function createState(generation, full)
   S.left = available(modelBucket)
   -- Who listens has known books of this model, and learns that these are new.
   if redis.call('PUBLISH', STATE .. ':news', '-1 new') > 0 or not full then
-    empty()
+    emptyBuckets()
   end
 end
 
@@ -66,7 +66,7 @@ local FACTOR_LIFE = 600 * 10 ^ 6
 
 -- The smallest of what the nodes have found: one that was not refused knows no better than one that was.
 -- A node numbers what it says; of two the later number counts, in whichever order they come.
-local function smallest(factor, number)
+local function smallestFactor(factor, number)
   local stored = get('p')
   local all, least = {}, 1
   for node, each in pairs(stored and cmsgpack.unpack(stored) or {}) do
@@ -152,7 +152,7 @@ end
 -- nothing else for too long. A ticket that is too large for the new configuration is denied when its turn comes.
 local LONG_LIST = 500
 
-local function canStay(config)
+local function canKeepOrder(config)
   if S.waiting <= LONG_LIST then
     return false
   end
@@ -167,12 +167,12 @@ end
 
 local function reconfigure(config)
   local before = { C = C, classState = classState, requests = requests }
-  local stay = canStay(config)
-  local waiting = stay and {} or clearWaitingList()
+  local keepOrder = canKeepOrder(config)
+  local waiting = keepOrder and {} or clearWaitingList()
   C, classState, requests = config, {}, {}
   for index = 0, #C.classes - 1 do
     classState[index] = { time = 0, size = 0, tokens = 0, minimumShareDebt = 0, epoch = 0 }
-    local old = stay and before.classState[index]
+    local old = keepOrder and before.classState[index]
     if old then
       classState[index].time, classState[index].size = old.time, old.size
       classState[index].tokens, classState[index].epoch = old.tokens, old.epoch
@@ -209,7 +209,7 @@ local function reconfigure(config)
 end
 
 -- What the quick ways need: they are left out where there are budgets of tenants or guarantees.
-local function writeQuick(old)
+local function writeFastPath(old)
   local special = (C.tenants or C.others) and 1 or 0
   for _, class in ipairs(C.classes) do
     special = class.g and 1 or special
@@ -229,7 +229,7 @@ local function writeQuick(old)
   end
 end
 
-local function isAsFast(one, other)
+local function hasSameRate(one, other)
   return one.unit == other.unit and one.mint == other.mint
 end
 
@@ -240,7 +240,7 @@ local function moveOthers(config)
   if not was or not next then
     return false
   end
-  if isAsFast(was, next) then
+  if hasSameRate(was, next) then
     next.since, next.before = was.since, was.before
     return false
   end
@@ -262,11 +262,11 @@ local function moveEmptied(was, next)
 end
 
 -- Budgets of tenants, those that are not named any more without one.
-local function writeBudgets(there, config)
-  local all = there and moveOthers(config) and S.emptied > 0
+local function writeBudgets(exists, config)
+  local all = exists and moveOthers(config) and S.emptied > 0
   local function moves(name, next)
-    local was = there and budgetOf(name)
-    if was and next and (all or not isAsFast(was, next)) then
+    local was = exists and budgetOf(name)
+    if was and next and (all or not hasSameRate(was, next)) then
       tenantBucketOf(name)
     end
   end
@@ -294,19 +294,19 @@ local function writeBudgets(there, config)
   end
 end
 
-local telling = ARGV[2] ~= 'adjust'
-local there = open(server, {}, telling)
-if telling then
+local configuring = ARGV[2] ~= 'adjust'
+local exists = open(server, {}, configuring)
+if configuring then
   local config = cjson.decode(ARGV[3])
-  if there and KNOWN > 0 and KNOWN ~= S.generation and S.emptied == 0 then
-    empty()
+  if exists and KNOWN_GENERATION > 0 and KNOWN_GENERATION ~= S.generation and S.emptied == 0 then
+    emptyBuckets()
   end
-  if there and (C.print == config.print or ARGV[2] == 'join') then
+  if exists and (C.print == config.print or ARGV[2] == 'join') then
     return answer({ 0, S.generation })
   end
-  writeBudgets(there, config)
-  local classes = there and C.classes
-  if there then
+  writeBudgets(exists, config)
+  local classes = exists and C.classes
+  if exists then
     reconfigure(config)
   else
     redis.call('DEL', DUE, WAITING, HEADS, TURNS, FIFO, REFUSED)
@@ -314,13 +314,13 @@ if telling then
     createState(tonumber(ARGV[5]), ARGV[4] == 'full')
   end
   put('c', cmsgpack.pack(config))
-  writeQuick(classes)
+  writeFastPath(classes)
   return answer({ 1, S.generation })
 end
-if not there then
+if not exists then
   return { 0 }
 end
-slow(smallest(tonumber(ARGV[3]), tonumber(ARGV[6])))
+slow(smallestFactor(tonumber(ARGV[3]), tonumber(ARGV[6])))
 if ARGV[4] ~= '' then
   modelBucket.debt = math.max(modelBucket.debt,
     modelBucket.cap * modelBucket.unit - math.max(0, tonumber(ARGV[4])) * modelBucket.unit)

@@ -4,7 +4,7 @@
 -- Answers {how many there were}; in short, without a look at anything, if there are none.
 if #ARGV == 1 then
   local stored = redis.call('HGET', STATE, 's')
-  if stored and struct.unpack('>d', stored, 8 * #NAMES - 7) == KNOWN then
+  if stored and struct.unpack('>d', stored, 8 * #NAMES - 7) == KNOWN_GENERATION then
     return { server, 0 }
   end
   return { 0 }

@@ -37,7 +37,7 @@
 -- Every number is a whole one below 2^53, except tags, which are tokens by weight. Where one becomes
 -- text it is by %.0f, or by Redis itself: `..` keeps 14 digits. Times are microseconds.
 local STATE, DUE, WAITING, HEADS, TURNS, FIFO, REFUSED, ENDED = unpack(KEYS)
-local NODE, KNOWN = string.sub(ARGV[1], 1, 16), tonumber(string.match(ARGV[1], '^%d+', 17)) or 0
+local NODE, KNOWN_GENERATION = string.sub(ARGV[1], 1, 16), tonumber(string.match(ARGV[1], '^%d+', 17)) or 0
 local UNREPORTED = string.sub(ARGV[1], -1) == '!'
 local NEVER = 2 ^ 53
 -- By then a node does not send a report again: a day.
@@ -166,9 +166,9 @@ local function unpackReservation(stored)
 end
 
 -- In portions: a call takes only so many words.
-local function inPortions(command, key, words)
-  for from = 1, #words, 1000 do
-    redis.call(command, key, unpack(words, from, math.min(from + 999, #words)))
+local function inPortions(command, key, arguments)
+  for from = 1, #arguments, 1000 do
+    redis.call(command, key, unpack(arguments, from, math.min(from + 999, #arguments)))
   end
 end
 
@@ -177,13 +177,13 @@ local function writeDue()
     inPortions('ZREM', DUE, dueRemoved)
   end
   if dueChanged then
-    local words = {}
+    local arguments = {}
     for member, at in pairs(dueAt) do
-      words[#words + 1] = at
-      words[#words + 1] = member
+      arguments[#arguments + 1] = at
+      arguments[#arguments + 1] = member
     end
-    if #words > 0 then
-      inPortions('ZADD', DUE, words)
+    if #arguments > 0 then
+      inPortions('ZADD', DUE, arguments)
     end
   end
 end
@@ -192,12 +192,12 @@ local function writeFields()
   if #dropped > 0 then
     inPortions('HDEL', STATE, dropped)
   end
-  local words = {}
+  local arguments = {}
   for field, value in pairs(written) do
-    words[#words + 1] = field
-    words[#words + 1] = value
+    arguments[#arguments + 1] = field
+    arguments[#arguments + 1] = value
   end
-  if #words > 0 then
-    inPortions('HSET', STATE, words)
+  if #arguments > 0 then
+    inPortions('HSET', STATE, arguments)
   end
 end

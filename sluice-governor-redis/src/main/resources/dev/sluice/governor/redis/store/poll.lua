@@ -8,13 +8,13 @@
 -- and its size …}; explain {'g', 'q' or 'r', binding, figure, wait,
 -- position, eta, {dimension, capacity, available, needed, wait}, …}; line {size, {class, eta, binding, …}, {id,
 -- tenant, class, asked, position, eta, binding, waited}, …}. Waits and etas are negative if unknown.
-local what = ARGV[2]
+local query = ARGV[2]
 local fields = {}
-if what == 'explain' then
+if query == 'explain' then
   fields = { 'm' .. ARGV[3], 'b' .. ARGV[3] }
-elseif what == 'status' then
+elseif query == 'status' then
   fields = { 'w' }
-elseif what == 'owner' then
+elseif query == 'owner' then
   fields = { 'r' .. ARGV[3], 't' .. ARGV[3] }
 end
 if not open(server, fields) then
@@ -23,14 +23,14 @@ end
 
 local MINUTE = 60 * 10 ^ 6
 -- Governors ask for the status more often than that. Reports, which come later, look further back.
-local LOOKED_AT_SECONDS = 128
+local STATUS_SECONDS = 128
 
 local function status()
   local head = shortageOf()
   local result = {
     available(modelBucket), S.running, S.total, S.accepted, S.consumed, S.refills, now - S.refilled, C.cap,
     C.mint * (MINUTE / C.unit), head and head.by or '', head and head.needed or 0, head and now - head.since or 0,
-    worstExcess(LOOKED_AT_SECONDS)
+    worstExcess(STATUS_SECONDS)
   }
   for index = 0, #C.classes - 1 do
     result[#result + 1] = C.classes[index + 1].name
@@ -53,12 +53,12 @@ end
 
 local function parts(ticket, result)
   local tokens, floor = ticket.tokens, floorOf(ticket.rank)
-  local there = available(modelBucket)
-  result[#result + 1] = { 'TOKENS', modelBucket.cap, there, tokens, tokens > C.cap and -1 or microsFor(tokens, 0) }
+  local level = available(modelBucket)
+  result[#result + 1] = { 'TOKENS', modelBucket.cap, level, tokens, tokens > C.cap and -1 or microsFor(tokens, 0) }
   if floor > 0 then
     local ever = tokens <= C.classes[ticket.rank + 1].ceiling
     result[#result + 1] =
-      { 'CLASS', modelBucket.cap - floor, there - floor, tokens, ever and microsForShare(ticket, floor) or -1 }
+      { 'CLASS', modelBucket.cap - floor, level - floor, tokens, ever and microsForShare(ticket, floor) or -1 }
   end
   local bucket = tenantBucketOf(ticket.tenant)
   if bucket then
@@ -138,4 +138,4 @@ local function owner()
 end
 
 local answers = { status = status, waitingList = waitingList, explain = explain, owner = owner }
-return answer(answers[what]())
+return answer(answers[query]())

@@ -14,15 +14,15 @@ if not open(server, { fence }) then
 end
 local isRepeated = tonumber(get(fence) or 0) >= tonumber(ARGV[2])
 
-local WORDS_OF_GRANT = 8
+local ARGUMENTS_OF_GRANT = 8
 local at = 3
-local function word()
+local function nextArgument()
   at = at + 1
   return ARGV[at - 1]
 end
 
-local function number()
-  return tonumber(word())
+local function nextNumber()
+  return tonumber(nextArgument())
 end
 
 -- Its caller has an answer from the node: a place here is left, and what was granted here goes back, unless another node
@@ -53,17 +53,17 @@ local function freeKey(id, tenant, key)
 end
 
 -- The answer was lost.
-local function answerAgain()
+local function answerRepeated()
   local result = { 0 }
-  for _ = 1, number() do
-    word()
+  for _ = 1, nextNumber() do
+    nextArgument()
   end
-  for _ = 1, 2 * number() do
-    word()
+  for _ = 1, 2 * nextNumber() do
+    nextArgument()
   end
-  for _ = 1, number() do
-    local id = word()
-    at = at + WORDS_OF_GRANT - 1
+  for _ = 1, nextNumber() do
+    local id = nextArgument()
+    at = at + ARGUMENTS_OF_GRANT - 1
     if not get('r' .. id) then
       result[#result + 1] = id
     end
@@ -72,7 +72,7 @@ local function answerAgain()
 end
 
 if isRepeated then
-  return answerAgain()
+  return answerRepeated()
 end
 put(fence, ARGV[2])
 setDue(fence, now + FENCE_LIFE)
@@ -81,8 +81,8 @@ local result = { 1 }
 
 local function reopen()
   local grant = {
-    id = word(), tokens = number(), asked = number(), class = word(), tenant = word(), key = word(),
-    ofTicket = word() ~= '', unclaimed = word() ~= ''
+    id = nextArgument(), tokens = nextNumber(), asked = nextNumber(), class = nextArgument(), tenant = nextArgument(), key = nextArgument(),
+    ofTicket = nextArgument() ~= '', unclaimed = nextArgument() ~= ''
   }
   discardId(grant.id)
   freeKey(grant.id, grant.tenant, grant.key)
@@ -99,12 +99,12 @@ local function reopen()
   end
 end
 
-local function queue()
+local function requeue()
   local ticket = {
-    id = word(), state = 'w', tokens = number(), asked = number(), class = word(), tenant = word(), key = word(),
+    id = nextArgument(), state = 'w', tokens = nextNumber(), asked = nextNumber(), class = nextArgument(), tenant = nextArgument(), key = nextArgument(),
     asker = NODE, claimed = 0, unheard = '', reason = '', left = 0, number = 0, tag = 0
   }
-  local left, waited, awaited = number(), number(), word()
+  local left, waited, awaited = nextNumber(), nextNumber(), nextArgument()
   ticket.rank = classIndexOf(ticket.class)
   if ticketOf(ticket.id) or not ticket.rank or hasEnded(ticket.id) then
     return
@@ -134,21 +134,21 @@ local function queue()
 end
 
 countRefill()
-for _ = 1, number() do
-  discardId(word())
+for _ = 1, nextNumber() do
+  discardId(nextArgument())
 end
-for _ = 1, number() do
-  local tenant, key = word(), word()
+for _ = 1, nextNumber() do
+  local tenant, key = nextArgument(), nextArgument()
   freeKey('', tenant, key)
 end
-for _ = 1, number() do
+for _ = 1, nextNumber() do
   reopen()
 end
-for _ = 1, number() do
-  queue()
+for _ = 1, nextNumber() do
+  requeue()
 end
-for _ = 1, number() do
-  local second, tokens = number(), number()
+for _ = 1, nextNumber() do
+  local second, tokens = nextNumber(), nextNumber()
   -- Of this call, if that is later than now.
   countGranted(tokens, math.min(now, second * 10 ^ 6 + S.shift))
   S.consumed = S.consumed + tokens

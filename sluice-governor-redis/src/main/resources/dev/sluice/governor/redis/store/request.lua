@@ -1,12 +1,12 @@
 -- Granted, put in line, or refused, over all dimensions at once.
 -- ARGV: node, id, what ("queue": put in line what cannot go; "now": not; "find": only what was asked
 -- for before), tenant, class, tokens to reserve, tokens asked for, microseconds until the deadline
--- or 0, idempotency key or '', 'quick' if the quick way was tried.
+-- or 0, idempotency key or '', 'fast' if the quick way was tried.
 -- Answers {'g' …}, {'q' …} or {'r' …} as `seen`, then 1 if it was asked for the first time; {'x', tokens, class}
 -- if the key is of another request; {'k', class …} if there is no such class, but these; {'n'} if nothing
 -- happened.
-local function ask()
-  local id, what, tenant, class, key = ARGV[2], ARGV[3], ARGV[4], ARGV[5], ARGV[9]
+local function decideRequest()
+  local id, mode, tenant, class, key = ARGV[2], ARGV[3], ARGV[4], ARGV[5], ARGV[9]
   if key ~= '' then
     local other = get(keyField(tenant, key))
     local ticket = other and ticketOf(other)
@@ -17,7 +17,7 @@ local function ask()
       return claim(ticket)
     end
   end
-  if what == 'find' then
+  if mode == 'find' then
     return { 'n' }
   end
   local index = classIndexOf(class)
@@ -60,7 +60,7 @@ local function ask()
       return grantReply(ticket)
     end
   end
-  if what == 'now' then
+  if mode == 'now' then
     return { 'n' }
   end
   S.total = S.total + 1
@@ -87,7 +87,7 @@ if not open(server, { 'm' .. ARGV[4], 'b' .. ARGV[4], 'l' .. ARGV[4], keyField(A
   return { 0 }
 end
 local before = S.total
-local result = ask()
+local result = decideRequest()
 local reply = answer(result)
 reply[6] = S.total - before
 return reply

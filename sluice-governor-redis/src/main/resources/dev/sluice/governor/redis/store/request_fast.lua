@@ -2,7 +2,7 @@
 -- budgets of tenants and no guarantees, no member was absent, no idempotency key is given, and the tokens are there.
 -- Everything else is left to request.lua, and so is the explanation of what is done here. It is tried where
 -- the node expects it to do (ARGV[10]), and answers in short: the time, what is left, and the refill.
-if ARGV[10] == 'quick' then
+if ARGV[10] == 'fast' then
   local thisSecond = math.floor(server / 10 ^ 6)
   local stored = redis.call('HMGET', KEYS[1], 'q', 's', 'h', 'n' .. ARGV[5], countField(thisSecond))
   if stored[1] and stored[2] and stored[4] then
@@ -22,11 +22,11 @@ if ARGV[10] == 'quick' then
       minute = elapsed < minute / minuteAccrual and math.max(0, minute - elapsed * minuteAccrual) or 0
       if tokens * unit <= room * unit - debt and secondUnit <= secondCap * secondUnit - second
         and minuteUnit <= minuteCap * minuteUnit - minute then
-        local there = cap * unit - debt
-        there = (there - math.fmod(there, unit)) / unit
+        local available = cap * unit - debt
+        available = (available - math.fmod(available, unit)) / unit
         local found, level = 0, 0
-        if there > left then
-          refills, refilled, found, level = refills + 1, now, there - left, there
+        if available > left then
+          refills, refilled, found, level = refills + 1, now, available - left, available
         end
         local history = stored[3] or ''
         local size = #history
@@ -46,14 +46,14 @@ if ARGV[10] == 'quick' then
           redis.call('HSET', KEYS[1],
             's', struct.pack('>ddddddddddddddddddddddddd', now, shift, debt + tokens * unit, unit, cap,
               factor, paused, running + 1, waiting, math.min(due, ends), numbers, events + 1, total + 1,
-              accepted + 1, consumed + tokens, refills, there - tokens, refilled, wake, turns, grace,
+              accepted + 1, consumed + tokens, refills, available - tokens, refilled, wake, turns, grace,
               emptied, second + secondUnit, minute + minuteUnit, generation) .. string.sub(stored[2], 201),
             'h', history,
             countField(thisSecond), struct.pack('>dddd', thisSecond, counted, burst, rate),
             'r' .. ARGV[2], struct.pack('>dddddddddI2', tokens, ARGV[7], index, now, events + 1, -1, 0, 0, 0,
               #ARGV[5]) .. ARGV[5] .. ARGV[4])
           redis.call('ZADD', KEYS[2], ends, 'r' .. ARGV[2])
-          return { now, there - tokens, found, level }
+          return { now, available - tokens, found, level }
         end
       end
     end

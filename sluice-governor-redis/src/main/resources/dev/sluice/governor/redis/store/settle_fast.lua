@@ -21,11 +21,11 @@ if ARGV[2] == 'settle' and not ARGV[5] then
       debt = elapsed < debt / accrual and math.max(0, debt - elapsed * accrual) or 0
       second = elapsed < second / secondAccrual and math.max(0, second - elapsed * secondAccrual) or 0
       minute = elapsed < minute / minuteAccrual and math.max(0, minute - elapsed * minuteAccrual) or 0
-      local there = cap * unit - debt
-      there = (there - math.fmod(there, unit)) / unit
+      local available = cap * unit - debt
+      available = (available - math.fmod(available, unit)) / unit
       local found, level = 0, 0
-      if there > left then
-        refills, refilled, found, level = refills + 1, now, there - left, there
+      if available > left then
+        refills, refilled, found, level = refills + 1, now, available - left, available
       end
       local history = stored[3] or ''
       local low, high = 0, #history / 16
@@ -70,7 +70,7 @@ if ARGV[2] == 'settle' and not ARGV[5] then
       redis.call('HSET', KEYS[1],
         's', struct.pack('>ddddddddddddddddddddddddd', now, shift, debt - less, unit, cap, factor, paused,
           running - 1, waiting, due, numbers, events, total, accepted, consumed - back, refills,
-          there + back, refilled, wake, turns, grace, emptied, second, minute, generation)
+          available + back, refilled, wake, turns, grace, emptied, second, minute, generation)
           .. string.sub(stored[2], 201),
         'h', history)
       redis.call('HDEL', KEYS[1], id)

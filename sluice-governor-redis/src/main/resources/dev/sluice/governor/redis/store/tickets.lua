@@ -364,7 +364,7 @@ end
 -- ---- the beginning and the end of every call
 
 -- False if there are no books, or others than the node knows: it has to tell first what it knows.
-local function open(server, fields, anyone)
+local function open(server, fields, anyGeneration)
   fields[#fields + 1] = 'c'
   fields[#fields + 1] = 's'
   fields[#fields + 1] = 'h'
@@ -376,7 +376,7 @@ local function open(server, fields, anyone)
   end
   C = cmsgpack.unpack(cache.c)
   readState(cache.s)
-  if not anyone and S.generation ~= KNOWN then
+  if not anyGeneration and S.generation ~= KNOWN_GENERATION then
     return false
   end
   setClock(server)

@@ -419,13 +419,13 @@ local found, level = 0, 0
 
 -- Before a decision: whether there is more than after the last.
 local function countRefill()
-  local there = available(modelBucket)
-  if there > S.left then
+  local tokens = available(modelBucket)
+  if tokens > S.left then
     S.refills = S.refills + 1
     S.refilled = now
-    found, level = found + there - S.left, there
+    found, level = found + tokens - S.left, tokens
   end
-  S.left = there
+  S.left = tokens
 end
 
 -- Since when the model's own budget has not been able to serve the head of the line, without a break.
