@@ -139,7 +139,7 @@ public final class ModelScripts {
   CompletableFuture<Void> check() {
     long known = generation;
     return connection
-        .tell(GovernorScript.KEEP_GRANTS, keys, arguments(true, known))
+        .tell(GovernorScript.RESTORE_GRANTS, keys, arguments(true, known))
         .thenCompose(
             said -> ScriptResult.isUnknown(said) ? join(known) : CompletableFuture.allOf());
   }
@@ -295,7 +295,7 @@ public final class ModelScripts {
             .toArray(String[]::new);
     return words.length == 0
         ? hold(now, grants, next)
-        : tell(now, GovernorScript.KEEP_GRANTS, words).thenCompose(held -> hold(now, grants, next));
+        : tell(now, GovernorScript.RESTORE_GRANTS, words).thenCompose(held -> hold(now, grants, next));
   }
 
   private CompletableFuture<ScriptResult> tell(long now, GovernorScript script, String[] words) {

@@ -322,7 +322,7 @@ final class SettlementOutbox {
    */
   private CompletableFuture<?> extend(PendingSettlement word, Consumer<String> unknown) {
     if (timer.nanoTime() - word.actual() > -AGREEMENT_NANOS) {
-      return scripts.tell(GovernorScript.KEEP_GRANTS, word.details().toArray(String[]::new));
+      return scripts.tell(GovernorScript.RESTORE_GRANTS, word.details().toArray(String[]::new));
     }
     return scripts
         .tell(GovernorScript.SETTLE, extension(word.id(), false))

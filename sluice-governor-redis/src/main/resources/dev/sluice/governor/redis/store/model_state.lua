@@ -88,7 +88,7 @@ local NAMES = {
   'at', 'shift', 'debt', 'unit', 'cap', 'factor', 'paused', 'running', 'waiting', 'due', 'numbers',
   'events', 'total', 'accepted', 'consumed', 'refills', 'left', 'refilled', 'wake', 'turns', 'grace',
   'emptied', 'second', 'minute',
-  -- The last: keep_grants.lua and the quick ways know its place.
+  -- The last: restore_grants.lua and the quick ways know its place.
   'generation'
 }
 local FIELDS_PER_CLASS = 5
