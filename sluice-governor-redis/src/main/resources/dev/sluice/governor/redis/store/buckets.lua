@@ -1,9 +1,8 @@
--- Tokens that accrue evenly, kept as what is owed to a full bucket: a token is worth `unit`, and a
--- microsecond brings `accrual`. The history of a bucket has what was owed at each charge, so that no
--- refund is more than what has been owed ever since: pairs of an event and a debt, both rising, for
--- an entry that a later and smaller one makes useless is dropped. Between charges a debt only falls,
--- unless it is raised by something else than a charge (absent members, lost books): then the history
--- has how much of it was left that charges had made.
+-- Token buckets that accrue evenly, stored as the debt to a full bucket: a token is worth `unit`, and `accrual` accrues
+-- per microsecond. The history of a bucket has the debt before each charge, because a refund is at most the least debt
+-- since its charge: pairs of an event and a debt, both rising, because an entry is dropped when a later and smaller one
+-- makes it useless. Between charges a debt only falls, unless absent members or lost data raise it: then the history
+-- has the part of the debt that charges had made.
 
 local function floorDiv(amount, part)
   local rest = math.fmod(amount, part)
@@ -17,9 +16,9 @@ local function ceilDiv(amount, part)
   return -floorDiv(-amount, part)
 end
 
--- Returns the debt at `to` of a bucket that had the debt `owed` at `from`, in the time of the model state. The part of absent
--- members is not paid here, and the tokens that they can have saved are held back: the rule is `repay` in guard.lua. Returns also,
--- if a member was absent since, the most that may be refunded of earlier charges.
+-- Returns the debt at `to` of a bucket that had `debt` at `from`, in the time of the model state. The part of absent
+-- members does not accrue here, and the tokens that they can have saved stay reserved: the rule is `repay` in
+-- guard.lua. Returns also, if a member was absent since, the most that may be refunded of earlier charges.
 local function debtAfter(bucket, debt, from, to)
   local accrual, capacity = bucket.accrual, bucket.cap * bucket.unit
   if from - S.shift >= PRESENT then
@@ -27,7 +26,7 @@ local function debtAfter(bucket, debt, from, to)
     return elapsed < debt / accrual and math.max(0, debt - elapsed * accrual) or 0
   end
   if S.shift ~= 0 and PRESENT == NOT_YET then
-    -- The clock was set back, so it is not known since when: nothing comes back until they return.
+    -- The clock was set back, so the start of the absence is unknown: nothing accrues until the members return.
     local all = absencePeriods()
     local saved = math.ceil(capacity * all[#all].share)
     return math.max(debt, saved), debt - saved
@@ -35,7 +34,7 @@ local function debtAfter(bucket, debt, from, to)
   return repay({ accrual = accrual, step = 1, capacity = capacity }, debt, 0, from - S.shift, to - S.shift)
 end
 
--- Returns what a bucket owes of which the books know nothing.
+-- Returns the debt of a bucket that this state does not know.
 local function debtOfUnknown(bucket)
   return (debtOfMissing({ accrual = bucket.accrual, step = 1, capacity = bucket.cap * bucket.unit }))
 end
@@ -44,7 +43,7 @@ local function available(bucket)
   return floorDiv(bucket.cap * bucket.unit - bucket.debt, bucket.unit)
 end
 
--- Until so many tokens can be taken and `floor` are left, if nobody takes any; 0 if it is so now.
+-- Returns the time until so many tokens can be taken and `floor` are left, if no tokens are taken; 0 if that is now.
 local function microsUntil(bucket, tokens, floor)
   local missing = tokens * bucket.unit - ((bucket.cap - floor) * bucket.unit - bucket.debt)
   if missing <= 0 then
@@ -54,7 +53,7 @@ local function microsUntil(bucket, tokens, floor)
     or math.ceil(missing / (bucket.accrual * PRESENT_PART)))
 end
 
--- In a block, for a script may have 200 locals at a time.
+-- In a block, because a script may have 200 locals at a time.
 local historyOf, charge, refund, overcharge, accrue, raiseDebt, rescale
 do
 local ENTRY, LONGEST_HISTORY = 16, 128 * 16
@@ -66,7 +65,7 @@ historyOf = function(bucket)
   return bucket.history
 end
 
--- Neighbours become one with the smaller figure, which errs on the side of those who gave tokens.
+-- Merges neighbors into one entry with the smaller debt: refunds become smaller, never larger.
 local function halved(history)
   local entries = {}
   for at = 1, #history - ENTRY, 2 * ENTRY do
@@ -77,7 +76,7 @@ local function halved(history)
   return table.concat(entries)
 end
 
--- Notes that refunds of what was charged until now are no more than `most`; returns the event that follows.
+-- Records that refunds of the charges until now are at most `most`; returns the next event.
 local function record(bucket, most)
   local history = historyOf(bucket)
   local size = #history
@@ -94,7 +93,7 @@ local function record(bucket, most)
   return event + 1
 end
 
--- Where the first entry from that event on begins; after the end if there is none.
+-- Returns the position of the first entry from that event on; after the end if there is none.
 local function indexOf(history, event)
   local low, high = 0, #history / ENTRY
   while low < high do
@@ -108,7 +107,7 @@ local function indexOf(history, event)
   return low * ENTRY + 1
 end
 
--- Takes them, there or not.
+-- Charges `tokens` unconditionally; the balance may go negative.
 charge = function(bucket, tokens)
   local event = record(bucket, bucket.debt)
   bucket.debt = bucket.debt + tokens * bucket.unit
@@ -116,7 +115,7 @@ charge = function(bucket, tokens)
   return event
 end
 
--- It turns out that so much less was charged just before that event.
+-- Corrects the history: the charge just before that event was smaller by `less`.
 local function correct(bucket, event, less)
   local history = historyOf(bucket)
   local first = indexOf(history, event)
@@ -136,7 +135,7 @@ local function correct(bucket, event, less)
   bucket.history = string.sub(history, 1, size) .. table.concat(later)
 end
 
--- Gives back whole tokens of a charge, and says how many.
+-- Refunds whole tokens of a charge; returns their number.
 refund = function(bucket, tokens, event)
   local history = historyOf(bucket)
   local first = indexOf(history, event)
@@ -154,8 +153,7 @@ refund = function(bucket, tokens, event)
   return refunded
 end
 
--- Charges what was used beyond an earlier charge, but no more whole tokens than let it owe twice its
--- capacity, and says how many.
+-- Charges usage beyond an earlier charge, up to a debt of twice the capacity; returns the number of whole tokens.
 overcharge = function(bucket, tokens)
   local most = floorDiv(math.max(0, 2 * bucket.cap * bucket.unit - bucket.debt), bucket.unit)
   local charged = math.min(most, tokens)
@@ -165,7 +163,7 @@ overcharge = function(bucket, tokens)
   return charged
 end
 
--- Has time pay what a bucket with a history owes.
+-- Reduces the debt of a bucket with a history by the accrual of a time.
 accrue = function(bucket, from, to)
   local debt, most = debtAfter(bucket, bucket.debt, from, to)
   bucket.debt = debt
@@ -174,13 +172,13 @@ accrue = function(bucket, from, to)
   end
 end
 
--- Has a bucket owe at least so much, of which no refund gives anything back: nobody was granted it.
+-- Raises the debt to at least `debt`; no refund lowers the difference, because it was granted to no caller.
 raiseDebt = function(bucket, debt)
   record(bucket, math.max(0, bucket.debt - debt))
   bucket.debt = math.max(bucket.debt, debt)
 end
 
--- In other units. Never in favour of those who take: debts are rounded up, what can be refunded down.
+-- Converts a bucket to other units, never in favor of callers: debts are rounded up, refundable debts down.
 rescale = function(bucket, unit)
   local old = bucket.unit
   if old == unit then
@@ -274,7 +272,7 @@ local function writeBuckets()
   end
 end
 
--- The allowance for usage far beyond reservations, a bucket of the model's burst and rate by itself.
+-- Returns the allowance for usage far beyond reservations: a bucket of its own, of the model's burst and rate.
 local function allowanceOf(config)
   local bucket = { cap = config.cap, unit = config.unit, accrual = config.mint, debt = 0, history = '' }
   local stored = get('v')
@@ -291,9 +289,9 @@ local function putAllowance(bucket)
   put('v', struct.pack('>ddd', now, bucket.debt, bucket.unit))
 end
 
--- Returns how much of a reported usage is charged, by the rule of OverrunAllowance.java. One settlement charges at
--- most what a call of the model can use; usage beyond twice the reservation comes out of an allowance, which is
--- charged four tokens for each token and may be overdrawn by one settlement.
+-- Returns the part of a reported usage that is charged, by the rule of OverrunAllowance.java. One settlement charges at
+-- most the usage that a call of the model can have; usage beyond twice the reservation comes out of the allowance,
+-- which is charged four tokens for each token and may be overdrawn by one settlement.
 local function chargeable(reserved, reported)
   local charged = math.min(reported, math.max(reserved, C.most or C.cap))
   if charged > 2 * reserved then
@@ -307,7 +305,7 @@ local function chargeable(reserved, reported)
   return charged
 end
 
--- The budget of a tenant; none if it has none of its own.
+-- Returns the budget of a tenant; nil if it has none.
 local function budgetOf(tenant)
   local own = C.tenants and get('b' .. tenant)
   return own and cmsgpack.unpack(own) or C.others
@@ -318,8 +316,8 @@ local function weightOf(tenant)
   return budget and budget.weight or 1
 end
 
--- Returns the bucket of a tenant; none if it has no budget. Debt that time has paid is not written if nothing else changes:
--- the next call finds the same.
+-- Returns the bucket of a tenant; nil if it has no budget. If nothing else changes, accrual is not written: the next
+-- call computes the same.
 local function tenantBucketOf(tenant)
   local bucket = tenantBuckets[tenant]
   local budget = not bucket and budgetOf(tenant)
@@ -332,7 +330,7 @@ local function tenantBucketOf(tenant)
       at, debt, unit = struct.unpack('>ddd', stored)
       bucket.debt, bucket.unit, bucket.history = debt, unit, string.sub(stored, 25)
       if at < (budget.since or 0) then
-        -- Until then it accrued at another rate.
+        -- The rate has changed at that time.
         rescale(bucket, budget.before.unit)
         bucket.accrual = budget.before.mint
         accrue(bucket, at, budget.since)
@@ -344,7 +342,7 @@ local function tenantBucketOf(tenant)
       raiseDebt(bucket, debtOfUnknown(bucket))
     end
     if at < S.emptied then
-      -- Nobody knows what it had left then.
+      -- Its level at that time is unknown.
       raiseDebt(bucket, debtAfter(bucket, bucket.cap * bucket.unit, S.emptied, now))
     end
     tenantBuckets[tenant] = bucket
@@ -352,16 +350,15 @@ local function tenantBucketOf(tenant)
   return bucket
 end
 
--- ---- the count of what is granted, apart from the buckets
+-- ---- granted tokens, counted apart from the buckets
 
 local function perSecond()
   return C.mint * 10 ^ 6 / C.unit
 end
 
--- Counts tokens that were granted at that time; a negative number takes back what was granted then and not used. So a
--- refund lowers the windows that had the grant, and hides nothing that was granted since. The limit of that time is
--- kept with it, so that another one makes no excess of it. Usage beyond a reservation was not granted by anybody, and is
--- not counted.
+-- Counts tokens that were granted at a time; a negative number subtracts unused tokens of such a grant. So a refund
+-- lowers the windows that had the grant, and hides no later grant. The count has the limit of its time, so that a later
+-- change of the limit makes no excess. Usage beyond a reservation was not granted, and is not counted.
 local function countGranted(tokens, at)
   local second = math.floor(at / 10 ^ 6)
   local field = countField(second)
@@ -381,9 +378,9 @@ local function countGranted(tokens, at)
   end
 end
 
--- Returns by how many tokens the worst window of whole seconds was above the limit, of the last `seconds`: burst, and
--- what accrues in the window, by the largest limit that held meanwhile. The worst ever found is remembered, so it is
--- enough to look at as much as may have changed since the last time.
+-- Returns the excess of the worst window of whole seconds in the last `seconds`: its tokens above the burst and the
+-- accrual of the window, by the largest limit of that time. The worst excess is stored, so `seconds` needs to cover
+-- only those that may have changed since the last call.
 local function worstExcess(seconds)
   local last = math.floor(now / 10 ^ 6)
   local fields = {}

@@ -1,12 +1,13 @@
--- The rules of a model. ARGV: node, then
---   configure, configuration as JSON, "full" or "empty" (what new books begin with), their generation,
---     then a tenant and its budget as JSON, …: answers {1 if that changed something, generation}
---   join, the same words: as configure, but books that are there keep their rules
---   adjust, factor, tokens at most or '', microseconds of a pause, number of the factor: what the provider said
--- In that time other nodes have their grants held, too.
+-- Sets the configuration of a model. ARGV: node, then
+--   configure, configuration as JSON, "full" or "empty" (the level of new state), its generation, then each tenant and
+--     its budget as JSON: answers {1 if that changed the configuration, generation}
+--   join, the same arguments: as configure, but existing state keeps its configuration
+--   adjust, factor, most tokens or '', microseconds of a pause, number of the factor: an adjustment by the provider
+
+-- New state that starts empty grants nothing for this time, in which other nodes restore their grants.
 local RESTORE_TIME = 1.5 * 10 ^ 6
 
--- Nobody knows what is left: nothing is.
+-- Empties all buckets, because their levels are unknown.
 local function emptyBuckets()
   S.emptied = now
   S.paused = math.max(S.paused, now + RESTORE_TIME)
@@ -35,7 +36,7 @@ local function createState(generation, full)
   end
   now = server
   loadBuckets()
-  -- Absent members may have granted of it before there were books.
+  -- Absent members may have granted from it before this state was created.
   modelBucket.debt = debtOfUnknown(modelBucket)
   for _, each in ipairs(requests) do
     each.debt = debtOfUnknown(each)
@@ -47,13 +48,13 @@ local function createState(generation, full)
     end
   end
   S.left = available(modelBucket)
-  -- Who listens has known books of this model, and learns that these are new.
+  -- Listeners have known other state of this model, and learn that this is new.
   if redis.call('PUBLISH', STATE .. ':news', '-1 new') > 0 or not full then
     emptyBuckets()
   end
 end
 
--- So much of its capacity and rate is in force.
+-- Sets the part of the model's capacity and rate that is in force.
 local function slow(factor)
   S.factor = factor
   modelBucket.accrual = C.mint
@@ -61,11 +62,11 @@ local function slow(factor)
   modelBucket.cap = math.max(1, math.floor(C.cap * factor))
 end
 
--- What a node says counts for so long once another has said something: ten minutes.
+-- Factors expire after ten minutes, when another node sends one.
 local FACTOR_LIFE = 600 * 10 ^ 6
 
--- The smallest of what the nodes have found: one that was not refused knows no better than one that was.
--- A node numbers what it says; of two the later number counts, in whichever order they come.
+-- Returns the smallest factor of all nodes: a node without refusals knows no more than one with refusals. Nodes number
+-- their factors; the higher number counts, in whichever order they arrive.
 local function smallestFactor(factor, number)
   local stored = get('p')
   local all, least = {}, 1
@@ -84,7 +85,7 @@ local function smallestFactor(factor, number)
   return least
 end
 
--- All who are in line, in order, without their places.
+-- Removes all waiters; returns their tickets in order.
 local function clearWaitingList()
   local waiting = {}
   for _, member in ipairs(redis.call('ZRANGE', WAITING, 0, -1)) do
@@ -100,7 +101,7 @@ local function clearWaitingList()
   return waiting
 end
 
--- What is owed stays, in the units of the new limits.
+-- Moves the debts of all buckets to the units of the new limits.
 local function moveBuckets(before)
   local minimumShares, seconds = {}, {}
   for index, class in ipairs(before.C.classes) do
@@ -132,7 +133,7 @@ local function moveBuckets(before)
     end
   end
   if get('v') then
-    -- Tokens have accrued until now at the old rate.
+    -- Tokens have accrued at the old rate until now.
     local allowance = allowanceOf(before.C)
     rescale(allowance, C.unit)
     putAllowance(allowance)
@@ -148,8 +149,8 @@ local function moveBuckets(before)
   end
 end
 
--- A long line stays as it is where the classes with somebody in line keep their ranks: Redis would do
--- nothing else for too long. A ticket that is too large for the new configuration is denied when its turn comes.
+-- A longer waiting list stays as it is if all classes with waiters keep their indexes, because Redis would be blocked
+-- for too long. Tickets that are too large for the new configuration are denied when they are first.
 local LONG_LIST = 500
 
 local function canKeepOrder(config)
@@ -196,7 +197,7 @@ local function reconfigure(config)
       enter(ticket)
     end
   end
-  -- No reservation lives longer than the new rules say.
+  -- No reservation outlives the new timeout.
   if C.life < before.C.life then
     local latest = now + C.life
     for _, member in ipairs(redis.call('ZRANGEBYSCORE', DUE, '(' .. string.format('%.0f', latest), '+inf')) do
@@ -208,7 +209,7 @@ local function reconfigure(config)
   drain(granted)
 end
 
--- What the quick ways need: they are left out where there are budgets of tenants or guarantees.
+-- Writes the configuration for the fast scripts, which do not run with budgets of tenants or minimum shares.
 local function writeFastPath(old)
   local special = (C.tenants or C.others) and 1 or 0
   for _, class in ipairs(C.classes) do
@@ -233,8 +234,8 @@ local function hasSameRate(one, other)
   return one.unit == other.unit and one.mint == other.mint
 end
 
--- What has accrued until now has done so at the rate until now. Of a tenant that is named its bucket is
--- paid up; of the others, who may be many, the slower rate that those have had who were not seen since.
+-- Tokens that have accrued until now did so at the old rates. Named tenants are advanced at once; all others, which may
+-- be many, accrue that time at the slower of the rates since they were last seen.
 local function moveOthers(config)
   local was, next = C.others, config.others
   if not was or not next then
@@ -253,7 +254,7 @@ local function moveOthers(config)
   return true
 end
 
--- Those of whom nothing is known have as much as until now.
+-- Tenants without stored buckets keep their level.
 local function moveEmptied(was, next)
   local unknownTenant = { cap = was.cap, unit = was.unit, accrual = was.mint, history = '' }
   unknownTenant.debt = debtAfter(unknownTenant, was.cap * was.unit, S.emptied, now)
@@ -261,7 +262,7 @@ local function moveEmptied(was, next)
   S.emptied = now - floorDiv(math.max(0, next.cap * next.unit - unknownTenant.debt), next.mint)
 end
 
--- Budgets of tenants, those that are not named any more without one.
+-- Writes the budgets of tenants, and removes those of tenants that are no longer named.
 local function writeBudgets(exists, config)
   local all = exists and moveOthers(config) and S.emptied > 0
   local function moves(name, next)

@@ -1,13 +1,13 @@
--- How a model stands, who is in line, whose a ticket or reservation is, or what would become of a request.
+-- Returns the status of a model, its waiting list, the owner of a ticket or reservation, or a predicted decision.
 -- ARGV: node, "status"; or node, "waitingList", offset, limit; or node, "owner", id; or node, "explain", tenant,
 -- class, tokens to reserve.
 -- owner answers {tenant, class}, or {} if there is no such ticket or reservation;
--- status answers {available, running, total, accepted, consumed, refills, microseconds since the last
--- refill, capacity, tokens that accrue in a minute, what the model cannot serve the head of the line by or '', what
--- that needs, microseconds since then, by how many tokens the fleet was above the limit in the worst window, each class
--- and its size …}; explain {'g', 'q' or 'r', binding, figure, wait,
--- position, eta, {dimension, capacity, available, needed, wait}, …}; line {size, {class, eta, binding, …}, {id,
--- tenant, class, asked, position, eta, binding, waited}, …}. Waits and etas are negative if unknown.
+-- status answers {available, running, total, accepted, consumed, refills, microseconds since the last refill, capacity,
+-- tokens that accrue in a minute, the dimension of a shortage or '', tokens or requests that the first waiter needs,
+-- microseconds since the shortage began, the excess of the fleet in the worst window, each class and its size …};
+-- explain {'g', 'q' or 'r', binding, figure, wait, position, eta, {dimension, capacity, available, needed, wait}, …};
+-- waitingList {size, {class, eta, binding, …}, {id, tenant, class, asked, position, eta, binding, waited}, …}. Waits
+-- and etas are negative if unknown.
 local query = ARGV[2]
 local fields = {}
 if query == 'explain' then
@@ -22,7 +22,7 @@ if not open(server, fields) then
 end
 
 local MINUTE = 60 * 10 ^ 6
--- Governors ask for the status more often than that. Reports, which come later, look further back.
+-- Governors poll the status more often than this. Reports, which come later, check more seconds.
 local STATUS_SECONDS = 128
 
 local function status()
@@ -39,7 +39,7 @@ local function status()
   return result
 end
 
--- Negative if it is more than the bucket ever has.
+-- Negative if it is larger than the capacity.
 local function microsIfEver(bucket, tokens)
   return tokens > bucket.cap and -1 or microsUntil(bucket, tokens, 0)
 end
@@ -100,7 +100,7 @@ local function explain()
   return parts(ticket, { 'q', by, 0, wait, position, eta })
 end
 
--- The turn of the last of a class, and what that is by; `ahead` are those of it and of the classes above.
+-- Returns the eta of the last waiter of a class and its binding dimension; `ahead` waiters are in this class and above.
 local function lastOf(index, ahead)
   if classState[index].size == 0 then
     return 0, 'NONE'

@@ -1,10 +1,9 @@
--- Granted, put in line, or refused, over all dimensions at once.
--- ARGV: node, id, what ("queue": put in line what cannot go; "now": not; "find": only what was asked
--- for before), tenant, class, tokens to reserve, tokens asked for, microseconds until the deadline
--- or 0, idempotency key or '', 'fast' if the quick way was tried.
--- Answers {'g' …}, {'q' …} or {'r' …} as `seen`, then 1 if it was asked for the first time; {'x', tokens, class}
--- if the key is of another request; {'k', class …} if there is no such class, but these; {'n'} if nothing
--- happened.
+-- Grants, queues or denies a request, over all dimensions at once.
+-- ARGV: node, id, mode ("queue": queue a request that cannot be granted; "now": do not; "find": only find an earlier
+-- request), tenant, class, tokens to reserve, tokens asked for, microseconds until the deadline or 0, idempotency key
+-- or '', 'fast' if request_fast.lua was tried.
+-- Answers {'g' …}, {'q' …} or {'r' …} as `claim`, then 1 for a new request; {'x', tokens, class} if the key is of
+-- another request; {'k', class …}, the known classes, if there is no such class; {'n'} if nothing happened.
 local function decideRequest()
   local id, mode, tenant, class, key = ARGV[2], ARGV[3], ARGV[4], ARGV[5], ARGV[9]
   if key ~= '' then
@@ -40,7 +39,7 @@ local function decideRequest()
     end
     if not wouldHold(ticket) then
       if classState[index].size > 0 then
-        -- Its tenant's next turn is later by this.
+        -- The next turn of its tenant is later by this.
         local turn, tag = turnOf(index, tenant), startOf(index, tenant)
         classState[index].time = math.max(classState[index].time, tag)
         turn.finish = tag + ticket.tokens / ticket.weight
@@ -54,7 +53,7 @@ local function decideRequest()
       end
       S.total, S.accepted = S.total + 1, S.accepted + 1
       if S.waiting > 0 then
-        -- Those in line may wait for something else now, such as the slot that it took.
+        -- Waiters may wait for something else now, such as the slot that it took.
         drain(granted)
       end
       return grantReply(ticket)

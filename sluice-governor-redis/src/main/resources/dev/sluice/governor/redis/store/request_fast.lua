@@ -1,7 +1,7 @@
--- The common case of request.lua, in a third of its time: nobody is in line, nothing is due, there are no
--- budgets of tenants and no guarantees, no member was absent, no idempotency key is given, and the tokens are there.
--- Everything else is left to request.lua, and so is the explanation of what is done here. It is tried where
--- the node expects it to do (ARGV[10]), and answers in short: the time, what is left, and the refill.
+-- The common case of request.lua, in a third of its time: there are no waiters, no due expirations, no budgets of
+-- tenants, no minimum shares and no idempotency key, no member was absent, and the tokens are available. request.lua
+-- handles all other cases, and explains the steps. Runs if the node expects the common case (ARGV[10]), and answers in
+-- short: the time, the tokens left, and the refill.
 if ARGV[10] == 'fast' then
   local thisSecond = math.floor(server / 10 ^ 6)
   local stored = redis.call('HMGET', KEYS[1], 'q', 's', 'h', 'n' .. ARGV[5], countField(thisSecond))
@@ -16,7 +16,8 @@ if ARGV[10] == 'fast' then
     local room = math.min(cap, math.max(1, math.floor(ceiling * factor)))
     local elapsed = now - at
     if special == 0 and generation == tonumber(string.sub(ARGV[1], 17)) and waiting == 0 and shift == 0
-      and elapsed >= 0 and at >= PRESENT and now < due and paused <= now and running < slotsOf(conc) and tokens <= room then
+      and elapsed >= 0 and at >= PRESENT and now < due and paused <= now and running < slotsOf(conc)
+      and tokens <= room then
       debt = elapsed < debt / accrual and math.max(0, debt - elapsed * accrual) or 0
       second = elapsed < second / secondAccrual and math.max(0, second - elapsed * secondAccrual) or 0
       minute = elapsed < minute / minuteAccrual and math.max(0, minute - elapsed * minuteAccrual) or 0

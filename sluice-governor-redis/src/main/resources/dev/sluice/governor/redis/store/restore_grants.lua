@@ -1,7 +1,7 @@
--- Grants that this node has told of, which these books have not made, or have ended while Redis was away:
--- they have slots again, and live as long again. Their charges are not refunded. ARGV: node,
--- then for each: id, tokens, tokens asked for, class, tenant, idempotency key or ''.
--- Answers {how many there were}; in short, without a look at anything, if there are none.
+-- Restores grants that this node has delivered, and that this state has not made or has ended: they get slots and the
+-- full timeout again. Their charges are not refunded. ARGV: node, then for each: id, tokens, tokens asked for, class,
+-- tenant, idempotency key or ''. Answers {number of grants}; in short, without reading the rest of the state, if there
+-- are none.
 if #ARGV == 1 then
   local stored = redis.call('HGET', STATE, 's')
   if stored and struct.unpack('>d', stored, 8 * #NAMES - 7) == KNOWN_GENERATION then

@@ -1,7 +1,6 @@
--- What becomes of a reservation. ARGV: node, "settle", id, tokens used, or "extend", id; then "elsewhere" if
--- another node told of it, or nothing.
--- Answers {} if there is none; {1} for one that lives on; {tokens, tokens asked for, tenant, what came
--- back or, if negative, was charged on top, when it was granted, class}.
+-- Settles or extends a reservation. ARGV: node, "settle", id, tokens used, or "extend", id; then "elsewhere" if another
+-- node delivered its grant, or nothing. Answers {} if there is none; {1} for an extended one; {tokens, tokens asked
+-- for, tenant, refunded tokens (negative for tokens charged in addition), time of the grant, class}.
 if not open(server, { 'r' .. ARGV[3] }) then
   return { 0 }
 end
@@ -27,7 +26,7 @@ elseif stored then
   if ARGV[5] or (ticket and mayBeDeliveredElsewhere(ticket)) then
     notifyEnded(id)
     if PRESENT == NOT_YET then
-      -- A member that is absent may have granted the same ticket by itself, and report it as open.
+      -- An absent member may have granted the same ticket by itself, and report it as open.
       recordEnded(id)
     end
   end
@@ -39,7 +38,7 @@ elseif stored then
   result =
     { reservation.tokens, reservation.asked, reservation.tenant, back, reservation.at, reservation.class }
 elseif ARGV[2] == 'settle' then
-  -- A node may be about to have it held: one that granted it without Redis, or that knows books that are lost.
+  -- A node may be about to restore it: one that granted it without Redis, or that knows state that is lost.
   recordEnded(id)
   if ARGV[5] then
     notifyEnded(id)

@@ -1,8 +1,7 @@
--- The common case of settle.lua, in a third of its time: nobody is in line, nothing is due, there are no
--- budgets of tenants and no guarantees, and the reservation has no ticket, was not exceeded, and was told
--- of at the node that settles it.
--- Everything else is left to settle.lua, and so is the explanation of what is done here. It answers in
--- short: the time, the refill, and what settle.lua says.
+-- The common case of settle.lua, in a third of its time: there are no waiters, no due expirations, no budgets of
+-- tenants and no minimum shares; the reservation has no ticket, its usage is not larger, and the settling node
+-- delivered its grant. settle.lua handles all other cases, and explains the steps. Answers in short: the time, the
+-- refill, and the result of settle.lua.
 if ARGV[2] == 'settle' and not ARGV[5] then
   local id = 'r' .. ARGV[3]
   local stored = redis.call('HMGET', KEYS[1], 'q', 's', 'h', id)

@@ -1,15 +1,15 @@
--- What is done with tickets. ARGV: node, what, ids ….
---   poll    how one stands: {'q' …}, {'g' …}, {'r' …} or {'n'}
---   await   the same, and this node waits for it; then the turn: or {'o'} if that is over
---   claim   the same as await, for those who wait for it at this node
---   leave   this node does not wait for it any longer; then the turn; with 'undelivered', and was not told of a grant: what
---           was claimed for it meanwhile is unclaimed
---   cancel  it leaves the line, or what was granted is given back: {1} or {0}
---   tick    after the turn, those of this node's that are decided or gone: {{'g' …}, …, {'n', id}}; the others are
---           waited for, and need not be asked for meanwhile
---   refuse  the first of those in line, for the reason in ARGV[3]: {how many are left}
--- A node numbers by turns what it says of its waiters; a ticket keeps the last turn of each node. What comes after a later
--- turn of the same node is out of date: it was on its way over a connection that broke.
+-- Operations on tickets. ARGV: node, action, ids ….
+--   poll    returns the state of a ticket: {'q' …}, {'g' …}, {'r' …} or {'n'}
+--   await   the same, and the node waits for it; then the sequence number: {'o'} if that is outdated
+--   claim   the same as await, for callers that wait for the ticket at this node
+--   leave   the node stops waiting for a ticket; then the sequence number; with 'undelivered' no caller of the node has
+--           its grant: a claim for these callers is undone
+--   cancel  removes a ticket from the waiting list, or returns its grant: {1} or {0}
+--   tick    after the sequence number, awaited tickets: returns those that are decided or do not exist: {{'g' …}, …,
+--           {'n', id}}; the node waits for the others, and need not ask for them meanwhile
+--   refuse  denies the first waiters for the reason in ARGV[3]: {number of waiters left}
+-- A node numbers its calls about waiters; a ticket stores the last number of each node in `turns`. A call with a lower
+-- number is outdated: it was delayed on a connection that broke.
 local action = ARGV[2]
 local fields = {}
 if action ~= 'tick' and action ~= 'refuse' then
@@ -39,8 +39,8 @@ local function waitFor(ticket, sequence)
   restartIdleTimer(ticket)
 end
 
--- The same as `seen`, for those who wait for it here: they may have gone. If those of another node
--- were told as well, nobody can say that all have.
+-- The same as `claim`, for waiters of this node, which may have left. A grant that was also delivered at another node
+-- cannot become undelivered.
 local function claimForWaiters(ticket, sequence)
   local onlyHere = ticket.claimed == 0 or ticket.unheard == NODE
   local result = claim(ticket)
@@ -82,7 +82,7 @@ else
     recordEnded(ARGV[3])
     local stored = get('r' .. ARGV[3])
     if stored then
-      -- A node had the grant held again after its ticket was lost with the data.
+      -- A node restored the grant after its ticket was lost with the data.
       settle(ARGV[3], unpackReservation(stored), 0)
       notifyEnded(ARGV[3])
       drain(granted)
@@ -116,7 +116,7 @@ else
   else
     setSequence(ticket, sequence)
     if ticket.state == 'w' and (ticket.node == NODE or ticket.node == SEVERAL) then
-      -- Of several the others may wait for it still.
+      -- Of several nodes the others may still wait for it.
       ticket.node = ticket.node == NODE and '' or SEVERAL
       restartIdleTimer(ticket)
     elseif ARGV[5] == 'undelivered' and ticket.state == 'g' and ticket.claimed == 1 and ticket.unheard == NODE then

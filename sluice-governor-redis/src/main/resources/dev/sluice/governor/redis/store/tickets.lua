@@ -1,19 +1,18 @@
--- Tickets: places in line, and then what came of them. A ticket that was granted is claimed by whoever
--- learns of it; one that nobody claims is given back. Only who claims it may be told of a grant: what
--- was told may be spent, and is not given back then.
+-- Tickets: waiters and their decisions. A grant is claimed by the node that receives it; a grant that is not claimed is
+-- returned. Only a node that has claimed a grant may deliver it: the tokens of a delivered grant may be used.
 
--- Refused tickets that are remembered for late polls; beyond that the oldest is forgotten. TicketBook has the
--- same number.
+-- The most denied tickets that are remembered for late polls; the oldest are forgotten. Tickets.java has the same
+-- number.
 local MAX_REFUSED = 10000
 
--- Ids that are over and that nodes may have held later; beyond that the oldest is forgotten. All are, once the last is as old as a
--- reservation lives: what was granted before does not live longer.
+-- The most ids that are remembered after their end, because nodes may restore them later; the oldest are forgotten. All
+-- are forgotten once the last is as old as the timeout of reservations: earlier grants have expired.
 local MAX_ENDED = 10000
 
--- In place of the node that waits for a ticket.
+-- Stored in place of the node if several nodes wait for a ticket.
 local SEVERAL = '*'
 
--- What was decided in this call, for the node that asks; the others are told by a message.
+-- The decisions of this call, for the calling node, and the notices to other nodes.
 local decisions, notices = {}, {}
 
 local function writeTickets()
@@ -25,7 +24,7 @@ local function writeTickets()
   end
 end
 
--- With the length of the tenant's name, or one tenant's key could be that of another.
+-- With the length of the tenant's name, because one tenant's key could otherwise be that of another.
 local function keyField(tenant, key)
   return 'i' .. #tenant .. ':' .. tenant .. key
 end
@@ -45,7 +44,7 @@ local function forget(ticket)
   end
 end
 
--- Its holder is missed from now on, unless it has a grant: that ends with its reservation.
+-- Restarts the idle timer, unless the ticket has a claimed grant, which ends with its reservation.
 local function restartIdleTimer(ticket)
   if ticket.state == 'g' and ticket.claimed == 1 then
     dropDue('s' .. ticket.id)
@@ -63,7 +62,7 @@ local function rememberRefused(ticket)
     if oldest then
       forget(oldest)
     else
-      -- A node of a version before this key has forgotten it.
+      -- A node of an earlier version, which does not know this key, has forgotten the ticket.
       redis.call('ZREM', REFUSED, id)
     end
   end
@@ -105,14 +104,14 @@ denyTooLarge = function(ticket)
   deny(ticket, 'EXCEEDS_CAPACITY')
 end
 
--- Frees its slot; what becomes of its tokens is another matter.
+-- Frees the slot of a reservation, and leaves its tokens charged.
 local function closeReservation(id)
   S.running = S.running - 1
   drop('r' .. id)
   dropDue('r' .. id)
 end
 
--- What was used of a grant, and how much came back; negative for what was charged on top.
+-- Settles a reservation by its usage; returns the refunded tokens, negative for tokens that were charged in addition.
 local function settle(id, reservation, actual)
   countRefill()
   closeReservation(id)
@@ -149,12 +148,13 @@ local function settle(id, reservation, actual)
   return back
 end
 
--- Whether a node has had a reservation held. The same may be on its way once more, and must not come after the end.
+-- Returns whether a node has restored a reservation. The same call may be under way again, and must not run after the
+-- end of the reservation.
 local function isRestored(reservation)
   return reservation.event < 0
 end
 
--- Remembers that an id is over which these books do not know, or which a node has had held.
+-- Remembers the end of a ticket or reservation that this state does not know, or that a node has restored.
 local function recordEnded(id)
   redis.call('ZADD', ENDED, now, id)
   if redis.call('ZCARD', ENDED) > MAX_ENDED then
@@ -163,8 +163,8 @@ local function recordEnded(id)
   setDue('o', now + C.life)
 end
 
--- Whether another node may grant a ticket by itself, and report it as open: one that is absent, or that waits for it and
--- may be cut off by now.
+-- Whether another node may grant a ticket by itself, and report it as open: one that is absent, or that waits for it
+-- and may be cut off by now.
 local function mayBeGrantedElsewhere(ticket)
   return PRESENT == NOT_YET or (ticket.node ~= '' and ticket.node ~= NODE)
 end
@@ -173,8 +173,8 @@ local function hasEnded(id)
   return redis.call('ZRANK', ENDED, id)
 end
 
--- Gives a slot to a grant that these books have not made, or have ended. They have not charged it, and refund nothing.
--- `ofTicket` and `unclaimed` are told by nodes that granted it. Returns false if it is over.
+-- Gives a slot to a grant that this state has not made, or has ended; it is not charged, and refunds nothing. Nodes
+-- that made the grant set `ofTicket` and `unclaimed`. Returns false if it was settled or canceled.
 local function restore(grant)
   if hasEnded(grant.id) then
     return false
@@ -208,17 +208,17 @@ local function restore(grant)
   return true
 end
 
--- Nodes that told somebody of it, and have it held if the books are lost, learn that it is over.
+-- Notifies nodes of the end of a grant, because a node that has delivered it would restore it after lost data.
 local function notifyEnded(id)
   notices[#notices + 1] = id .. '='
 end
 
--- The same nodes learn that it lives as long again.
+-- Notifies the same nodes that a reservation was extended.
 local function notifyExtended(id)
   notices[#notices + 1] = id .. '+'
 end
 
--- Whether other nodes than the one that asks may have told somebody of it.
+-- Returns whether nodes other than the calling one may have delivered its grant.
 local function mayBeDeliveredElsewhere(ticket)
   return ticket.asker ~= NODE or (ticket.node ~= '' and ticket.node ~= NODE)
 end
@@ -249,8 +249,8 @@ local function grantReply(ticket)
   }
 end
 
--- How it stands, to somebody who asks for it; claims what was granted. As long as only the node where
--- it began has asked for it, that node is its asker.
+-- Returns the state of a ticket to the calling node; claims a grant, and restarts the idle timer. As long as only the
+-- node that queued a ticket has asked for it, that node is its asker.
 local function claim(ticket)
   if ticket.asker and ticket.asker ~= NODE then
     ticket.asker, ticket.changed = nil, true
@@ -270,13 +270,12 @@ local function claim(ticket)
   return { 'r', ticket.id, ticket.asked, ticket.class, ticket.left, ticket.reason, 0 }
 end
 
--- ---- what is over
+-- ---- expiration
 
--- What is done at the end of each kind of thing that is due (model_state.lua). A table, because a script may have 200 local
--- names at most.
+-- Handlers of the kinds of entries in DUE (model_state.lua). A table, because a script may have 200 locals at a time.
 local expiryHandlers = {}
 
--- The life of a reservation.
+-- The timeout of a reservation.
 function expiryHandlers.r(id)
   if now < S.grace then
     setDue('r' .. id, S.grace)
@@ -289,7 +288,7 @@ function expiryHandlers.r(id)
   end
 end
 
--- The patience with a ticket.
+-- The idle timeout of a ticket.
 function expiryHandlers.s(id)
   local ticket = ticketOf(id)
   if not ticket or (ticket.state == 'g' and ticket.claimed == 1) then
@@ -298,7 +297,7 @@ function expiryHandlers.s(id)
   if now < S.grace then
     setDue('s' .. id, S.grace)
   elseif ticket.state == 'w' then
-    -- Who comes late learns why, for as long again.
+    -- A late poll learns the reason, for as long again.
     deny(ticket, 'ABANDONED')
   else
     returnGrant(ticket)
@@ -316,7 +315,7 @@ function expiryHandlers.m(tenant)
   end
 end
 
--- A deadline.
+-- The maximum wait of a ticket.
 function expiryHandlers.d(id)
   local ticket = ticketOf(id)
   if ticket then
@@ -324,7 +323,7 @@ function expiryHandlers.d(id)
   end
 end
 
--- The time for which a tenant stepped aside.
+-- The time for which a tenant was set aside.
 function expiryHandlers.a(name)
   local index = tonumber(string.sub(name, 1, 2))
   if classState[index] and classState[index].size > 0 then
@@ -332,17 +331,17 @@ function expiryHandlers.a(name)
   end
 end
 
--- The memory of a report.
+-- The number of the last report of a node.
 function expiryHandlers.f(node)
   drop('f' .. node)
 end
 
--- The memory of ids that are over.
+-- The ids of tickets and reservations that have ended.
 function expiryHandlers.o()
   redis.call('DEL', ENDED)
 end
 
--- Until something was ended, `due` may be earlier than what is due, and never later.
+-- Until a call has checked DUE, `due` may be earlier than its first entry, and is never later.
 local expiryChecked = false
 
 local function expireDue()
@@ -351,7 +350,7 @@ local function expireDue()
   S.due = NEVER
   for kind in string.gmatch('rdsamfo', '.') do
     for _, member in ipairs(expired) do
-      -- What was seen to meanwhile is due later.
+      -- An entry that was set again in this call is due later.
       if string.sub(member, 1, 1) == kind and not dueAt[member] then
         dueRemoved[#dueRemoved + 1] = member
         expiryHandlers[kind](string.sub(member, 2))
@@ -361,9 +360,9 @@ local function expireDue()
   return #expired > 0
 end
 
--- ---- the beginning and the end of every call
+-- ---- the start and the end of every call
 
--- False if there are no books, or others than the node knows: it has to tell first what it knows.
+-- Reads the state; returns false if there is none, or one of a generation that the node does not know.
 local function open(server, fields, anyGeneration)
   fields[#fields + 1] = 'c'
   fields[#fields + 1] = 's'
@@ -381,7 +380,7 @@ local function open(server, fields, anyGeneration)
   end
   setClock(server)
   if S.waiting > 0 and now - S.at > math.min(MAX_SILENCE, C.patience / 2) then
-    -- Redis was away, and nobody could be heard, or nobody is there any more.
+    -- Redis was unreachable, or no node is alive.
     S.grace = now + math.min(C.patience, GRACE)
   end
   loadBuckets()
@@ -393,7 +392,7 @@ local function open(server, fields, anyGeneration)
   return true
 end
 
--- Writes everything down, tells the others, and makes the answer.
+-- Writes the changes, notifies other nodes, and returns the reply.
 local function answer(result)
   writeTurns()
   writeTickets()
@@ -406,7 +405,7 @@ local function answer(result)
   writeState()
   writeFields()
   local wait = S.waiting > 0 and math.max(0, math.min(S.wake, S.due) - now) or -1
-  -- Who is told also learns when to look: whoever asked now may be gone by then.
+  -- The notice has the time of the next check: the calling node may be dead by then.
   local again = #decisions > 0 or (stopped and S.wake <= now)
   if #notices > 0 or (again and S.waiting > 0) then
     redis.call('PUBLISH', STATE .. ':news', string.format('%.0f ', wait) .. table.concat(notices, ' '))

@@ -1,15 +1,15 @@
--- Who waits, and who goes next. First come, first served for each tenant, and fair between tenants of
--- a class by start tags, in tokens by weight. While the head of a class waits for the model no lower
--- class is granted; one that waits only for the share of its class or for its tenant holds up nobody.
--- A class with a guarantee goes before all others as soon as that has accrued.
+-- The waiters of a model and their order. First come, first served for each tenant, and fair between tenants of a class
+-- by start tags, in tokens by weight. While the head of a class waits for the model no lower class is granted; one that
+-- waits only for the share of its class or for its tenant delays no other. A class with a minimum share goes before all
+-- others as soon as that has accrued. ModelWaitingList.java is the same for one process.
 
 -- The tags of a class lie below this, and its scores above those of the classes before it.
 local BAND = 2 ^ 45
 
--- Turns that are remembered though nobody waits, before it is worth a look at all.
+-- Stored turns without waiters, below which no cleanup is needed.
 local SPARE_TURNS = 256
 
--- Nodes name a class: its rank is that of the rules that are in force, which another may have told.
+-- Returns the index of a class in the configuration in force, which another node may have set.
 local function classIndexOf(class)
   for index, each in ipairs(C.classes) do
     if each.name == class then
@@ -55,11 +55,11 @@ end
 local turns = {}
 
 local function turnName(index, tenant)
-  -- Not by %s, which ends at a zero.
+  -- %s would end at a zero byte.
   return string.format('%02d:', index) .. tenant
 end
 
--- Of a class whose line was empty meanwhile, a turn is as if it had never been.
+-- Returns the turn of a tenant. Turns from before the waiting list of the class was empty count as new.
 local function turnOf(index, tenant)
   local name = turnName(index, tenant)
   local turn = turns[name]
@@ -143,7 +143,7 @@ local function startOf(index, tenant)
   return math.max(classState[index].time, turnOf(index, tenant).finish)
 end
 
--- How many places a tenant has, over all classes.
+-- Returns the number of waiters of a tenant, over all classes.
 local function placesOf(tenant)
   return tonumber(get('l' .. tenant) or 0)
 end
@@ -157,8 +157,8 @@ local function countPlaces(tenant, more)
   end
 end
 
--- Whether a tenant gets no further place: the line is full, or the tenant has nine times as many places as are
--- free. Tickets.isFullFor is the same rule.
+-- Returns whether a tenant gets no further place: the waiting list is full, or the tenant has nine times as many places
+-- as are free. Tickets.isFullFor is the same rule.
 local function isFullFor(tenant)
   local free = C.maxLine - S.waiting
   return free <= 0 or placesOf(tenant) >= 9 * free
@@ -209,14 +209,14 @@ local function remove(ticket)
   end
 end
 
--- It is granted: the others' turns count from here.
+-- Removes a waiter that is granted; the turns of others count from its tag.
 local function serve(ticket)
   local each = classState[ticket.rank]
   each.time = math.max(each.time, ticket.tag)
   remove(ticket)
 end
 
--- It leaves with nothing: what it did not get is no turn of its tenant.
+-- Removes a waiter without a grant; the tokens that it did not get are no turn of its tenant.
 local function leave(ticket)
   if isLastInFifo(ticket) then
     turnOf(ticket.rank, ticket.tenant).finish = ticket.tag
@@ -227,7 +227,7 @@ local function leave(ticket)
   end
 end
 
--- ---- what is short
+-- ---- shortages
 
 local function isPaused()
   return S.paused > now
@@ -246,12 +246,12 @@ local function microsForRequests(count)
   return micros
 end
 
--- What is more than a slowed model ever has goes when that is full.
+-- A request that is larger than the capacity of a slowed model goes when that is full.
 local function microsFor(tokens, floor)
   return microsUntil(modelBucket, math.min(tokens, modelBucket.cap - floor), floor)
 end
 
--- What is kept for the classes above.
+-- Returns the tokens that are reserved for the classes above.
 local function floorOf(index)
   local ceiling = math.max(1, math.floor(C.classes[index + 1].ceiling * S.factor))
   return math.max(0, modelBucket.cap - ceiling)
@@ -262,8 +262,8 @@ local function isWithinMinimumShare(index, tokens)
   return bucket and microsUntil(bucket, tokens, 0) == 0
 end
 
--- What keeps so many tokens from being granted, whoever is in line, and for how long; negative for
--- what time alone does not end.
+-- Returns the dimension that blocks a grant of so many tokens, regardless of waiters, and its time; negative if time
+-- alone does not help.
 local function heldBy(tokens, floor)
   if isPaused() then
     return 'PROVIDER', S.paused - now
@@ -284,7 +284,7 @@ local function heldBy(tokens, floor)
   end
 end
 
--- One that is more than can ever be granted since the rules have changed; set by tickets.lua.
+-- Denies a waiter that exceeds the limits after a change of the configuration; set by tickets.lua.
 local denyTooLarge
 
 local function largest(index, tenant)
@@ -293,8 +293,8 @@ local function largest(index, tenant)
   return budget and math.min(ceiling, budget.cap) or ceiling
 end
 
--- So many heads are passed over in one call: Redis does nothing else meanwhile. After that nobody is the
--- first of anything, nobody goes, and the next call is due at once.
+-- The most heads that one call skips, because Redis does nothing else meanwhile. After them no class has a head,
+-- nothing is granted, and the next call is due at once.
 local MAX_SKIPPED = 100
 local skipped, stopped = 0, false
 
@@ -304,7 +304,7 @@ local function skip()
   return not stopped
 end
 
--- The head of a class whose tenant can afford it.
+-- Returns the first waiter of a class whose tenant can afford its tokens.
 local function firstOf(index)
   while not stopped and classState[index].size > 0 do
     local member =
@@ -330,8 +330,9 @@ local function firstOf(index)
   end
 end
 
--- While a member is absent nobody knows when tokens or slots are there: what it can have saved or may have filled is
--- held back, and comes when it returns. So the line is looked at neither all the time nor late.
+-- Sets when the waiting list is checked next. While a member is absent that time is unknown: the tokens that it can
+-- have saved and the slots that it may have filled stay reserved until it returns. Then checks are neither frequent nor
+-- late.
 local function wake(micros)
   if PRESENT == NOT_YET then
     S.wake = math.min(S.wake, now + (micros >= 0 and math.min(math.max(micros, 50000), 250000) or 250000))
@@ -342,7 +343,7 @@ end
 
 -- ---- granting
 
--- `kept`: whether there is a ticket of it.
+-- Charges a grant and opens its reservation.
 local function reserve(ticket, hasTicket)
   S.running = S.running + 1
   for _, each in ipairs(requests) do
@@ -350,7 +351,7 @@ local function reserve(ticket, hasTicket)
   end
   local minimumShare, fromMinimumShare, minimumShareEvent = classState[ticket.rank].minimumShare, 0, 0
   if minimumShare then
-    -- It is a minimum, not an extra: what the class gets anyway counts, as far as it goes.
+    -- It is a minimum, not an extra: it is charged for every grant of the class, as far as it goes.
     fromMinimumShare = math.max(0, math.min(available(minimumShare), ticket.tokens))
     minimumShareEvent = charge(minimumShare, fromMinimumShare)
   end
@@ -368,10 +369,10 @@ local function reserve(ticket, hasTicket)
   countGranted(ticket.tokens, now)
 end
 
--- What the model's own budget lacks for the head at which granting stopped: tokens, or requests in a time.
+-- The shortage of the model's own budget, of tokens or requests, for the head at which granting stopped.
 local shortage
 
--- Grants the head, or says what holds it.
+-- Grants the head, or returns the dimension that blocks it.
 local function tryGrant(head, floor, granted)
   local by, micros = heldBy(head.tokens, floor)
   if by then
@@ -405,7 +406,7 @@ local function grantOne(granted)
     end
   end
   for index = 0, #C.classes - 1 do
-    -- A guarantee that accrues later goes before whoever waits now.
+    -- A minimum share that accrues later goes before the present waiters.
     local head = classState[index].minimumShare and firstOf(index)
     if head then
       wake(microsUntil(classState[index].minimumShare, head.tokens, 0))
@@ -414,10 +415,10 @@ local function grantOne(granted)
   return false
 end
 
--- Tokens that this call found, and how many there were then.
+-- New tokens that this call found, and the level then.
 local found, level = 0, 0
 
--- Before a decision: whether there is more than after the last.
+-- Counts the tokens that accrued since the last decision; called before each decision.
 local function countRefill()
   local tokens = available(modelBucket)
   if tokens > S.left then
@@ -428,7 +429,7 @@ local function countRefill()
   S.left = tokens
 end
 
--- Since when the model's own budget has not been able to serve the head of the line, without a break.
+-- Returns the shortage of the model's own budget for the first waiter, and the time since which it lasts.
 local function shortageOf()
   local stored = S.waiting > 0 and get('e')
   if stored then
@@ -446,11 +447,11 @@ local function noteShortage()
   end
 end
 
--- Grants whatever can go now, but no more than a batch.
+-- Grants all waiters that can be granted now, at most a batch.
 local function drain(granted)
   countRefill()
   if UNREPORTED then
-    -- Its report may take tickets out of the line. The next call grants.
+    -- Its report may remove tickets from the waiting list. The next call grants.
     S.wake = now
     return
   end
