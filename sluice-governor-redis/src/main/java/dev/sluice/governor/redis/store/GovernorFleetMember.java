@@ -50,15 +50,15 @@ public final class GovernorFleetMember implements AutoCloseable, FleetConnection
   @FunctionalInterface
   public interface Opening {
     FleetConnection open(
-        ConnectionConfig terms, MembershipConfig membership, FleetConnection.Member member);
+        ConnectionConfig connection, MembershipConfig membership, FleetConnection.Member member);
   }
 
   GovernorFleetMember(RedisBudgetsConfig config) {
     this(
         config,
         newNode(),
-        (terms, membership, member) ->
-            new FleetConnection(config.address(), terms, membership, member));
+        (connection, membership, member) ->
+            new FleetConnection(config.address(), connection, membership, member));
   }
 
   public GovernorFleetMember(RedisBudgetsConfig config, String node, Opening opening) {

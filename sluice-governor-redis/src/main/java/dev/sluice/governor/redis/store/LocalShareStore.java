@@ -209,7 +209,7 @@ final class LocalShareStore {
     }
     List<StoreSnapshot.OpenTicket> served =
         open.tickets().stream()
-            .filter(each -> next.share.hasTenant(books.terms().budget(), each.request().tenant()))
+            .filter(each -> next.share.hasTenant(books.config().budget(), each.request().tenant()))
             .toList();
     OutageBudgetStore store =
         LocalBudgetStore.forOutage(
@@ -235,7 +235,7 @@ final class LocalShareStore {
   private BudgetConfig config(ModelBudget part) {
     return BudgetConfig.builder()
         .models(Map.of(model, part))
-        .waitingList(books.terms().rules())
+        .waitingList(books.config().waitingList())
         .build();
   }
 

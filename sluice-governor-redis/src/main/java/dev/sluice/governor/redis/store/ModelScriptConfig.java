@@ -25,14 +25,14 @@ public final class ModelScriptConfig {
   private static final long SECOND_NANOS = 1_000_000_000L;
 
   private final ModelBudget budget;
-  private final WaitingListConfig rules;
-  private final String config;
+  private final WaitingListConfig waitingList;
+  private final String json;
   private final boolean plain;
   private final List<String> tenants = new ArrayList<>();
 
-  private ModelScriptConfig(String model, ModelBudget budget, WaitingListConfig rules) {
+  private ModelScriptConfig(String model, ModelBudget budget, WaitingListConfig waitingList) {
     this.budget = budget;
-    this.rules = rules;
+    this.waitingList = waitingList;
     ModelLimits limits = BudgetStoreSupport.limits(budget);
     // In any process in the same order.
     new TreeMap<>(limits.tenants())
@@ -49,7 +49,7 @@ public final class ModelScriptConfig {
             && limits.classes().stream().allMatch(each -> each.guarantee() == null);
     ObjectNode all = describe(model, limits);
     all.put("print", BudgetStoreSupport.fingerprint(all + String.join("\n", tenants)));
-    this.config = all.toString();
+    json = all.toString();
   }
 
   /**
@@ -57,8 +57,9 @@ public final class ModelScriptConfig {
    *
    * @throws IllegalArgumentException if no exact units fit
    */
-  public static ModelScriptConfig of(String model, ModelBudget budget, WaitingListConfig rules) {
-    return new ModelScriptConfig(model, budget, rules);
+  public static ModelScriptConfig of(
+      String model, ModelBudget budget, WaitingListConfig waitingList) {
+    return new ModelScriptConfig(model, budget, waitingList);
   }
 
   private ObjectNode describe(String model, ModelLimits limits) {
@@ -86,10 +87,10 @@ public final class ModelScriptConfig {
     }
     all.put("tenants", !limits.tenants().isEmpty());
     return all.put("most", limits.maxChargedTokens())
-        .put("maxLine", rules.maxWaiting())
-        .put("patience", micros(rules.ticketIdleTimeout()))
-        .put("life", micros(rules.reservationTimeout()))
-        .put("batch", rules.drainBatch());
+        .put("maxLine", waitingList.maxWaiting())
+        .put("patience", micros(waitingList.ticketIdleTimeout()))
+        .put("life", micros(waitingList.reservationTimeout()))
+        .put("batch", waitingList.drainBatch());
   }
 
   private ObjectNode tenant(String what, Limit.Balanced rate, String name) {
@@ -129,8 +130,8 @@ public final class ModelScriptConfig {
     return budget;
   }
 
-  WaitingListConfig rules() {
-    return rules;
+  WaitingListConfig waitingList() {
+    return waitingList;
   }
 
   /** Whether there are neither budgets of tenants nor guarantees: Redis has a quick way then. */
@@ -155,7 +156,7 @@ public final class ModelScriptConfig {
         new ArrayList<>(
             List.of(
                 join ? "join" : "configure",
-                config,
+                json,
                 full ? "full" : "empty",
                 Long.toString(generation)));
     words.addAll(tenants);

@@ -48,7 +48,7 @@ public final class ModelScripts {
   private final long timeoutNanos;
   private final AtomicInteger underWay = new AtomicInteger();
 
-  private volatile ModelScriptConfig terms;
+  private volatile ModelScriptConfig config;
 
   /** The configuration that Redis has confirmed; other nodes may have changed it since. */
   private volatile @Nullable ModelScriptConfig confirmed;
@@ -88,7 +88,7 @@ public final class ModelScripts {
   ModelScripts(
       GovernorFleetMember fleet,
       String model,
-      ModelScriptConfig terms,
+      ModelScriptConfig config,
       StoreTimer timer,
       ModelScripts.Owner owner) {
     this.fleet = fleet;
@@ -97,22 +97,22 @@ public final class ModelScripts {
     this.connection = fleet.connection();
     this.node = fleet.node();
     this.keys = fleet.keys(model).all();
-    this.terms = terms;
+    this.config = config;
     this.owner = owner;
     this.timeoutNanos = fleet.config().timeout().toNanos();
   }
 
-  ModelScriptConfig terms() {
-    return terms;
+  ModelScriptConfig config() {
+    return config;
   }
 
   /** Goes by these from now on; Redis is to be told by {@link #configure}. */
   void use(ModelScriptConfig next) {
-    terms = next;
+    config = next;
   }
 
   boolean isConfirmed() {
-    return confirmed == terms;
+    return confirmed == config;
   }
 
   /** Whether every call has been answered, and nobody is told of one any more. */
@@ -249,7 +249,7 @@ public final class ModelScripts {
   }
 
   private CompletableFuture<ScriptResult> tell(boolean join) {
-    ModelScriptConfig mine = terms;
+    ModelScriptConfig mine = config;
     long known = generation;
     boolean full = known == 0 && !fleet.beganAlone();
     long next = ThreadLocalRandom.current().nextLong(1, GENERATIONS);

@@ -62,7 +62,7 @@ final class OutageModelStore {
     this.listener = listener;
     this.outbox = outbox;
     this.adjustments = new AdjustmentState(timer);
-    this.own = new NodeGrants(timer, () -> books.terms().rules().reservationTimeout().toNanos());
+    this.own = new NodeGrants(timer, () -> books.config().waitingList().reservationTimeout().toNanos());
     Callers callers = new Callers();
     this.reports = new OutageReports(books, timer, callers);
     this.waitingList =
@@ -107,7 +107,7 @@ final class OutageModelStore {
 
     @Override
     public @Nullable ModelBudget budget() {
-      return removed ? null : scripts.terms().budget();
+      return removed ? null : scripts.config().budget();
     }
 
     @Override
@@ -205,7 +205,7 @@ final class OutageModelStore {
     if (fleet.config().outageMode() == OutageMode.OPEN) {
       return Optional.of(grantedFreely(request));
     }
-    TokenDecision refused = replies.tooLarge(request, scripts.terms().budget());
+    TokenDecision refused = replies.tooLarge(request, scripts.config().budget());
     if (refused == null && mayBeLocal && local.hasTenant(request.tenant())) {
       Optional<Optional<TokenDecision>> here =
           local.decide(
@@ -237,7 +237,7 @@ final class OutageModelStore {
         new TokenDecision.Granted(
             model,
             request.priorityClass(),
-            BudgetStoreSupport.reserved(scripts.terms().budget(), request),
+            BudgetStoreSupport.reserved(scripts.config().budget(), request),
             0,
             request.tokens(),
             replies.reservation(RedisModelStore.newId()));
@@ -298,7 +298,7 @@ final class OutageModelStore {
     }
     if (grant.free()) {
       own.remove(id);
-      return Optional.of(grant.settled(actual, scripts.terms().budget().maxChargedTokens()));
+      return Optional.of(grant.settled(actual, scripts.config().budget().maxChargedTokens()));
     }
     return Optional.empty();
   }
@@ -327,7 +327,7 @@ final class OutageModelStore {
         ? CompletableFuture.failedFuture(
             GovernorFleetMember.storedForLater("settlement of " + replies.reservation(id)))
         : CompletableFuture.completedFuture(
-            Optional.of(grant.settled(actual, scripts.terms().budget().maxChargedTokens())));
+            Optional.of(grant.settled(actual, scripts.config().budget().maxChargedTokens())));
   }
 
   /** Extends by this node alone what it granted alone. */
@@ -421,9 +421,9 @@ final class OutageModelStore {
     return local
         .decide(store -> store.status())
         .flatMap(status -> Optional.ofNullable(status.models().get(model)))
-        .map(status -> replies.ofShare(status, scripts.terms()))
+        .map(status -> replies.ofShare(status, scripts.config()))
         .or(() -> Optional.ofNullable(lastStatus))
-        .orElseGet(() -> replies.nothingLeft(scripts.terms()));
+        .orElseGet(() -> replies.nothingLeft(scripts.config()));
   }
 
   /** Redis has reserved this node's share, unless it has data of another layout. */

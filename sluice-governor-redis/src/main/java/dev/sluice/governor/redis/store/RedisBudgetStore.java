@@ -66,8 +66,8 @@ public final class RedisBudgetStore implements BudgetStore {
 
   public static RedisBudgetStore open(
       RedisBudgetsConfig fleet, StoreTimer timer, BudgetConfig config, BudgetListener listener) {
-    Map<String, ModelScriptConfig> terms = terms(config);
-    RedisBudgetStore store = over(new GovernorFleetMember(fleet), timer, terms, listener);
+    Map<String, ModelScriptConfig> configs = configs(config);
+    RedisBudgetStore store = over(new GovernorFleetMember(fleet), timer, configs, listener);
     store.fleet.start();
     return store;
   }
@@ -76,10 +76,10 @@ public final class RedisBudgetStore implements BudgetStore {
   public static RedisBudgetStore over(
       GovernorFleetMember fleet,
       StoreTimer timer,
-      Map<String, ModelScriptConfig> terms,
+      Map<String, ModelScriptConfig> configs,
       BudgetListener listener) {
     RedisBudgetStore store = new RedisBudgetStore(fleet, timer, listener);
-    store.use(terms);
+    store.use(configs);
     // Also those of removed models: what they granted is charged, what was settled is sent.
     fleet.serve(() -> store.modelStores.byTag().values());
     return store;
@@ -91,19 +91,19 @@ public final class RedisBudgetStore implements BudgetStore {
   }
 
   /** Converts a configuration; limits that Redis cannot represent throw before any change. */
-  public static Map<String, ModelScriptConfig> terms(BudgetConfig config) {
-    Map<String, ModelScriptConfig> terms = new LinkedHashMap<>();
+  public static Map<String, ModelScriptConfig> configs(BudgetConfig config) {
+    Map<String, ModelScriptConfig> configs = new LinkedHashMap<>();
     config
         .models()
         .forEach(
             (model, budget) ->
-                terms.put(model, ModelScriptConfig.of(model, budget, config.waitingList())));
-    return terms;
+                configs.put(model, ModelScriptConfig.of(model, budget, config.waitingList())));
+    return configs;
   }
 
-  private void use(Map<String, ModelScriptConfig> terms) {
+  private void use(Map<String, ModelScriptConfig> configs) {
     Map<String, RedisModelStore> byModel = new LinkedHashMap<>();
-    terms.forEach(
+    configs.forEach(
         (model, each) ->
             byModel.put(
                 model,
@@ -225,14 +225,14 @@ public final class RedisBudgetStore implements BudgetStore {
   public synchronized CompletableFuture<Void> reload(BudgetConfig config) {
     return open(
         () -> {
-          Map<String, ModelScriptConfig> terms = terms(config);
+          Map<String, ModelScriptConfig> configs = configs(config);
           Map<String, RedisModelStore> before = modelStores.byModel();
-          use(terms);
+          use(configs);
           List<CompletableFuture<?>> calls = new ArrayList<>();
-          terms.forEach((model, each) -> calls.add(accepted(modelStore(model).reload(each))));
+          configs.forEach((model, each) -> calls.add(accepted(modelStore(model).reload(each))));
           before.forEach(
               (model, store) -> {
-                if (!terms.containsKey(model)) {
+                if (!configs.containsKey(model)) {
                   calls.add(accepted(store.remove()));
                 }
               });

@@ -43,7 +43,7 @@ final class RedisModelStore {
 
   RedisModelStore(
       String model,
-      ModelScriptConfig terms,
+      ModelScriptConfig config,
       GovernorFleetMember fleet,
       StoreTimer timer,
       BudgetListener listener) {
@@ -51,7 +51,7 @@ final class RedisModelStore {
     this.listener = new SequentialBudgetListener(listener);
     this.replies = new ReplyMapper(model);
     this.scripts =
-        new ModelScripts(fleet, model, terms, timer, new RedisModelStore.ScriptCallbacks(fleet));
+        new ModelScripts(fleet, model, config, timer, new RedisModelStore.ScriptCallbacks(fleet));
     this.outage =
         new OutageModelStore(
             model,
@@ -138,8 +138,8 @@ final class RedisModelStore {
   }
 
   /** Goes by these from now on; done when Redis does, too. */
-  CompletableFuture<?> reload(ModelScriptConfig terms) {
-    scripts.use(terms);
+  CompletableFuture<?> reload(ModelScriptConfig config) {
+    scripts.use(config);
     outage.reload();
     return scripts.configure();
   }
@@ -280,10 +280,10 @@ final class RedisModelStore {
 
   private CompletableFuture<Optional<TokenDecision>> ask(
       String what, String id, TokenRequest request) {
-    ModelScriptConfig terms = scripts.terms();
-    boolean known = terms.classes().contains(request.priorityClass());
+    ModelScriptConfig config = scripts.config();
+    boolean known = config.classes().contains(request.priorityClass());
     if (!known && !what.equals("find")) {
-      throw BudgetStoreSupport.unknownClass(terms.classes(), request.priorityClass());
+      throw BudgetStoreSupport.unknownClass(config.classes(), request.priorityClass());
     }
     Duration deadline = request.maxWait();
     String key = request.idempotencyKey();
@@ -294,12 +294,12 @@ final class RedisModelStore {
             what,
             request.tenant(),
             request.priorityClass(),
-            known ? Long.toString(BudgetStoreSupport.reserved(terms.budget(), request)) : "0",
+            known ? Long.toString(BudgetStoreSupport.reserved(config.budget(), request)) : "0",
             Long.toString(request.tokens()),
             deadline == null ? NO_DEADLINE : Long.toString(ModelScriptConfig.micros(deadline)),
             key == null ? "" : key,
-            key == null && terms.isPlain() && !what.equals("find") ? "fast" : "")
-        .thenApply(answer -> asked(request, answer, terms));
+            key == null && config.isPlain() && !what.equals("find") ? "fast" : "")
+        .thenApply(answer -> asked(request, answer, config));
   }
 
   /** That nobody guesses. */
@@ -317,14 +317,14 @@ final class RedisModelStore {
   }
 
   private Optional<TokenDecision> asked(
-      TokenRequest request, ScriptResult answer, ModelScriptConfig terms) {
+      TokenRequest request, ScriptResult answer, ModelScriptConfig config) {
     ScriptReply said = answer.result();
     return switch (said.kind()) {
       case 'n' -> Optional.empty();
       case 'k' -> throw otherClasses(said, request);
       case 'x' -> throw BudgetStoreSupport.otherRequest(request, said.number(1), said.text(2));
       default -> {
-        TokenDecision outcome = replies.outcome(request, said, terms);
+        TokenDecision outcome = replies.outcome(request, said, config);
         outage.answered(request);
         if (outcome instanceof TokenDecision.Granted granted) {
           outage.granted(granted, request.tenant(), request.idempotencyKey());
@@ -348,9 +348,9 @@ final class RedisModelStore {
   }
 
   CompletableFuture<TokenExplanation> explain(TokenRequest request) {
-    ModelScriptConfig terms = scripts.terms();
-    if (!terms.classes().contains(request.priorityClass())) {
-      throw BudgetStoreSupport.unknownClass(terms.classes(), request.priorityClass());
+    ModelScriptConfig config = scripts.config();
+    if (!config.classes().contains(request.priorityClass())) {
+      throw BudgetStoreSupport.unknownClass(config.classes(), request.priorityClass());
     }
     Optional<TokenExplanation> here = outage.local().decide(store -> store.explain(request));
     if (here.isPresent()) {
@@ -362,13 +362,13 @@ final class RedisModelStore {
             "explain",
             request.tenant(),
             request.priorityClass(),
-            Long.toString(BudgetStoreSupport.reserved(terms.budget(), request)))
+            Long.toString(BudgetStoreSupport.reserved(config.budget(), request)))
         .thenApply(
             answer -> {
               if (answer.result().kind() == 'k') {
                 throw otherClasses(answer.result(), request);
               }
-              return replies.explanation(request, answer.result(), terms);
+              return replies.explanation(request, answer.result(), config);
             });
   }
 
@@ -474,7 +474,7 @@ final class RedisModelStore {
             .call(GovernorScript.POLL, "status")
             .thenApply(
                 answer -> {
-                  GovernorStatus.Model status = replies.status(answer.result(), scripts.terms());
+                  GovernorStatus.Model status = replies.status(answer.result(), scripts.config());
                   outage.stands(status);
                   return status;
                 }),

@@ -100,14 +100,14 @@ public final class ReplyMapper {
   // ---- outcomes
 
   /** Of a request. */
-  TokenDecision outcome(TokenRequest request, ScriptReply said, ModelScriptConfig terms) {
+  TokenDecision outcome(TokenRequest request, ScriptReply said, ModelScriptConfig config) {
     if (said.kind() != 'r' || said.size() < WITH_FIGURE) {
-      return outcome(said, terms);
+      return outcome(said, config);
     }
     String word = said.text(5);
     long left = said.number(4);
     if (word.equals(EXCEEDS_CAPACITY)) {
-      long tokens = BudgetStoreSupport.reserved(terms.budget(), request);
+      long tokens = BudgetStoreSupport.reserved(config.budget(), request);
       return new TokenDecision.Impossible(
           model,
           request.priorityClass(),
@@ -125,7 +125,7 @@ public final class ReplyMapper {
   }
 
   /** Of a ticket. */
-  TokenDecision outcome(ScriptReply said, ModelScriptConfig terms) {
+  TokenDecision outcome(ScriptReply said, ModelScriptConfig config) {
     String priority = said.text(3);
     long asked = said.number(2);
     long left = said.number(4);
@@ -144,12 +144,12 @@ public final class ReplyMapper {
               known(said.number(7)),
               dimension(said.text(8)),
               ticket(said.text(1)));
-      default -> refused(priority, asked, left, said.text(5), terms);
+      default -> refused(priority, asked, left, said.text(5), config);
     };
   }
 
   /** Maps a decision about a ticket. */
-  TokenDecision outcome(ScriptResult.TicketDecision news, ModelScriptConfig terms) {
+  TokenDecision outcome(ScriptResult.TicketDecision news, ModelScriptConfig config) {
     return news.granted()
         ? new TokenDecision.Granted(
             model,
@@ -158,19 +158,19 @@ public final class ReplyMapper {
             news.left(),
             news.asked(),
             reservation(news.id()))
-        : refused(news.priority(), news.asked(), news.left(), news.reason(), terms);
+        : refused(news.priority(), news.asked(), news.left(), news.reason(), config);
   }
 
   /** Maps the denial of a ticket that was waiting. */
   TokenDecision.Denied refused(
-      StoreSnapshot.OpenTicket place, TokenDecision.Reason reason, ModelScriptConfig terms) {
-    return refused(place.request().priorityClass(), place.request().tokens(), 0, reason, terms);
+      StoreSnapshot.OpenTicket place, TokenDecision.Reason reason, ModelScriptConfig config) {
+    return refused(place.request().priorityClass(), place.request().tokens(), 0, reason, config);
   }
 
   /** Returns the denial of a request that was waiting, for the reason that the scripts name. */
-  TokenDecision refused(StoreSnapshot.OpenTicket place, String word, ModelScriptConfig terms) {
+  TokenDecision refused(StoreSnapshot.OpenTicket place, String word, ModelScriptConfig config) {
     TokenRequest request = place.request();
-    return refused(request.priorityClass(), request.tokens(), 0, word, terms);
+    return refused(request.priorityClass(), request.tokens(), 0, word, config);
   }
 
   /** The place of a ticket in line, at that time of this node. */
@@ -208,10 +208,10 @@ public final class ReplyMapper {
   }
 
   private TokenDecision refused(
-      String priority, long asked, long left, String word, ModelScriptConfig terms) {
+      String priority, long asked, long left, String word, ModelScriptConfig config) {
     return word.equals(EXCEEDS_CAPACITY)
         ? new TokenDecision.Impossible(model, priority, asked, left, BudgetStoreSupport.IMPOSSIBLE)
-        : refused(priority, asked, left, reason(word), terms);
+        : refused(priority, asked, left, reason(word), config);
   }
 
   private TokenDecision.Denied refused(
@@ -219,9 +219,9 @@ public final class ReplyMapper {
       long asked,
       long left,
       TokenDecision.Reason reason,
-      ModelScriptConfig terms) {
+      ModelScriptConfig config) {
     return new TokenDecision.Denied(
-        model, priority, asked, left, reason, BudgetStoreSupport.inWords(reason, terms.rules()));
+        model, priority, asked, left, reason, BudgetStoreSupport.inWords(reason, config.waitingList()));
   }
 
   // ---- the rest
@@ -237,8 +237,8 @@ public final class ReplyMapper {
         model, said.text(2), said.number(1), said.number(0), actual, said.number(3));
   }
 
-  TokenExplanation explanation(TokenRequest request, ScriptReply said, ModelScriptConfig terms) {
-    long tokens = BudgetStoreSupport.reserved(terms.budget(), request);
+  TokenExplanation explanation(TokenRequest request, ScriptReply said, ModelScriptConfig config) {
+    long tokens = BudgetStoreSupport.reserved(config.budget(), request);
     BudgetDimension binding = dimension(said.text(1));
     Outcome outcome =
         switch (said.kind()) {
@@ -307,14 +307,14 @@ public final class ReplyMapper {
   }
 
   /** Returns the status of a model that is not known at all. */
-  GovernorStatus.Model nothingLeft(ModelScriptConfig terms) {
+  GovernorStatus.Model nothingLeft(ModelScriptConfig config) {
     Map<String, Integer> lengths = new LinkedHashMap<>();
-    terms.classes().forEach(name -> lengths.put(name, 0));
+    config.classes().forEach(name -> lengths.put(name, 0));
     return new GovernorStatus.Model(
         model,
-        terms.budget().tokens().capacity(),
+        config.budget().tokens().capacity(),
         0,
-        terms.budget().tokens().refillTokens(),
+        config.budget().tokens().refillTokens(),
         Instant.now(),
         lengths,
         0,
@@ -326,12 +326,12 @@ public final class ReplyMapper {
   }
 
   /** The status of a node's share, with the figures of the whole budget. */
-  GovernorStatus.Model ofShare(GovernorStatus.Model here, ModelScriptConfig terms) {
+  GovernorStatus.Model ofShare(GovernorStatus.Model here, ModelScriptConfig config) {
     return new GovernorStatus.Model(
         model,
-        terms.budget().tokens().capacity(),
+        config.budget().tokens().capacity(),
         here.available(),
-        terms.budget().tokens().refillTokens(),
+        config.budget().tokens().refillTokens(),
         here.lastRefill(),
         here.queueLengths(),
         here.running(),
@@ -343,9 +343,9 @@ public final class ReplyMapper {
   }
 
   /** With the limits that are in force, which another node may have told. */
-  GovernorStatus.Model status(ScriptReply said, ModelScriptConfig terms) {
+  GovernorStatus.Model status(ScriptReply said, ModelScriptConfig config) {
     Map<String, Integer> lengths = new LinkedHashMap<>();
-    terms.classes().forEach(name -> lengths.put(name, 0));
+    config.classes().forEach(name -> lengths.put(name, 0));
     for (int at = CLASSES_AT; at < said.size(); at += 2) {
       lengths.put(said.text(at), (int) said.number(at + 1));
     }

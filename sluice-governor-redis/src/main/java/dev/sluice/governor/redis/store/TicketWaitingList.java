@@ -95,7 +95,7 @@ final class TicketWaitingList {
     if (said.kind() == 'n') {
       return Optional.empty();
     }
-    TokenDecision outcome = replies.outcome(said, scripts.terms());
+    TokenDecision outcome = replies.outcome(said, scripts.config());
     if (outcome instanceof TokenDecision.Granted granted) {
       outage.granted(granted, said.text(TENANT_AT), ReplyMapper.keyOf(said.text(KEY_AT)));
     }
@@ -161,7 +161,7 @@ final class TicketWaitingList {
       return; // a later call of this node came first
     }
     Optional<TokenDecision> outcome =
-        said.kind() == 'n' ? Optional.empty() : Optional.of(replies.outcome(said, scripts.terms()));
+        said.kind() == 'n' ? Optional.empty() : Optional.of(replies.outcome(said, scripts.config()));
     if (outcome.orElse(null) instanceof TokenDecision.Queued) {
       TicketWaiters.WaitingTicket waiting = waiters.find(id);
       if (waiting != null) {
@@ -285,7 +285,7 @@ final class TicketWaitingList {
   }
 
   private boolean refuse(String id, TokenDecision.Reason reason) {
-    return refuse(id, place -> replies.refused(place, reason, scripts.terms()));
+    return refuse(id, place -> replies.refused(place, reason, scripts.config()));
   }
 
   /** Returns whether those who wait for it are told now. */
@@ -322,7 +322,7 @@ final class TicketWaitingList {
     } else if (!news.granted() || (news.claimed() && !outage.outbox().isLeaving(news.id()))) {
       tell(
           news.id(),
-          Optional.of(replies.outcome(news, scripts.terms())),
+          Optional.of(replies.outcome(news, scripts.config())),
           news.tenant(),
           ReplyMapper.keyOf(news.key()));
     } else {
@@ -362,7 +362,7 @@ final class TicketWaitingList {
   private void refused(String id, String reason) {
     boolean cancelled = reason.equals(TokenDecision.Reason.CANCELLED.name());
     if ((cancelled || !outage.local().await(replies.ticket(id)))
-        && refuse(id, place -> replies.refused(place, reason, scripts.terms()))
+        && refuse(id, place -> replies.refused(place, reason, scripts.config()))
         && cancelled) {
       outage.cancel(id);
     }
@@ -400,7 +400,7 @@ final class TicketWaitingList {
   }
 
   private long rarestThoroughNanos() {
-    long patience = ModelScriptConfig.micros(scripts.terms().rules().ticketIdleTimeout());
+    long patience = ModelScriptConfig.micros(scripts.config().waitingList().ticketIdleTimeout());
     return TimeUnit.MICROSECONDS.toNanos(Math.max(1, patience / LOOKS_IN_PATIENCE));
   }
 
