@@ -80,8 +80,8 @@ public final class SimulatedGovernor {
     return store;
   }
 
-  /** Returns the key of the books of a model. */
-  public static String books(String model) {
+  /** Returns the key of the state of a model. */
+  public static String stateKey(String model) {
     return ModelKeys.of(PREFIX, model).all()[0];
   }
 

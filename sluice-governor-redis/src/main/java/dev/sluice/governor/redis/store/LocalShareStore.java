@@ -38,7 +38,7 @@ final class LocalShareStore {
 
   private final String model;
   private final GovernorFleetMember fleet;
-  private final ModelScripts books;
+  private final ModelScripts scripts;
   private final StoreTimer timer;
   private final BudgetListener listener;
   private final LocalShareStore.OutageCallbacks callers;
@@ -112,13 +112,13 @@ final class LocalShareStore {
   LocalShareStore(
       String model,
       GovernorFleetMember fleet,
-      ModelScripts books,
+      ModelScripts scripts,
       StoreTimer timer,
       BudgetListener listener,
       LocalShareStore.OutageCallbacks callers) {
     this.model = model;
     this.fleet = fleet;
-    this.books = books;
+    this.scripts = scripts;
     this.timer = timer;
     this.listener = listener;
     this.callers = callers;
@@ -209,7 +209,7 @@ final class LocalShareStore {
     }
     List<StoreSnapshot.OpenTicket> served =
         open.tickets().stream()
-            .filter(each -> next.share.hasTenant(books.config().budget(), each.request().tenant()))
+            .filter(each -> next.share.hasTenant(scripts.config().budget(), each.request().tenant()))
             .toList();
     OutageBudgetStore store =
         LocalBudgetStore.forOutage(
@@ -235,7 +235,7 @@ final class LocalShareStore {
   private BudgetConfig config(ModelBudget part) {
     return BudgetConfig.builder()
         .models(Map.of(model, part))
-        .waitingList(books.config().waitingList())
+        .waitingList(scripts.config().waitingList())
         .build();
   }
 

@@ -51,23 +51,23 @@ final class OutageModelStore {
   OutageModelStore(
       String model,
       GovernorFleetMember fleet,
-      ModelScripts books,
+      ModelScripts scripts,
       StoreTimer timer,
       BudgetListener listener,
       SettlementOutbox outbox) {
     this.model = model;
     this.fleet = fleet;
-    this.scripts = books;
+    this.scripts = scripts;
     this.replies = new ReplyMapper(model);
     this.listener = listener;
     this.outbox = outbox;
     this.adjustments = new AdjustmentState(timer);
-    this.own = new NodeGrants(timer, () -> books.config().waitingList().reservationTimeout().toNanos());
+    this.own = new NodeGrants(timer, () -> scripts.config().waitingList().reservationTimeout().toNanos());
     Callers callers = new Callers();
-    this.reports = new OutageReports(books, timer, callers);
+    this.reports = new OutageReports(scripts, timer, callers);
     this.waitingList =
-        new TicketWaitingList(books, replies, timer, fleet.config().spreadNanos(), this);
-    this.local = new LocalShareStore(model, fleet, books, timer, listener, callers);
+        new TicketWaitingList(scripts, replies, timer, fleet.config().spreadNanos(), this);
+    this.local = new LocalShareStore(model, fleet, scripts, timer, listener, callers);
   }
 
   TicketWaitingList waitingList() {

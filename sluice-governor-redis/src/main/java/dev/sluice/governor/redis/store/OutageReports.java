@@ -58,8 +58,8 @@ final class OutageReports {
       List<StoreSnapshot.OpenTicket> waiting,
       Map<Long, Long> bySecond) {}
 
-  OutageReports(ModelScripts books, StoreTimer timer, Callers callers) {
-    this.scripts = books;
+  OutageReports(ModelScripts scripts, StoreTimer timer, Callers callers) {
+    this.scripts = scripts;
     this.timer = timer;
     this.callers = callers;
   }

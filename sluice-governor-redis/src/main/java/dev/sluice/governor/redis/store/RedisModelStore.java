@@ -28,7 +28,7 @@ final class RedisModelStore {
   private static final String NO_DEADLINE = "0";
 
   /** How a message ends that says that books were made. */
-  private static final String NEW_BOOKS = " new";
+  private static final String NEW_STATE = " new";
 
   private final String model;
   private final BudgetListener listener;
@@ -211,7 +211,7 @@ final class RedisModelStore {
   // ---- what every answer says, and the news
 
   private void heard(String message) {
-    if (message.endsWith(NEW_BOOKS)) {
+    if (message.endsWith(NEW_STATE)) {
       // They have to know what is held here.
       var unused = scripts.check();
     }

@@ -80,9 +80,9 @@ final class SettlementOutbox {
 
   /** Has {@code settled} told what Redis answers to a settlement, and what was used. */
   SettlementOutbox(
-      String model, ModelScripts books, StoreTimer timer, ObjLongConsumer<ScriptResult> settled) {
+      String model, ModelScripts scripts, StoreTimer timer, ObjLongConsumer<ScriptResult> settled) {
     this.model = model;
-    this.scripts = books;
+    this.scripts = scripts;
     this.timer = timer;
     this.settled = settled;
   }

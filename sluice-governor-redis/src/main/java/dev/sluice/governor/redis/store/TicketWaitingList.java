@@ -70,13 +70,13 @@ final class TicketWaitingList {
   private volatile boolean closed;
 
   TicketWaitingList(
-      ModelScripts books,
+      ModelScripts scripts,
       ReplyMapper replies,
       StoreTimer timer,
       LongSupplier spreadNanos,
       OutageModelStore outage) {
     this.outage = outage;
-    this.scripts = books;
+    this.scripts = scripts;
     this.replies = replies;
     this.timer = timer;
     this.spreadNanos = spreadNanos;
