@@ -56,7 +56,7 @@ final class AdjustmentsTest {
     hear(0.5, 7L, 0);
     adjustments.missed();
     AdjustmentState.NumberedAdjustment unconfirmed = adjustments.unconfirmed();
-    assertThat(unconfirmed.words()).containsExactly("adjust", "0.5", "", "0", "1");
+    assertThat(unconfirmed.arguments()).containsExactly("adjust", "0.5", "", "0", "1");
     assertThat(adjustments.unconfirmed()).isEqualTo(unconfirmed);
     adjustments.confirmed(unconfirmed);
     assertThat(adjustments.unconfirmed()).isNull();
@@ -69,7 +69,7 @@ final class AdjustmentsTest {
     AdjustmentState.NumberedAdjustment onItsWay = adjustments.unconfirmed();
     hear(0.5, null, 0);
     adjustments.confirmed(onItsWay);
-    assertThat(adjustments.unconfirmed().words()).containsExactly("adjust", "0.5", "", "0", "2");
+    assertThat(adjustments.unconfirmed().arguments()).containsExactly("adjust", "0.5", "", "0", "2");
   }
 
   @Test

@@ -22,7 +22,7 @@ public final class AdjustmentState {
   /** One of them; numbered, because Redis may hear of them in another order. */
   public record NumberedAdjustment(long number, ProviderAdjustment adjustment) {
     /** As the script has them. */
-    public String[] words() {
+    public String[] arguments() {
       Long most = adjustment.maxTokens();
       return new String[] {
         "adjust",

@@ -152,14 +152,14 @@ public final class ModelScriptConfig {
    * @param generation of books that have to be made
    */
   public String[] configure(boolean join, boolean full, long generation) {
-    List<String> words =
+    List<String> arguments =
         new ArrayList<>(
             List.of(
                 join ? "join" : "configure",
                 json,
                 full ? "full" : "empty",
                 Long.toString(generation)));
-    words.addAll(tenants);
-    return words.toArray(String[]::new);
+    arguments.addAll(tenants);
+    return arguments.toArray(String[]::new);
   }
 }

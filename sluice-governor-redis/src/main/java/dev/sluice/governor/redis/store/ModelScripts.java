@@ -126,13 +126,13 @@ public final class ModelScripts {
    * <p>This node may be a member again before Redis has accepted the report of this model. Until
    * then Redis does not know what it has to decide by, and is sent no call.
    */
-  CompletableFuture<ScriptResult> call(GovernorScript script, String... words) {
-    return ask(false, timeoutNanos, script, words);
+  CompletableFuture<ScriptResult> call(GovernorScript script, String... args) {
+    return ask(false, timeoutNanos, script, args);
   }
 
   /** {@link #call} with more time, also while this node returns: for what Redis has to know. */
-  CompletableFuture<ScriptResult> tell(GovernorScript script, String... words) {
-    return ask(true, TIMEOUTS_TO_JOIN * timeoutNanos, script, words);
+  CompletableFuture<ScriptResult> tell(GovernorScript script, String... args) {
+    return ask(true, TIMEOUTS_TO_JOIN * timeoutNanos, script, args);
   }
 
   /** Whether Redis still has the books that are known here: if not, it is told what is held. */
@@ -141,37 +141,37 @@ public final class ModelScripts {
     return connection
         .tell(GovernorScript.RESTORE_GRANTS, keys, arguments(true, known))
         .thenCompose(
-            said -> ScriptResult.isUnknown(said) ? join(known) : CompletableFuture.allOf());
+            reply -> ScriptResult.isUnknown(reply) ? join(known) : CompletableFuture.allOf());
   }
 
   @SuppressWarnings("FutureReturnValueIgnored") // what they lead to is tracked
   private CompletableFuture<ScriptResult> ask(
-      boolean told, long patienceNanos, GovernorScript script, String[] words) {
+      boolean told, long patienceNanos, GovernorScript script, String[] args) {
     Tracked tracked = new Tracked();
     // Callers that got no answer by then go by it that Redis does nothing later.
     long deadline = connection.nanoTime() + patienceNanos;
     long known = generation;
-    Supplier<String[]> arguments = arguments(told, known, words);
+    Supplier<String[]> arguments = arguments(told, known, args);
     (told ? connection.tell(script, keys, arguments) : connection.call(script, keys, arguments))
         .whenComplete(
-            (said, failure) -> {
-              if (said != null && ScriptResult.isUnknown(said)) {
+            (reply, failure) -> {
+              if (reply != null && ScriptResult.isUnknown(reply)) {
                 inTime(
                         deadline - connection.nanoTime(),
                         join(known)
-                            .thenCompose(joined -> askAgain(deadline, told, script, words))
-                            .thenApply(late -> known(late, words)))
+                            .thenCompose(joined -> askAgain(deadline, told, script, args))
+                            .thenApply(late -> known(late, args)))
                     .whenComplete((answer, late) -> tracked.end(answer, unlessTooLate(late)));
               } else {
-                tracked.end(said, words, failure);
+                tracked.end(reply, args, failure);
               }
             });
     return tracked;
   }
 
   private CompletableFuture<List<Object>> askAgain(
-      long deadline, boolean told, GovernorScript script, String[] words) {
-    return connection.callBy(deadline, told, script, keys, arguments(told, generation, words));
+      long deadline, boolean told, GovernorScript script, String[] args) {
+    return connection.callBy(deadline, told, script, keys, arguments(told, generation, args));
   }
 
   private <T> CompletableFuture<T> inTime(long nanos, CompletableFuture<T> answer) {
@@ -259,8 +259,8 @@ public final class ModelScripts {
             keys,
             arguments(true, known, mine.configure(join, full, next)))
         .thenCompose(
-            said -> {
-              ScriptResult answer = known(said);
+            reply -> {
+              ScriptResult answer = known(reply);
               long now = answer.result().number(1);
               return (now == known ? CompletableFuture.completedFuture(null) : hold(now))
                   .thenApply(
@@ -288,18 +288,18 @@ public final class ModelScripts {
       return CompletableFuture.allOf();
     }
     int next = Math.min(grants.size(), at + PORTION);
-    String[] words =
+    String[] args =
         grants.subList(at, next).stream()
             .filter(each -> owner.isHeld(each.id()))
-            .flatMap(each -> each.words().stream())
+            .flatMap(each -> each.arguments().stream())
             .toArray(String[]::new);
-    return words.length == 0
+    return args.length == 0
         ? hold(now, grants, next)
-        : tell(now, GovernorScript.RESTORE_GRANTS, words).thenCompose(held -> hold(now, grants, next));
+        : tell(now, GovernorScript.RESTORE_GRANTS, args).thenCompose(held -> hold(now, grants, next));
   }
 
-  private CompletableFuture<ScriptResult> tell(long now, GovernorScript script, String[] words) {
-    return connection.tell(script, keys, arguments(true, now, words)).thenApply(this::known);
+  private CompletableFuture<ScriptResult> tell(long now, GovernorScript script, String[] args) {
+    return connection.tell(script, keys, arguments(true, now, args)).thenApply(this::known);
   }
 
   private void begin(long now) {
@@ -315,7 +315,7 @@ public final class ModelScripts {
   }
 
   /** Returns the arguments at the moment in which they are sent: that may be after a return. */
-  private Supplier<String[]> arguments(boolean told, long known, String... words) {
+  private Supplier<String[]> arguments(boolean told, long known, String... args) {
     return () -> {
       boolean unreported = owner.isUnreported();
       if (unreported && !told) {
@@ -324,18 +324,18 @@ public final class ModelScripts {
             null,
             false);
       }
-      String[] arguments = new String[words.length + 1];
+      String[] arguments = new String[args.length + 1];
       arguments[0] = node + known + (unreported ? UNREPORTED : "");
-      System.arraycopy(words, 0, arguments, 1, words.length);
+      System.arraycopy(args, 0, arguments, 1, args.length);
       return arguments;
     };
   }
 
-  private ScriptResult known(List<Object> said, String... words) {
-    if (ScriptResult.isUnknown(said)) {
+  private ScriptResult known(List<Object> reply, String... args) {
+    if (ScriptResult.isUnknown(reply)) {
       throw new RedisUnavailableException("Redis keeps losing the state of model " + model, null);
     }
-    ScriptResult answer = ScriptResult.of(said, words);
+    ScriptResult answer = ScriptResult.of(reply, args);
     try {
       owner.heard(answer);
     } catch (RuntimeException failure) {
@@ -351,12 +351,12 @@ public final class ModelScripts {
       underWay.incrementAndGet();
     }
 
-    void end(@Nullable List<Object> said, String[] words, @Nullable Throwable failure) {
+    void end(@Nullable List<Object> reply, String[] args, @Nullable Throwable failure) {
       ScriptResult answer = null;
       Throwable thrown = failure;
-      if (said != null) {
+      if (reply != null) {
         try {
-          answer = known(said, words);
+          answer = known(reply, args);
         } catch (RuntimeException | Error e) {
           thrown = e;
         }

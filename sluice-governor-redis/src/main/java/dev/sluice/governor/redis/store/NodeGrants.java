@@ -62,7 +62,7 @@ public final class NodeGrants {
     }
 
     /** As the scripts have it. */
-    List<String> words() {
+    List<String> arguments() {
       return List.of(
           id(),
           Long.toString(answer.tokens()),

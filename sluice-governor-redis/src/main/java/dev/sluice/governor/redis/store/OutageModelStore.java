@@ -467,7 +467,7 @@ final class OutageModelStore {
     return missed == null
         ? CompletableFuture.allOf()
         : scripts
-            .tell(GovernorScript.CONFIGURE, missed.words())
+            .tell(GovernorScript.CONFIGURE, missed.arguments())
             .thenRun(() -> adjustments.confirmed(missed));
   }
 

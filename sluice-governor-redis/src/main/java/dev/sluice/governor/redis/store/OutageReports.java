@@ -89,8 +89,8 @@ final class OutageReports {
   }
 
   /** As the script has it, at this moment. */
-  private String[] words(Report report) {
-    List<String> words = new ArrayList<>(List.of(Long.toString(report.number())));
+  private String[] arguments(Report report) {
+    List<String> arguments = new ArrayList<>(List.of(Long.toString(report.number())));
     // A grant that was settled since the outage ended is over, too: its ticket must leave the line.
     List<String> over = new ArrayList<>(report.over());
     List<StoreSnapshot.OpenReservation> open = new ArrayList<>();
@@ -101,24 +101,24 @@ final class OutageReports {
         over.add(held.answer().reservation());
       }
     }
-    addList(words, over.stream().map(id -> List.of(ReplyMapper.idIn(id))).toList());
-    addList(words, report.keys().stream().map(key -> List.of(key.tenant(), key.key())).toList());
-    addList(words, open.stream().map(OutageReports::words).toList());
-    addList(words, report.waiting().stream().map(this::words).toList());
-    addList(words, words(report.bySecond()));
-    return words.toArray(String[]::new);
+    addList(arguments, over.stream().map(id -> List.of(ReplyMapper.idIn(id))).toList());
+    addList(arguments, report.keys().stream().map(key -> List.of(key.tenant(), key.key())).toList());
+    addList(arguments, open.stream().map(OutageReports::arguments).toList());
+    addList(arguments, report.waiting().stream().map(this::arguments).toList());
+    addList(arguments, arguments(report.bySecond()));
+    return arguments.toArray(String[]::new);
   }
 
   private static <T> List<T> portion(List<T> all, int from) {
     return all.subList(Math.min(from, all.size()), Math.min(from + PORTION, all.size()));
   }
 
-  private static void addList(List<String> words, Collection<List<String>> entries) {
-    words.add(Integer.toString(entries.size()));
-    entries.forEach(words::addAll);
+  private static void addList(List<String> arguments, Collection<List<String>> entries) {
+    arguments.add(Integer.toString(entries.size()));
+    entries.forEach(arguments::addAll);
   }
 
-  private static List<String> words(StoreSnapshot.OpenReservation held) {
+  private static List<String> arguments(StoreSnapshot.OpenReservation held) {
     String key = held.request().idempotencyKey();
     return List.of(
         ReplyMapper.idIn(held.answer().reservation()),
@@ -131,7 +131,7 @@ final class OutageReports {
         held.claimed() ? "" : "unclaimed");
   }
 
-  private List<String> words(StoreSnapshot.OpenTicket place) {
+  private List<String> arguments(StoreSnapshot.OpenTicket place) {
     String key = place.request().idempotencyKey();
     long now = timer.nanoTime();
     long left = place.deadline() == Long.MAX_VALUE ? 0 : Math.max(1_000, place.deadline() - now);
@@ -148,7 +148,7 @@ final class OutageReports {
         callers.isAwaited(id) ? "awaited" : "");
   }
 
-  private static List<List<String>> words(Map<Long, Long> bySecond) {
+  private static List<List<String>> arguments(Map<Long, Long> bySecond) {
     List<List<String>> all = new ArrayList<>();
     bySecond.forEach(
         (second, tokens) -> all.add(List.of(Long.toString(second), Long.toString(tokens))));
@@ -234,7 +234,7 @@ final class OutageReports {
       return CompletableFuture.allOf();
     }
     return scripts
-        .tell(GovernorScript.REPORT, words(next))
+        .tell(GovernorScript.REPORT, arguments(next))
         .handle(
             (answer, failure) -> {
               if (failure != null) {

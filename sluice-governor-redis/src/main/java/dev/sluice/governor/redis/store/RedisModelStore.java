@@ -95,7 +95,7 @@ final class RedisModelStore {
     @Override
     public String @Nullable [] adjusted() {
       AdjustmentState.NumberedAdjustment inForce = outage.adjustments().inForce();
-      return inForce == null ? null : inForce.words();
+      return inForce == null ? null : inForce.arguments();
     }
 
     @Override
@@ -170,8 +170,8 @@ final class RedisModelStore {
     synchronized (adjustments) {
       // Redis hears of them in the same order; it is not asked under a lock, for that may tell
       // anybody that Redis is lost.
-      String[] words = adjustments.hear(adjustment).words();
-      adjusting.add(() -> adjust(words, call));
+      String[] arguments = adjustments.hear(adjustment).arguments();
+      adjusting.add(() -> adjust(arguments, call));
     }
     adjusting.run();
     return orElse(
@@ -183,9 +183,9 @@ final class RedisModelStore {
   }
 
   @SuppressWarnings("FutureReturnValueIgnored") // it ends the call
-  private void adjust(String[] words, CompletableFuture<ScriptResult> call) {
+  private void adjust(String[] arguments, CompletableFuture<ScriptResult> call) {
     scripts
-        .call(GovernorScript.CONFIGURE, words)
+        .call(GovernorScript.CONFIGURE, arguments)
         .whenComplete(
             (answer, failure) -> {
               if (failure == null) {
@@ -227,7 +227,7 @@ final class RedisModelStore {
     if (answer.refilled() > 0) {
       listener.refilled(model, answer.refilled(), answer.level(), answer.nanos());
     }
-    answer.forEachNews(
+    answer.forEachDecision(
         each -> {
           if (each.granted()) {
             listener.granted(
@@ -310,27 +310,27 @@ final class RedisModelStore {
   }
 
   /** Another node has told Redis other classes than this one has. */
-  private static IllegalArgumentException otherClasses(ScriptReply said, TokenRequest request) {
+  private static IllegalArgumentException otherClasses(ScriptReply reply, TokenRequest request) {
     return new IllegalArgumentException(
         "priority must be one of %s, as configured by another node, but was %s"
-            .formatted(said.parts().subList(1, said.size()), request.priorityClass()));
+            .formatted(reply.parts().subList(1, reply.size()), request.priorityClass()));
   }
 
   private Optional<TokenDecision> asked(
       TokenRequest request, ScriptResult answer, ModelScriptConfig config) {
-    ScriptReply said = answer.result();
-    return switch (said.kind()) {
+    ScriptReply reply = answer.result();
+    return switch (reply.kind()) {
       case 'n' -> Optional.empty();
-      case 'k' -> throw otherClasses(said, request);
-      case 'x' -> throw BudgetStoreSupport.otherRequest(request, said.number(1), said.text(2));
+      case 'k' -> throw otherClasses(reply, request);
+      case 'x' -> throw BudgetStoreSupport.otherRequest(request, reply.number(1), reply.text(2));
       default -> {
-        TokenDecision outcome = replies.outcome(request, said, config);
+        TokenDecision outcome = replies.outcome(request, reply, config);
         outage.answered(request);
         if (outcome instanceof TokenDecision.Granted granted) {
           outage.granted(granted, request.tenant(), request.idempotencyKey());
         }
         if (answer.asked()) {
-          tell(request, outcome, said.text(1), answer);
+          tell(request, outcome, reply.text(1), answer);
         }
         yield Optional.of(outcome);
       }
@@ -340,7 +340,7 @@ final class RedisModelStore {
   private synchronized void tell(
       TokenRequest request, TokenDecision outcome, String id, ScriptResult answer) {
     // One that came from the line in the same moment is in the news.
-    boolean told = answer.news().stream().anyMatch(each -> each.id().equals(id));
+    boolean told = answer.decisions().stream().anyMatch(each -> each.id().equals(id));
     if (outcome instanceof TokenDecision.Granted granted && !told) {
       listener.granted(request, granted.tokens(), 0, answer.nanos());
     }
@@ -437,12 +437,12 @@ final class RedisModelStore {
   }
 
   private synchronized @Nullable TokenSettlement settled(ScriptResult answer, long actual) {
-    ScriptReply said = answer.result();
-    if (said.size() == 0) {
+    ScriptReply reply = answer.result();
+    if (reply.size() == 0) {
       return null;
     }
-    TokenSettlement settlement = replies.settlement(said, actual);
-    listener.settled(settlement, ScriptResult.nanos(said.number(4)), answer.nanos());
+    TokenSettlement settlement = replies.settlement(reply, actual);
+    listener.settled(settlement, ScriptResult.nanos(reply.number(4)), answer.nanos());
     return settlement;
   }
 

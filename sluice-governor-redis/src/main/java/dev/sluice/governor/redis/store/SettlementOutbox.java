@@ -41,7 +41,7 @@ final class SettlementOutbox {
   private final ObjLongConsumer<ScriptResult> settled;
 
   // Guarded by this.
-  private final Map<String, PendingSettlement> words = new LinkedHashMap<>();
+  private final Map<String, PendingSettlement> entries = new LinkedHashMap<>();
 
   /** Tickets of which Redis has not confirmed that no caller here waits, and by how many calls. */
   private final Map<String, Integer> leaving = new HashMap<>();
@@ -101,7 +101,7 @@ final class SettlementOutbox {
 
   /** False if it was settled before. */
   synchronized boolean settle(String id, long actual, boolean elsewhere) {
-    PendingSettlement before = words.get(id);
+    PendingSettlement before = entries.get(id);
     if (before != null && !isOfSlot(before)) {
       return false;
     }
@@ -111,15 +111,15 @@ final class SettlementOutbox {
 
   synchronized void extend(NodeGrants.Extended extended) {
     NodeGrants.Grant grant = extended.grant();
-    PendingSettlement before = words.get(grant.id());
+    PendingSettlement before = entries.get(grant.id());
     if (before == null || before.kind() == Kind.LEAVE) {
-      keep(new PendingSettlement(grant.id(), Kind.EXTEND, extended.before(), grant.words()));
+      keep(new PendingSettlement(grant.id(), Kind.EXTEND, extended.before(), grant.arguments()));
     }
   }
 
   /** A grant that is {@code granted} may be stored without a ticket. */
   synchronized void cancel(String id, boolean granted) {
-    PendingSettlement before = words.get(id);
+    PendingSettlement before = entries.get(id);
     if (before == null || isOfSlot(before)) {
       keep(new PendingSettlement(id, granted ? Kind.UNDO : Kind.CANCEL, 0));
     }
@@ -127,13 +127,13 @@ final class SettlementOutbox {
 
   /** Returns whether Redis is to be told that a grant or a ticket is over. */
   synchronized boolean ends(String id) {
-    PendingSettlement word = words.get(id);
-    return word != null && !isOfSlot(word);
+    PendingSettlement entry = entries.get(id);
+    return entry != null && !isOfSlot(entry);
   }
 
   /** Whether it says nothing that a settlement does not. */
-  private static boolean isOfSlot(PendingSettlement word) {
-    return switch (word.kind()) {
+  private static boolean isOfSlot(PendingSettlement entry) {
+    return switch (entry.kind()) {
       case EXTEND, RELEASE, LEAVE -> true;
       case SETTLE, SETTLE_ELSEWHERE, CANCEL, UNDO -> false;
     };
@@ -144,7 +144,7 @@ final class SettlementOutbox {
    * entries that are stored here.
    */
   synchronized void over(String id) {
-    PendingSettlement before = words.get(id);
+    PendingSettlement before = entries.get(id);
     if (before != null && before.kind() == Kind.EXTEND) {
       keep(
           new PendingSettlement(id, Kind.RELEASE, Long.parseLong(before.details().get(TOKENS_AT))));
@@ -153,7 +153,7 @@ final class SettlementOutbox {
 
   /** Redis may have a grant held of which this node has just settled its own part. */
   synchronized void release(String id, long tokens) {
-    PendingSettlement before = words.get(id);
+    PendingSettlement before = entries.get(id);
     if (before == null || isOfSlot(before)) {
       keep(new PendingSettlement(id, Kind.RELEASE, tokens));
     }
@@ -185,8 +185,8 @@ final class SettlementOutbox {
 
   /** Returns whether a call that leaves a ticket may reach Redis after what it has answered. */
   synchronized boolean isLeaving(String id) {
-    PendingSettlement word = words.get(id);
-    return leaving.containsKey(id) || (word != null && word.kind() == Kind.LEAVE);
+    PendingSettlement entry = entries.get(id);
+    return leaving.containsKey(id) || (entry != null && entry.kind() == Kind.LEAVE);
   }
 
   private synchronized void left(String id) {
@@ -194,7 +194,7 @@ final class SettlementOutbox {
   }
 
   private synchronized void keepLeft(String id, long turn, String untold) {
-    PendingSettlement before = words.get(id);
+    PendingSettlement before = entries.get(id);
     if (before == null || before.kind() == Kind.LEAVE) {
       keep(new PendingSettlement(id, Kind.LEAVE, turn, List.of(untold)));
     }
@@ -222,10 +222,10 @@ final class SettlementOutbox {
     }
   }
 
-  private void keep(PendingSettlement word) {
-    words.put(word.id(), word);
-    if (words.size() > MOST) {
-      words.remove(words.keySet().iterator().next());
+  private void keep(PendingSettlement entry) {
+    entries.put(entry.id(), entry);
+    if (entries.size() > MOST) {
+      entries.remove(entries.keySet().iterator().next());
       if (dropped++ % WARN_EVERY == 0) {
         LOG.warn(
             "model {}: the outage lasts so long that the oldest of {} settlements is dropped",
@@ -236,13 +236,13 @@ final class SettlementOutbox {
   }
 
   synchronized int size() {
-    return words.size() + expiring.size();
+    return entries.size() + expiring.size();
   }
 
   private synchronized List<PendingSettlement> first(int most) {
     keepExpired();
     List<PendingSettlement> some = new ArrayList<>();
-    for (PendingSettlement each : words.values()) {
+    for (PendingSettlement each : entries.values()) {
       if (some.size() == most) {
         break;
       }
@@ -251,8 +251,8 @@ final class SettlementOutbox {
     return some;
   }
 
-  private synchronized void done(PendingSettlement word) {
-    words.remove(word.id(), word);
+  private synchronized void done(PendingSettlement entry) {
+    entries.remove(entry.id(), entry);
   }
 
   /**
@@ -268,51 +268,51 @@ final class SettlementOutbox {
         ? CompletableFuture.allOf()
         : CompletableFuture.allOf(
                 some.stream()
-                    .map(word -> send(word, open, unknown))
+                    .map(entry -> send(entry, open, unknown))
                     .toArray(CompletableFuture<?>[]::new))
             .thenCompose(sent -> send(open, unknown));
   }
 
   private CompletableFuture<Void> send(
-      PendingSettlement word, Predicate<String> open, Consumer<String> unknown) {
+      PendingSettlement entry, Predicate<String> open, Consumer<String> unknown) {
     // A caller of this node may have the grant of a ticket that another one has left.
     boolean outdated =
-        switch (word.kind()) {
-          case EXTEND -> !open.test(word.id());
-          case LEAVE -> open.test(word.id());
+        switch (entry.kind()) {
+          case EXTEND -> !open.test(entry.id());
+          case LEAVE -> open.test(entry.id());
           default -> false;
         };
     if (outdated) {
-      done(word);
+      done(entry);
       return CompletableFuture.allOf();
     }
-    return ask(word, unknown)
-        .thenRun(() -> done(word))
+    return ask(entry, unknown)
+        .thenRun(() -> done(entry))
         .exceptionally(
             failure -> {
               PermanentErrors.dropOrRethrow("the settlement of a grant", failure);
-              done(word);
+              done(entry);
               return null;
             });
   }
 
-  private CompletableFuture<?> ask(PendingSettlement word, Consumer<String> unknown) {
-    return switch (word.kind()) {
-      case SETTLE, SETTLE_ELSEWHERE -> settle(word);
-      case EXTEND -> extend(word, unknown);
-      case CANCEL -> scripts.tell(GovernorScript.TICKET, "cancel", word.id());
+  private CompletableFuture<?> ask(PendingSettlement entry, Consumer<String> unknown) {
+    return switch (entry.kind()) {
+      case SETTLE, SETTLE_ELSEWHERE -> settle(entry);
+      case EXTEND -> extend(entry, unknown);
+      case CANCEL -> scripts.tell(GovernorScript.TICKET, "cancel", entry.id());
       case LEAVE ->
           scripts.tell(
               GovernorScript.TICKET,
               "leave",
-              word.id(),
-              Long.toString(word.actual()),
-              word.details().get(0));
+              entry.id(),
+              Long.toString(entry.actual()),
+              entry.details().get(0));
       case RELEASE ->
-          scripts.tell(GovernorScript.SETTLE, settlement(word.id(), word.actual(), false));
+          scripts.tell(GovernorScript.SETTLE, settlement(entry.id(), entry.actual(), false));
       case UNDO ->
           CompletableFuture.allOf(
-              settle(word), scripts.tell(GovernorScript.TICKET, "cancel", word.id()));
+              settle(entry), scripts.tell(GovernorScript.TICKET, "cancel", entry.id()));
     };
   }
 
@@ -320,24 +320,24 @@ final class SettlementOutbox {
    * Has Redis hold a grant again that it may have ended by now. Until then, one that it does not
    * know was settled or cancelled at another node, and must not take a slot again.
    */
-  private CompletableFuture<?> extend(PendingSettlement word, Consumer<String> unknown) {
-    if (timer.nanoTime() - word.actual() > -AGREEMENT_NANOS) {
-      return scripts.tell(GovernorScript.RESTORE_GRANTS, word.details().toArray(String[]::new));
+  private CompletableFuture<?> extend(PendingSettlement entry, Consumer<String> unknown) {
+    if (timer.nanoTime() - entry.actual() > -AGREEMENT_NANOS) {
+      return scripts.tell(GovernorScript.RESTORE_GRANTS, entry.details().toArray(String[]::new));
     }
     return scripts
-        .tell(GovernorScript.SETTLE, extension(word.id(), false))
+        .tell(GovernorScript.SETTLE, extension(entry.id(), false))
         .thenAccept(
             answer -> {
               if (answer.result().size() == 0) {
-                unknown.accept(word.id());
+                unknown.accept(entry.id());
               }
             });
   }
 
-  private CompletableFuture<Void> settle(PendingSettlement word) {
-    boolean elsewhere = word.kind() == Kind.SETTLE_ELSEWHERE;
+  private CompletableFuture<Void> settle(PendingSettlement entry) {
+    boolean elsewhere = entry.kind() == Kind.SETTLE_ELSEWHERE;
     return scripts
-        .tell(GovernorScript.SETTLE, settlement(word.id(), word.actual(), elsewhere))
-        .thenAccept(answer -> settled.accept(answer, word.actual()));
+        .tell(GovernorScript.SETTLE, settlement(entry.id(), entry.actual(), elsewhere))
+        .thenAccept(answer -> settled.accept(answer, entry.actual()));
   }
 }

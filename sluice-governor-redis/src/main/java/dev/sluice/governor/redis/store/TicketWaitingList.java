@@ -91,13 +91,13 @@ final class TicketWaitingList {
         .thenApply(answer -> outcome(answer.result()));
   }
 
-  private Optional<TokenDecision> outcome(ScriptReply said) {
-    if (said.kind() == 'n') {
+  private Optional<TokenDecision> outcome(ScriptReply reply) {
+    if (reply.kind() == 'n') {
       return Optional.empty();
     }
-    TokenDecision outcome = replies.outcome(said, scripts.config());
+    TokenDecision outcome = replies.outcome(reply, scripts.config());
     if (outcome instanceof TokenDecision.Granted granted) {
-      outage.granted(granted, said.text(TENANT_AT), ReplyMapper.keyOf(said.text(KEY_AT)));
+      outage.granted(granted, reply.text(TENANT_AT), ReplyMapper.keyOf(reply.text(KEY_AT)));
     }
     return Optional.of(outcome);
   }
@@ -156,20 +156,20 @@ final class TicketWaitingList {
   }
 
   /** Handles the reply about an awaited ticket, at a time of Redis. */
-  private void stands(String id, ScriptReply said, long micros) {
-    if (said.kind() == 'o') {
+  private void stands(String id, ScriptReply reply, long micros) {
+    if (reply.kind() == 'o') {
       return; // a later call of this node came first
     }
     Optional<TokenDecision> outcome =
-        said.kind() == 'n' ? Optional.empty() : Optional.of(replies.outcome(said, scripts.config()));
+        reply.kind() == 'n' ? Optional.empty() : Optional.of(replies.outcome(reply, scripts.config()));
     if (outcome.orElse(null) instanceof TokenDecision.Queued) {
       TicketWaiters.WaitingTicket waiting = waiters.find(id);
       if (waiting != null) {
         boolean first = waiting.place == null;
         waiting.stands(
-            replies.place(said, timer.nanoTime()), ReplyMapper.askedMicros(said, micros));
+            replies.place(reply, timer.nanoTime()), ReplyMapper.askedMicros(reply, micros));
         if (first) {
-          watchDeadline(id, said);
+          watchDeadline(id, reply);
         }
       }
     } else {
@@ -177,8 +177,8 @@ final class TicketWaitingList {
       tell(
           id,
           outcome,
-          granted ? said.text(TENANT_AT) : "",
-          granted ? ReplyMapper.keyOf(said.text(KEY_AT)) : null);
+          granted ? reply.text(TENANT_AT) : "",
+          granted ? ReplyMapper.keyOf(reply.text(KEY_AT)) : null);
     }
   }
 
@@ -309,7 +309,7 @@ final class TicketWaitingList {
 
   /** An answer to this node. */
   void heard(ScriptResult answer) {
-    answer.forEachNews(this::heard);
+    answer.forEachDecision(this::heard);
     synchronized (this) {
       someoneInLine = answer.waiting() > 0;
     }
@@ -335,20 +335,20 @@ final class TicketWaitingList {
     if (closed) {
       return;
     }
-    String[] words = message.split(" ", -1);
-    for (int i = 1; i < words.length; i++) {
-      int sign = words[i].indexOf('=');
-      if (words[i].endsWith("+")) {
-        outage.livesOn(words[i].substring(0, words[i].length() - 1));
+    String[] parts = message.split(" ", -1);
+    for (int i = 1; i < parts.length; i++) {
+      int sign = parts[i].indexOf('=');
+      if (parts[i].endsWith("+")) {
+        outage.extended(parts[i].substring(0, parts[i].length() - 1));
       } else if (sign < 0) {
-        claim(words[i]);
-      } else if (sign == words[i].length() - 1) {
-        outage.over(words[i].substring(0, sign));
+        claim(parts[i]);
+      } else if (sign == parts[i].length() - 1) {
+        outage.ended(parts[i].substring(0, sign));
       } else {
-        refused(words[i].substring(0, sign), words[i].substring(sign + 1));
+        refused(parts[i].substring(0, sign), parts[i].substring(sign + 1));
       }
     }
-    long micros = Long.parseLong(words[0]);
+    long micros = Long.parseLong(parts[0]);
     if (micros >= 0) {
       // Not the other way round: it may be older than what was answered meanwhile.
       synchronized (this) {
@@ -445,10 +445,10 @@ final class TicketWaitingList {
   }
 
   private CompletableFuture<Void> tick(List<String> ids) {
-    List<String> words = new ArrayList<>(List.of("tick", waiters.nextTurn()));
-    words.addAll(ids);
+    List<String> arguments = new ArrayList<>(List.of("tick", waiters.nextTurn()));
+    arguments.addAll(ids);
     return scripts
-        .call(GovernorScript.TICKET, words.toArray(String[]::new))
+        .call(GovernorScript.TICKET, arguments.toArray(String[]::new))
         .thenAccept(
             answer ->
                 answer
