@@ -124,7 +124,7 @@ final class OutageModelStore {
     /** Redis is to be told what became of them. */
     @Override
     public void ended(LocalShareStore.OutageResult result) {
-      fleet.grantedAlone(result.tokens());
+      fleet.grantedLocally(result.tokens());
       // No caller was told of the others: Redis gives them back if nobody asks for them.
       result.granted().stream()
           .filter(StoreSnapshot.OpenReservation::claimed)

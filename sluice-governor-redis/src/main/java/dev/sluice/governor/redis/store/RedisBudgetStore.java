@@ -115,8 +115,8 @@ public final class RedisBudgetStore implements BudgetStore {
   }
 
   /** Whether nothing is under way, and nobody is told of anything any more. */
-  public boolean isQuiet() {
-    return modelStores.byTag().values().stream().allMatch(RedisModelStore::isQuiet);
+  public boolean isIdle() {
+    return modelStores.byTag().values().stream().allMatch(RedisModelStore::isIdle);
   }
 
   // ---- what they are asked for

@@ -104,8 +104,8 @@ final class RedisModelStore {
     }
   }
 
-  boolean isQuiet() {
-    return scripts.isQuiet();
+  boolean isIdle() {
+    return scripts.isIdle();
   }
 
   // ---- rules
@@ -170,7 +170,7 @@ final class RedisModelStore {
     synchronized (adjustments) {
       // Redis hears of them in the same order; it is not asked under a lock, for that may tell
       // anybody that Redis is lost.
-      String[] arguments = adjustments.hear(adjustment).arguments();
+      String[] arguments = adjustments.add(adjustment).arguments();
       adjusting.add(() -> adjust(arguments, call));
     }
     adjusting.run();
