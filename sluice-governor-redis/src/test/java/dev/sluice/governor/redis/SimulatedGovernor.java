@@ -65,7 +65,7 @@ public final class SimulatedGovernor {
             (link, membership, member) ->
                 SimulatedLink.create(link, membership, member, clock, wire));
     this.store =
-        RedisBudgetStore.over(
+        RedisBudgetStore.create(
             fleet, new Timer(clock), RedisBudgetStore.configs(settings.config), decisions);
     SimulatedLink.begin(fleet.connection());
   }

@@ -18,7 +18,7 @@ import java.util.TreeMap;
 
 /** The configuration of a model in the form that scripts take. */
 public final class ModelScriptConfig {
-  /** A meter may owe twice its capacity, and a double counts up to 2^53 without a gap. */
+  /** A debt may be twice the capacity, and doubles represent integers up to 2^53 exactly. */
   private static final long MOST_UNITS = 1L << 52;
 
   private static final long NANOS_PER_MICRO = 1_000;
@@ -34,7 +34,7 @@ public final class ModelScriptConfig {
     this.budget = budget;
     this.waitingList = waitingList;
     ModelLimits limits = BudgetStoreSupport.limits(budget);
-    // In any process in the same order.
+    // In the same order in every process.
     new TreeMap<>(limits.tenants())
         .forEach(
             (name, rate) -> {
@@ -53,7 +53,7 @@ public final class ModelScriptConfig {
   }
 
   /**
-   * Checks that Redis can reckon with it.
+   * Creates the configuration of a model.
    *
    * @throws IllegalArgumentException if no exact units fit
    */
@@ -75,9 +75,9 @@ public final class ModelScriptConfig {
     ArrayNode classes = all.putArray("classes");
     for (ModelLimits.ClassLimit each : limits.classes()) {
       ObjectNode one = classes.addObject().put("name", each.name()).put("ceiling", each.ceiling());
-      Limit.Balanced guarantee = each.guarantee();
-      if (guarantee != null) {
-        one.set("g", rate("the minimum share of " + each.name(), guarantee));
+      Limit.Balanced minimumShare = each.guarantee();
+      if (minimumShare != null) {
+        one.set("g", rate("the minimum share of " + each.name(), minimumShare));
       }
     }
     Limit.Balanced others = limits.otherTenants();
@@ -98,7 +98,7 @@ public final class ModelScriptConfig {
         .put("weight", Objects.requireNonNull(budget.tenants().get(name)).weight());
   }
 
-  /** A token is worth {@code unit}, and a microsecond brings {@code mint}. */
+  /** A token is worth {@code unit}, and {@code mint} accrues per microsecond. */
   private static ObjectNode rate(String what, Limit.Balanced rate) {
     long period = rate.refillPeriod().toNanos() / NANOS_PER_MICRO;
     long divisor =
@@ -121,7 +121,7 @@ public final class ModelScriptConfig {
         .put("mint", rate.refillTokens() / divisor);
   }
 
-  /** Rounded up. */
+  /** Rounds up. */
   static long micros(Duration time) {
     return Math.floorDiv(time.toNanos() + NANOS_PER_MICRO - 1, NANOS_PER_MICRO);
   }
@@ -134,12 +134,12 @@ public final class ModelScriptConfig {
     return waitingList;
   }
 
-  /** Whether there are neither budgets of tenants nor guarantees: Redis has a quick way then. */
+  /** Returns whether the fast scripts apply: no budgets of tenants and no minimum shares. */
   boolean isPlain() {
     return plain;
   }
 
-  /** Classes in the order in which they go. */
+  /** Returns the priority classes, the most urgent first. */
   Set<String> classes() {
     return budget.priorityClasses().keySet();
   }
@@ -147,9 +147,9 @@ public final class ModelScriptConfig {
   /**
    * Returns the arguments of {@link GovernorScript#CONFIGURE}.
    *
-   * @param join whether books that are there keep their rules
-   * @param full whether books that have to be made may begin full
-   * @param generation of books that have to be made
+   * @param join whether existing state keeps its configuration
+   * @param full whether new state may start full
+   * @param generation the generation of new state
    */
   public String[] configure(boolean join, boolean full, long generation) {
     List<String> arguments =

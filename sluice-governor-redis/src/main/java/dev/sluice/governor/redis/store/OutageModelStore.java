@@ -212,7 +212,7 @@ final class OutageModelStore {
               store ->
                   (now ? store.tryAcquire(request) : store.request(request).thenApply(Optional::of))
                       // Before the return begins, whose report has the key.
-                      .thenApply(outcome -> unansweredKeys.decidedHere(request, outcome)));
+                      .thenApply(outcome -> unansweredKeys.decidedLocally(request, outcome)));
       // Redis may later grant a request that exceeds the share.
       if (here.isPresent()
           && here.get().filter(TokenDecision.Impossible.class::isInstance).isEmpty()) {
