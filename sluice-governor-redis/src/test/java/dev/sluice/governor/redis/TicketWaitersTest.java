@@ -17,7 +17,7 @@ final class TicketWaitersTest {
   private void stands(String id, long order) {
     waiters
         .add(id, new CompletableFuture<>())
-        .stands(
+        .setPlace(
             new StoreSnapshot.OpenTicket(id, OutageRig.request(1), 1, 0, Long.MAX_VALUE), order);
   }
 
