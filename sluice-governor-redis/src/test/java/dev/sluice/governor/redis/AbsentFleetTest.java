@@ -68,7 +68,7 @@ final class AbsentFleetTest {
    * and grants it. The settlement must not give the burst away once more.
    */
   @Test
-  void grantSettledAfterAnOutage_givesBackNothingThatTheShareGranted() {
+  void grantSettledAfterAnOutage_refundsNoTokensOfTheShare() {
     long burst = 2_000;
     long perSecond = 1_000;
     GrantLedger ledger = new GrantLedger();

@@ -92,7 +92,7 @@ final class AbsentMembersTest {
   }
 
   @Test
-  void membersThatReturned_haveGrantedWhatTheyHadSaved() {
+  void returnedMembers_mayHaveGrantedTheirSavedTokens() {
     configure(BUDGET);
     assertThat(isGranted("", START, 1_000)).isTrue();
     String all = absent(1, START + SECOND) + " " + (START + 5 * SECOND) + ":0";
@@ -102,7 +102,7 @@ final class AbsentMembersTest {
   }
 
   @Test
-  void tenantsOfWhomNothingIsKnown_areHeldBackToo() {
+  void unknownTenants_leaveTheShareReserved() {
     configure(
         BUDGET.toBuilder()
             .tenants(Map.of("*", new ModelBudget.TenantBudget(Limit.perMinute(6_000, 100), 1)))
@@ -113,7 +113,7 @@ final class AbsentMembersTest {
   }
 
   @Test
-  void requestsInATime_areHeldBackToo() {
+  void requestLimits_leaveTheShareReserved() {
     configure(BUDGET.toBuilder().requests(Limit.perSecond(10)).build());
     String half = absent(0.5, START);
     int granted = 0;
@@ -124,7 +124,7 @@ final class AbsentMembersTest {
   }
 
   @Test
-  void clockThatWasSetBack_bringsNothingWhileAMemberIsAbsent() {
+  void clockThatWasSetBack_accruesNothingWhileAMemberIsAbsent() {
     configure(BUDGET);
     assertThat(isGranted("", START, 1_000)).isTrue();
     String half = absent(0.5, START + SECOND);
@@ -140,7 +140,7 @@ final class AbsentMembersTest {
    * Tokens that absent members saved are no debt of the charge: they may have granted them since.
    */
   @Test
-  void refundAfterAnAbsence_givesBackNothingThatWasRepaidBefore() {
+  void refundAfterAnAbsence_excludesTokensThatHadAccrued() {
     configure(BUDGET);
     assertThat(isGranted("", START, 1_000)).isTrue();
     String all = absent(1, START + 2 * SECOND) + " " + (START + 5 * SECOND) + ":0";
@@ -150,7 +150,7 @@ final class AbsentMembersTest {
 
   /** The same by the quick way, after another call has seen the end of the absence. */
   @Test
-  void refundLongAfterAnAbsence_givesBackNothingThatWasRepaidBefore() {
+  void refundLongAfterAnAbsence_excludesTokensThatHadAccrued() {
     configure(BUDGET);
     assertThat(isGranted("", START, 1_000)).isTrue();
     String all = absent(1, START + 2 * SECOND) + " " + (START + 5 * SECOND) + ":0";
@@ -160,7 +160,7 @@ final class AbsentMembersTest {
   }
 
   @Test
-  void refundUnderAnAbsence_leavesWhatTheMembersMayHaveSaved() {
+  void refundDuringAnAbsence_leavesSavedTokensReserved() {
     configure(BUDGET);
     assertThat(isGranted("", START, 1_000)).isTrue();
     String quarter = absent(0.25, START + 4 * SECOND / 10);
@@ -170,7 +170,7 @@ final class AbsentMembersTest {
   }
 
   @Test
-  void refundUnderAnAbsence_servesNobodyFromTheReserve() {
+  void refundDuringAnAbsence_grantsNoReservedTokens() {
     configure(BUDGET);
     assertThat(isGranted("", START, 1_000)).isTrue();
     String half = absent(0.5, START + 2 * SECOND);
@@ -183,7 +183,7 @@ final class AbsentMembersTest {
   }
 
   @Test
-  void refundOfAGrantUnderAnAbsence_givesItBack() {
+  void refundOfAGrantDuringAnAbsence_isComplete() {
     configure(BUDGET);
     String quarter = absent(0.25, START + SECOND);
     assertThat(isGranted(quarter, START + 5 * SECOND, 700)).isTrue();
@@ -193,7 +193,7 @@ final class AbsentMembersTest {
 
   @ParameterizedTest
   @ValueSource(booleans = {false, true})
-  void refundAfterAnAbsence_toATenant_givesBackNothingThatWasRepaidBefore(boolean forgotten) {
+  void refundAfterAnAbsence_toATenant_excludesTokensThatHadAccrued(boolean forgotten) {
     configure(
         BUDGET.toBuilder()
             .tenants(Map.of("*", new ModelBudget.TenantBudget(Limit.perMinute(6_000, 100), 1)))
@@ -277,7 +277,7 @@ final class AbsentMembersTest {
   }
 
   @Test
-  void count_ofGrantsPastTheMeter_findsTheExcess_andRemembersIt() {
+  void count_ofGrantsBeyondTheBucket_findsTheExcess_andRemembersIt() {
     configure(BUDGET);
     for (int second = 0; second < 5; second++) {
       assertThat(isGranted("", START + second * SECOND, 1_000)).isTrue();
@@ -302,7 +302,7 @@ final class AbsentMembersTest {
   /** The entry in the history is what keeps refunds from giving away what a member granted. */
   @ParameterizedTest
   @CsvSource({"'', 0", "'record(meter, math.max(0, most))', 790"})
-  void count_findsWhatRefundsWouldGiveAway(String without, long excess) {
+  void count_findsTheExcessOfLargerRefunds(String without, long excess) {
     scripts = new TimedScripts(redis, without);
     configure(SeedBudget.budget(6_000, 1_000).build());
     assertThat(isGranted("", START, 1_000)).isTrue();
@@ -321,7 +321,7 @@ final class AbsentMembersTest {
   }
 
   @Test
-  void count_takesRefundsOffTheSecondOfTheGrant() {
+  void count_subtractsRefundsFromTheSecondOfTheGrant() {
     configure(BUDGET);
     assertThat(isGranted("", START, 1_000)).isTrue();
     assertThat(isGranted("", START + SECOND / 2, 500)).isTrue();

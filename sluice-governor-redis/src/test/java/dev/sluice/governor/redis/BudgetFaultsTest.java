@@ -112,7 +112,7 @@ final class BudgetFaultsTest {
   }
 
   @Test
-  void redisKilledPausedAndEmptied_theLineGoesOn_withinTheBound() {
+  void redisKilledPausedAndEmptied_waitersAreGranted_withinTheBound() {
     try (RedisServer server = RedisServer.builder().data().start()) {
       BudgetStore watcher = open(server.uri(), BudgetListener.NONE);
       startLoads(server.uri(), NODES);

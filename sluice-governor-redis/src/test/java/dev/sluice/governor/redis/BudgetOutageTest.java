@@ -83,7 +83,7 @@ final class BudgetOutageTest {
   // ---- asking
 
   @Test
-  void request_goesByTheShare_fromEmpty_andNothingIsCharged() {
+  void request_isDecidedByTheShare_fromEmpty_andNothingIsCharged() {
     open();
     rig.granted(1_000);
     redis.kill();
@@ -116,7 +116,7 @@ final class BudgetOutageTest {
   }
 
   @Test
-  void closedPolicy_refuses_untilRedisIsBack() {
+  void closedMode_denies_untilRedisIsBack() {
     rig = OutageRig.open(redis.uri(), OutageMode.CLOSED, config(SLOW));
     TokenDecision.Granted before = rig.granted(100);
     lose();
@@ -130,7 +130,7 @@ final class BudgetOutageTest {
   }
 
   @Test
-  void openPolicy_grantsWithoutLooking_andNeverCharges() {
+  void openMode_grantsWithoutACheck_andNeverCharges() {
     rig = OutageRig.open(redis.uri(), OutageMode.OPEN, config(SLOW));
     rig.granted(600);
     redis.kill();
@@ -150,7 +150,7 @@ final class BudgetOutageTest {
   }
 
   @Test
-  void shares_ofWhatCannotBeDivided_grantNothing() {
+  void shares_ofIndivisibleLimits_grantNothing() {
     rig =
         OutageRig.local(
             redis.uri(), 3, config(BUDGET.toBuilder().maxConcurrentRequests(2).build()));
@@ -180,7 +180,7 @@ final class BudgetOutageTest {
   }
 
   @Test
-  void concurrency_countsWhatRedisGranted() {
+  void concurrency_countsGrantsOfRedis() {
     open(config(BUDGET.toBuilder().maxConcurrentRequests(2).build()));
     TokenDecision.Granted before = rig.granted(10);
     lose();
@@ -199,7 +199,7 @@ final class BudgetOutageTest {
   }
 
   @Test
-  void requestsInATime_ofTheShare_areLostToo() {
+  void unusedRequestsOfTheShare_areLost() {
     open(config(BUDGET.toBuilder().requests(Limit.perMinute(600)).build()));
     lose();
     for (int i = 0; i < 3; i++) {
@@ -237,7 +237,7 @@ final class BudgetOutageTest {
   }
 
   @Test
-  void startWithoutRedis_goesByTheShare_thenRedisDecides() {
+  void startWithoutRedis_decidesByTheShare_thenByRedis() {
     redis.kill();
     open();
     TokenDecision.Granted granted = rig.grantedSoon(100);
@@ -253,7 +253,7 @@ final class BudgetOutageTest {
   }
 
   @Test
-  void unansweredRequest_leavesNothingBehind() {
+  void unansweredRequest_takesNoTokensAndNoSlot() {
     open(config(SLOW));
     redis.pause();
     assertThat(rig.refused(500)).isEqualTo(TokenDecision.Reason.UNAVAILABLE);
@@ -264,7 +264,7 @@ final class BudgetOutageTest {
   // ---- what was granted before
 
   @Test
-  void settle_ofGrantsFromBefore_isKeptAndSent() {
+  void settle_ofEarlierGrants_isStoredAndSentLater() {
     open(config(SLOW));
     TokenDecision.Granted first = rig.granted(400);
     TokenDecision.Granted second = rig.granted(200);
@@ -290,7 +290,7 @@ final class BudgetOutageTest {
   }
 
   @Test
-  void adjust_holdsForTheShare_andIsSentOnReturn() {
+  void adjust_appliesToTheShare_andIsSentOnReturn() {
     open();
     lose();
     rig.awaitShare();
@@ -311,7 +311,7 @@ final class BudgetOutageTest {
   }
 
   @Test
-  void waiters_keepTheirPlaces_andLateOnesAreWelcome() {
+  void waiters_keepTheirPlaces_andNewOnesAreAdded() {
     open();
     TokenDecision.Queued first = queued(request(900));
     TokenDecision.Queued second = (TokenDecision.Queued) rig.ask(300);
@@ -332,7 +332,7 @@ final class BudgetOutageTest {
   }
 
   @Test
-  void cancel_tellsWhoWaits_andIsSentOnReturn() {
+  void cancel_deniesWaiters_andIsSentOnReturn() {
     open(config(SLOW));
     TokenDecision.Queued queued = queued(request(900));
     TokenDecision.Queued elsewhere = (TokenDecision.Queued) rig.ask(800);
@@ -361,7 +361,7 @@ final class BudgetOutageTest {
   }
 
   @Test
-  void redisThatForgot_beginsEmpty_andTicketsAreGone() {
+  void redisWithoutItsData_restartsEmpty_withoutTickets() {
     open();
     TokenDecision.Queued queued = queued(request(900));
     CompletableFuture<Optional<TokenDecision>> waiter = rig.store.await(queued.ticket());
@@ -376,7 +376,7 @@ final class BudgetOutageTest {
   }
 
   @Test
-  void close_tellsWhoWaits_andEndsTheShare() {
+  void close_deniesWaiters_andEndsTheShare() {
     open(config(SLOW));
     TokenDecision.Queued queued = queued(request(900));
     CompletableFuture<Optional<TokenDecision>> waiter = rig.store.await(queued.ticket());

@@ -41,7 +41,7 @@ final class CancelScriptTest {
 
   /** The share of an absent node grants a ticket that waits in Redis, where it is canceled. */
   @Test
-  void ticketThatAShareHasGranted_canceledElsewhereBeforeTheReport_isNotHeld() {
+  void ticketThatAShareHasGranted_canceledElsewhereBeforeTheReport_holdsNoSlot() {
     queueAwaited();
     assertThat(scripts.runWith(ABSENT, "ticket", 4, List.of("cancel", "t"))).isEqualTo(List.of(1L));
     assertReportedGrantIsOver();
@@ -49,7 +49,7 @@ final class CancelScriptTest {
 
   /** The node that awaits it is cut off, and does not count as absent yet. */
   @Test
-  void ticketThatAShareWillGrant_canceledElsewhereBefore_isNotHeld() {
+  void ticketThatAShareWillGrant_canceledElsewhereBefore_holdsNoSlot() {
     queueAwaited();
     assertThat(scripts.run("ticket", 4, List.of("cancel", "t"))).isEqualTo(List.of(1L));
     assertReportedGrantIsOver();
@@ -71,7 +71,7 @@ final class CancelScriptTest {
 
   /** Redis has lost the ticket of a grant, and a node has had the grant held again. */
   @Test
-  void grantThatIsHeldAgainWithoutItsTicket_canceledElsewhere_isFree() {
+  void restoredGrantWithoutTicket_canceledElsewhere_holdsNoSlot() {
     scripts.run(ONE, "restore_grants", 2, List.of("x", "5", "5", OutageRig.P1, "", ""));
     assertThat(running(3)).isEqualTo(1);
     assertThat(scripts.run("ticket", 4, List.of("cancel", "x"))).isEqualTo(List.of(1L));

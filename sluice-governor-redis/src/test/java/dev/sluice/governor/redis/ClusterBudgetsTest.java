@@ -74,7 +74,7 @@ final class ClusterBudgetsTest {
   }
 
   @Test
-  void models_onAllNodes_haveOneLineEach() {
+  void models_onAllNodes_haveOneWaitingListEach() {
     try (RedisCluster cluster = RedisCluster.start();
         BudgetStore one = open(cluster);
         BudgetStore other = open(cluster)) {

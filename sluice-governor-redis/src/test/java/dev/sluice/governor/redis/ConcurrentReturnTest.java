@@ -78,7 +78,7 @@ final class ConcurrentReturnTest {
   }
 
   @Test
-  void nodeReturns_onlyWhenItKnowsWhatItsShareGranted() throws InterruptedException {
+  void nodeReturns_onlyWithAllGrantsOfItsShare() throws InterruptedException {
     StoppingTimer timer = new StoppingTimer();
     TokenRequest keyed = request(10).withIdempotencyKey("k");
     try (RedisServer redis = RedisServer.builder().data().start();

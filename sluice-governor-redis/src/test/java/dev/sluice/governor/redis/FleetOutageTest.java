@@ -147,7 +147,7 @@ final class FleetOutageTest {
   }
 
   @Test
-  void killed_underLoadWithSettlements_theBooksAgree() {
+  void killed_underLoadWithSettlements_storedTokensAreRight() {
     try (RedisServer server = RedisServer.builder().data().start()) {
       List<OutageRig> rigs =
           open(

@@ -111,7 +111,7 @@ class FleetReadmeTest {
 
   /** Two nodes, so that messages are sent and heard. */
   @Test
-  void theRightsOfTheGuide_areEnough() throws IOException {
+  void thePermissionsOfTheGuide_areEnough() throws IOException {
     Matcher rights = RIGHTS.matcher(Files.readString(Path.of(GUIDE)));
     assertThat(rights.find()).isTrue();
     try (RedisServer redis = RedisServer.start()) {

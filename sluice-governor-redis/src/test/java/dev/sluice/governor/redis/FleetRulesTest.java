@@ -60,7 +60,7 @@ final class FleetRulesTest {
   }
 
   @Test
-  void slowestNode_setsTheFactor_untilItSaysOtherwise() {
+  void slowestNode_setsTheFactor_untilItSendsAnother() {
     try (BudgetStore one = open(config(BUDGET));
         BudgetStore other = open(config(BUDGET))) {
       slow(one, 0.5);
@@ -77,7 +77,7 @@ final class FleetRulesTest {
   }
 
   @Test
-  void nodeThatSaysNothingForLong_countsNoMore_onceAnotherDoes() {
+  void factorOfASilentNode_expires_whenAnotherNodeSendsOne() {
     try (BudgetStore other = open(config(BUDGET))) {
       try (BudgetStore one = open(config(BUDGET))) {
         slow(one, 0.5);

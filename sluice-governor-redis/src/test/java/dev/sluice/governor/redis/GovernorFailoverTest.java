@@ -51,7 +51,7 @@ final class GovernorFailoverTest {
   }
 
   @Test
-  void failoverToALaggingReplica_grantsAgainWhatItMissed_andNoMore() {
+  void failoverToALaggingReplica_grantsOnlyTheMissedTokensAgain() {
     try (RedisSentinels sentinels = RedisSentinels.start();
         OutageRig rig = OutageRig.local(sentinels.uri(), 1, config(BUDGET))) {
       TokenDecision.Granted known = granted(rig, 300);

@@ -65,7 +65,7 @@ final class GovernorOutageTest {
   }
 
   @Test
-  void watchFeedbackAndRoutes_goOn_andTheLogStaysQuiet() {
+  void monitoringFeedbackAndRoutes_continueInAnOutage_withFewLogLines() {
     try (RedisServer redis = RedisServer.builder().data().start();
         Governor governor =
             Governor.builder(CONFIG).store(RedisBudgets.connect(redis.uri())).build()) {

@@ -73,7 +73,7 @@ final class KeyedOutageTest {
   // ---- what was not answered
 
   @Test
-  void unanswered_thenGrantedFreely_holdsNoSlot_andIsFoundAgain() {
+  void unanswered_thenGrantedUnchecked_holdsNoSlot_andIsFoundAgain() {
     rig = OutageRig.open(redis.uri(), OutageMode.OPEN, config(BUDGET));
     redis.pause();
     TokenDecision.Granted free = (TokenDecision.Granted) rig.ask(KEYED);
@@ -102,7 +102,7 @@ final class KeyedOutageTest {
   }
 
   @Test
-  void unanswered_andRefusedHere_isForWhoeverAsksAgain() {
+  void unanswered_andDeniedHere_isFoundByTheNextRequest() {
     rig = OutageRig.open(redis.uri(), OutageMode.CLOSED, config(BUDGET));
     redis.pause();
     assertThat(rig.ask(KEYED)).isInstanceOf(Denied.class);
@@ -128,7 +128,7 @@ final class KeyedOutageTest {
   }
 
   @Test
-  void unansweredUnderTheKeyOfAReport_isGivenBack_once() {
+  void unansweredUnderTheKeyOfAReport_isReturnedOnce() {
     TimedScripts scripts = new TimedScripts(redis);
     scripts.run(
         "configure",
@@ -156,12 +156,12 @@ final class KeyedOutageTest {
   // ---- what was granted from the line
 
   @Test
-  void grantedFromTheLine_andPolled_isOneGrant() {
+  void grantedFromTheWaitingList_andPolled_isOneGrant() {
     fromTheLine(ticket -> rig.store.poll(ticket));
   }
 
   @Test
-  void grantedFromTheLine_andAwaited_isOneGrant() {
+  void grantedFromTheWaitingList_andAwaited_isOneGrant() {
     fromTheLine(ticket -> rig.store.await(ticket));
   }
 

@@ -26,7 +26,7 @@ final class LocalCountTest {
   }
 
   @Test
-  void refund_isTakenOffTheSecondOfItsGrant() {
+  void refund_isSubtractedFromTheSecondOfItsGrant() {
     grant(100, 10 * SECOND);
     grant(50, 11 * SECOND);
     giveBack(70, 11 * SECOND - 1, 15 * SECOND);

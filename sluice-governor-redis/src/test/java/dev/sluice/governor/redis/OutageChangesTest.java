@@ -48,7 +48,7 @@ final class OutageChangesTest {
   }
 
   @Test
-  void removedModel_grantsNothing_isSettled_andItsLineEnds() {
+  void removedModel_grantsNothing_isSettled_andItsTicketsAreDenied() {
     try (OutageRig rig = OutageRig.local(redis.uri(), 1, BOTH)) {
       TokenDecision.Granted before = rig.granted(1_500);
       TokenDecision.Queued queued = (TokenDecision.Queued) rig.ask(100);
@@ -92,7 +92,7 @@ final class OutageChangesTest {
   }
 
   @Test
-  void reloadThatLeavesNoShare_grantsNothing_andWhatIsOpenGoesOn() {
+  void reloadThatLeavesNoShare_grantsNothing_andKeepsOpenReservations() {
     ModelBudget thirty = SeedBudget.budget(60_000, 3_000).maxConcurrentRequests(30).build();
     try (OutageRig rig =
         OutageRig.local(
@@ -121,7 +121,7 @@ final class OutageChangesTest {
   }
 
   @Test
-  void reload_holdsAtOnce_andForTheFleetOnReturn() {
+  void reload_appliesAtOnce_andToTheFleetOnReturn() {
     BudgetConfig small = config(SeedBudget.budget(60_000, 500).build());
     AtomicInteger losses = new AtomicInteger();
     AtomicInteger returns = new AtomicInteger();
@@ -161,7 +161,7 @@ final class OutageChangesTest {
   }
 
   @Test
-  void pauseThatRedisKnew_holdsForTheShare() {
+  void pauseBeforeTheOutage_appliesToTheShare() {
     try (OutageRig rig = OutageRig.local(redis.uri(), 1, config(SONNET))) {
       ProviderAdjustment paused = new ProviderAdjustment(1, null, Duration.ofMinutes(1));
       get(rig.store.adjust("sonnet", paused));
@@ -174,7 +174,7 @@ final class OutageChangesTest {
   }
 
   @Test
-  void settledBeforeItsChargeIsConfirmed_isNotHeld() {
+  void settledBeforeItsChargeIsConfirmed_holdsNoSlot() {
     try (TcpProxy proxy = TcpProxy.to(redis);
         OutageRig rig = OutageRig.local(proxy.uri(), 1, config(SONNET))) {
       proxy.refuse();
@@ -197,7 +197,7 @@ final class OutageChangesTest {
   }
 
   @Test
-  void settlementWithoutTheRight_isSentWhenTheRightIsThere() {
+  void settlementWithoutPermission_isSentOncePermitted() {
     AtomicInteger refusals = new AtomicInteger();
     OutageListener listener =
         new OutageListener() {

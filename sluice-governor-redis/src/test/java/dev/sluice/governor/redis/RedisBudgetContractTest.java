@@ -20,7 +20,7 @@ import org.junit.jupiter.api.Tag;
 /** The contracts of stores of budgets, kept in Redis. */
 @Tag("any-jdk")
 final class RedisBudgetContractTest {
-  @AutoClose private static final StandingBudgets redis = new StandingBudgets();
+  @AutoClose private static final ManualClockBudgets redis = new ManualClockBudgets();
 
   @Nested
   final class Budgets extends BudgetContract {

@@ -161,7 +161,7 @@ final class RedisBudgetStoreTest {
   }
 
   @Test
-  void waiter_isGranted_whenItsTokensAreThere() {
+  void waiter_isGranted_whenItsTokensHaveAccrued() {
     RedisBudgetStore store = open();
     granted(store, 1_000);
     TokenDecision.Queued queued = queued(store, 20);
@@ -202,7 +202,7 @@ final class RedisBudgetStoreTest {
   }
 
   @Test
-  void cancelledTicket_isOut_andItsWaiterIsTold() {
+  void cancelledTicket_isRemoved_andItsWaiterIsDenied() {
     RedisBudgetStore store = open();
     granted(store, 1_000);
     TokenDecision.Queued queued = queued(store, 1_000);
@@ -214,7 +214,7 @@ final class RedisBudgetStoreTest {
   }
 
   @Test
-  void cancelledWaiter_leavesItsTicket_whichIsMissedThen() {
+  void cancelledWaiter_leavesItsTicket_whichIsAbandoned() {
     RedisBudgetStore store = open(config(BUDGET, Duration.ofMillis(300)));
     granted(store, 1_000);
     TokenDecision.Queued queued = queued(store, 1_000);
@@ -255,7 +255,7 @@ final class RedisBudgetStoreTest {
   }
 
   @Test
-  void reload_keepsTheLevel_andRefusesWhoIsInLineOfARemovedModel() {
+  void reload_keepsTheLevel_andDeniesWaitersOfARemovedModel() {
     ModelBudget other = SeedBudget.budget(60, 10).build();
     RedisBudgetStore store =
         open(BudgetConfig.builder().models(Map.of(MODEL, BUDGET, "other", other)).build());
@@ -277,7 +277,7 @@ final class RedisBudgetStoreTest {
   }
 
   @Test
-  void moreThanRedisCanReckon_isRefused_withTheRule() {
+  void limitWithoutExactUnits_isRejected_withTheRule() {
     assertThatThrownBy(() -> open(config(SeedBudget.budget(999_999_999, 1_000_000_000).build())))
         .isInstanceOf(IllegalArgumentException.class)
         .hasMessageContaining("burst_tpm of sonnet must be at most")
@@ -285,7 +285,7 @@ final class RedisBudgetStoreTest {
   }
 
   @Test
-  void hostileNames_areNamesLikeOthers() {
+  void hostileNames_areTreatedLikeOthers() {
     List<String> names =
         List.of("a\0b", "a b", "a", "日本語 🎈", "x".repeat(256), "\"\\\n{}", "", "a:b", "*");
     Map<String, ModelBudget.TenantBudget> tenants =
@@ -323,7 +323,7 @@ final class RedisBudgetStoreTest {
   }
 
   @Test
-  void listener_isTold() {
+  void listener_receivesAllEvents() {
     List<String> told = Collections.synchronizedList(new ArrayList<>());
     RedisBudgetStore store =
         open(
@@ -367,7 +367,7 @@ final class RedisBudgetStoreTest {
   }
 
   @Test
-  void close_tellsWhoWaits_andRefusesWhoComes() {
+  void close_deniesWaiters_andRejectsLaterCalls() {
     RedisBudgetStore store = open();
     granted(store, 1_000);
     CompletableFuture<Optional<TokenDecision>> waiter = store.await(queued(store, 1_000).ticket());
@@ -382,7 +382,7 @@ final class RedisBudgetStoreTest {
   }
 
   @Test
-  void governor_standsOnIt() {
+  void governor_worksOnTheStore() {
     try (Governor governor =
         Governor.builder(config(BUDGET))
             .store(
@@ -421,7 +421,7 @@ final class RedisBudgetStoreTest {
   }
 
   @Test
-  void nodes_haveOneLine_andTellEachOther() {
+  void nodes_shareOneWaitingList_andNotifyEachOther() {
     // No node polls for minutes, and time frees no slot: only a message can tell.
     BudgetConfig config =
         config(BUDGET.toBuilder().maxConcurrentRequests(1).build(), Duration.ofMinutes(10));
@@ -444,7 +444,7 @@ final class RedisBudgetStoreTest {
   }
 
   @Test
-  void refusalAtAnotherNode_isTold() {
+  void denialAtAnotherNode_isDelivered() {
     RedisBudgetStore one = open();
     RedisBudgetStore other = open();
     awaitListeners(2);
@@ -457,7 +457,7 @@ final class RedisBudgetStoreTest {
   }
 
   @Test
-  void lostMessage_isMadeUpForByTheTimer() {
+  void lostMessage_isReplacedByTheNextCheck() {
     BudgetConfig config =
         config(BUDGET.toBuilder().maxConcurrentRequests(1).build(), Duration.ofSeconds(2));
     RedisBudgetStore one = open(config);
@@ -483,7 +483,7 @@ final class RedisBudgetStoreTest {
   }
 
   @Test
-  void lostBooks_beginEmpty() {
+  void lostState_restartsEmpty() {
     RedisBudgetStore store = open();
     TokenDecision.Granted granted = granted(store, 1);
     granted(store, 900);

@@ -44,7 +44,7 @@ final class RepeatedReportTest {
   }
 
   @Test
-  void grantThatWasSettledElsewhereMeanwhile_isAnsweredAgain_andNotHeld() {
+  void grantSettledElsewhere_isAnsweredAgain_andNotRestored() {
     scripts.run(
         "configure",
         1,

@@ -84,7 +84,7 @@ final class ReportScriptTest {
   }
 
   @Test
-  void grantThatAnotherNodeWasToldOf_stays() {
+  void grantDeliveredAtAnotherNode_stays() {
     grantUnheard();
     scripts.run(OTHER, "ticket", 6, List.of("poll", "t"));
     scripts.run(ONE, "report", 7, over("1", "t"));
@@ -93,7 +93,7 @@ final class ReportScriptTest {
   }
 
   @Test
-  void grantThatAnotherNodeWasToldOf_staysClaimed_ifTheNodeHasGrantedItToNobody() {
+  void grantDeliveredAtAnotherNode_staysClaimed_ifTheNodeDidNotDeliverIt() {
     grantUnheard();
     scripts.run(OTHER, "ticket", 6, List.of("poll", "t"));
     scripts.run(ONE, "report", 7, unclaimed("1", List.of("t", "5", "5", OutageRig.P1, "", "")));
@@ -105,7 +105,7 @@ final class ReportScriptTest {
   }
 
   @Test
-  void grantThatNobodyClaimed_isTakenBack_ifTheNodeDecidesItsKeyAgain() {
+  void unclaimedGrant_isTakenBack_ifTheNodeDecidesItsKeyAgain() {
     scripts.run(ONE, "report", 2, unclaimed("1", List.of("x", "5", "5", OutageRig.P1, "", "k")));
     assertThat(running(3)).isEqualTo(1);
     scripts.run(ONE, "report", 4, open("2", List.of("y", "5", "5", OutageRig.P1, "", "k")));
@@ -114,7 +114,7 @@ final class ReportScriptTest {
   }
 
   @Test
-  void settledReservation_isNotHeldAgain_byWhatWasOnItsWay() {
+  void settledReservation_isNotRestored_byADelayedCall() {
     List<String> held = List.of("t", "5", "5", OutageRig.P1, "", "k");
     scripts.run(ONE, "restore_grants", 2, held);
     assertThat(scripts.run(ONE, "settle", 3, List.of("settle", "t", "5"))).isNotEmpty();
@@ -124,7 +124,7 @@ final class ReportScriptTest {
   }
 
   @Test
-  void cancelledReservation_isNotHeldAgain_byWhatWasOnItsWay() {
+  void cancelledReservation_isNotRestored_byADelayedCall() {
     List<String> held = List.of("t", "5", "5", OutageRig.P1, "", "k");
     scripts.run(ONE, "restore_grants", 2, held);
     assertThat(scripts.run(ONE, "ticket", 3, List.of("cancel", "t"))).isEqualTo(List.of(1L));

@@ -88,7 +88,7 @@ final class ReturnTest {
   }
 
   @Test
-  void settledWhileTheReportIsNotTaken_holdsNoSlot() {
+  void settledWhileTheReportIsRefused_holdsNoSlot() {
     Node node = open(1, BUDGET);
     node.cutOff();
     TokenDecision.Granted granted = node.rig().grantedSoon(10);
@@ -106,7 +106,7 @@ final class ReturnTest {
 
   /** Connecting, loading the scripts and looking come before the report, and take a second. */
   @Test
-  void settledOrCancelledBeforeTheReportIsMade_isOver_alsoIfRedisThenLosesItsData() {
+  void settledOrCancelledBeforeTheReport_holdsNoSlot_evenAfterDataLoss() {
     Node node = open(1, BUDGET);
     node.cutOff();
     TokenDecision.Granted settled = node.rig().grantedSoon(10);
@@ -173,7 +173,7 @@ final class ReturnTest {
   }
 
   @Test
-  void cancelledAtAnotherNode_beforeTheReport_isNotQueuedOrHeld() {
+  void cancelledAtAnotherNode_beforeTheReport_isNotQueuedOrRestored() {
     Node one = open(2, BUDGET.toBuilder().maxConcurrentRequests(2).build());
     Node other = open(2, BUDGET.toBuilder().maxConcurrentRequests(2).build());
     other.cutOff();
@@ -207,7 +207,7 @@ final class ReturnTest {
   // ---- grants that nobody has claimed
 
   @Test
-  void grantThatRedisGaveBackUnclaimed_takesNoSlotOfTheShareInTheNextOutage() {
+  void unclaimedGrantReturnedByRedis_takesNoSlotInTheNextOutage() {
     Node node = open(1, BUDGET.toBuilder().maxConcurrentRequests(1).build());
     node.cutOff();
     TokenDecision.Granted running = node.rig().grantedSoon(10);

@@ -80,7 +80,7 @@ final class SharedTicketTest {
   }
 
   @Test
-  void grantByOneOfThem_isTold_atBoth() {
+  void grant_isDeliveredAtBothNodes() {
     TokenDecision.Granted running = running();
     String ticket = queued();
     CompletableFuture<Optional<TokenDecision>> there = awaited(other, ticket);
@@ -91,7 +91,7 @@ final class SharedTicketTest {
   }
 
   @Test
-  void whoLeaves_doesNotTakeTheOtherWithIt() {
+  void waiterThatLeaves_doesNotAffectTheOther() {
     TokenDecision.Granted running = running();
     String ticket = queued();
     CompletableFuture<Optional<TokenDecision>> there = awaited(other, ticket);
@@ -103,7 +103,7 @@ final class SharedTicketTest {
   }
 
   @Test
-  void cancelByOneOfThem_isTold_atBoth() {
+  void cancellation_isDeliveredAtBothNodes() {
     running();
     String ticket = queued();
     CompletableFuture<Optional<TokenDecision>> there = awaited(other, ticket);

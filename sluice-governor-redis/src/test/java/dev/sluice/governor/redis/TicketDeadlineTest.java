@@ -88,7 +88,7 @@ final class TicketDeadlineTest {
   }
 
   @Test
-  void waitsThatAreGivenUp_leaveNoTimers() {
+  void canceledWaits_leaveNoTimers() {
     try (BudgetStore store = open(timer)) {
       takeTheOne(store);
       String ticket = ticket(store, Duration.ofHours(24));
@@ -104,7 +104,7 @@ final class TicketDeadlineTest {
   }
 
   @Test
-  void grantThatIsFoundAtTheDeadline_andHeardByNobody_goesBack() {
+  void undeliveredGrantFoundAtTheDeadline_isReturned() {
     try (BudgetStore here = open(timer);
         BudgetStore there = open(StoreTimer.system())) {
       TokenDecision.Granted first = takeTheOne(there);

@@ -22,7 +22,7 @@ final class TicketWaitersTest {
   }
 
   @Test
-  void places_areInTheOrderOfTheBooks_whateverWasReadFirst() {
+  void places_areInTheRequestOrderOfRedis_notOfReplies() {
     // Asked for at 700 and 900 of the Redis clock; the second answer was read after a pause of
     // 1,000.
     ScriptReply first = reply(300);

@@ -74,7 +74,7 @@ final class UnconfirmedReportTest {
   }
 
   @Test
-  void grantThatNobodyClaimed_isFoundByItsKey_andKeepsItsSlot() {
+  void unclaimedGrant_isFoundByItsKey_andKeepsItsSlot() {
     cutOff();
     TokenDecision.Granted running = rig.grantedSoon(10);
     TokenDecision.Queued queued = (TokenDecision.Queued) rig.ask(KEYED);
@@ -89,7 +89,7 @@ final class UnconfirmedReportTest {
   }
 
   @Test
-  void grantThatNobodyClaimed_andThatIsSettledInTheNextOutage_holdsNoSlot() {
+  void unclaimedGrant_settledInTheNextOutage_holdsNoSlot() {
     cutOff();
     TokenDecision.Granted running = rig.grantedSoon(10);
     TokenDecision.Queued queued = (TokenDecision.Queued) rig.ask(KEYED);

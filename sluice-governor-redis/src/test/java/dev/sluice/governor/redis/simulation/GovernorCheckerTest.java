@@ -59,7 +59,7 @@ final class GovernorCheckerTest {
   }
 
   @Test
-  void runThatIsNotChanged_isInnocent() {
+  void unchangedRun_hasNoFindings() {
     simulation.check();
     assertThat(simulation.failures()).isEmpty();
   }
@@ -89,7 +89,7 @@ final class GovernorCheckerTest {
   }
 
   @Test
-  void slotThatNobodyFrees_isFound() {
+  void leakedSlot_isFound() {
     server.command("HSET", SimulatedGovernor.stateKey(GovernorPlan.MODEL), "rleaked", "");
     assertGuilty("LEAK-UNTOLD");
   }

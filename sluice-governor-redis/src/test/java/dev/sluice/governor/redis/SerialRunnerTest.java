@@ -10,7 +10,7 @@ import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.Test;
 
 /** One thing after the other, under no lock. */
-final class InOrderTest {
+final class SerialRunnerTest {
   private final SerialRunner inOrder = new SerialRunner();
   private final List<String> done = new ArrayList<>();
 
@@ -20,7 +20,7 @@ final class InOrderTest {
   }
 
   @Test
-  void addedMeanwhile_isDoneNext() {
+  void actionAddedDuringARun_runsNext() {
     run(
         () -> {
           run(() -> done.add("second"));
@@ -30,7 +30,7 @@ final class InOrderTest {
   }
 
   @Test
-  void whatThrows_holdsUpNothing() {
+  void failedAction_doesNotStopLaterOnes() {
     inOrder.add(
         () -> {
           throw new IllegalStateException("broken");
@@ -42,7 +42,7 @@ final class InOrderTest {
   }
 
   @Test
-  void nobodyWaits_forWhatIsDone() {
+  void addingDuringARun_doesNotBlock() {
     run(
         () -> {
           CompletableFuture.runAsync(() -> run(() -> done.add("of another thread"))).join();

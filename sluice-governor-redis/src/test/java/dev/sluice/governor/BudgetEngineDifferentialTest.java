@@ -30,7 +30,7 @@ import org.junit.jupiter.params.provider.MethodSource;
  */
 @Tag("any-jdk")
 @Timeout(120)
-class ClerkDifferentialTest {
+class BudgetEngineDifferentialTest {
   private static final String MODEL = "m";
   private static final long MILLI = 1_000_000;
   private static final int STEPS = 400;
@@ -59,7 +59,7 @@ class ClerkDifferentialTest {
 
   @ParameterizedTest
   @MethodSource("seeds")
-  void scripts_sayWhatTheClerkSays(int seed) {
+  void scripts_decideAsTheEngine(int seed) {
     random = new Random(seed);
     micros = 1_000_000_000_000L + seed;
     budget = budget();

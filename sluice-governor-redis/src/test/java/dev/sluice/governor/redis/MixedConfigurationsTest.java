@@ -26,10 +26,10 @@ import org.junit.jupiter.api.Timeout;
 /** Nodes with different files, as in a deployment. */
 @Tag("any-jdk")
 @Timeout(value = 60, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
-final class MixedRulesTest {
+final class MixedConfigurationsTest {
   private static final String MODEL = "sonnet";
 
-  @AutoClose private static final StandingBudgets redis = new StandingBudgets();
+  @AutoClose private static final ManualClockBudgets redis = new ManualClockBudgets();
 
   /** 10,000 tokens, in classes that go in this order, each with a guarantee if it is of so much. */
   private static ModelBudget budget(Map<String, Double> minimums, String... classes) {
@@ -51,7 +51,7 @@ final class MixedRulesTest {
   }
 
   @Test
-  void classThatAnotherNodeInserts_holdsUpNobody() {
+  void classInsertedByAnotherNode_delaysNoWaiter() {
     try (BudgetStore old = redis.open(config(budget("a", "b")), BudgetListener.NONE);
         BudgetStore recent = redis.join(old, config(budget("x", "b", "a")))) {
       for (String each : List.of("a", "b")) {
@@ -72,7 +72,7 @@ final class MixedRulesTest {
   }
 
   @Test
-  void classThatAnotherNodeRemoves_isAnError_whichNamesThoseInForce() {
+  void classRemovedByAnotherNode_isAnError_thatNamesTheClassesInForce() {
     try (BudgetStore old = redis.open(config(budget("a", "b")), BudgetListener.NONE);
         BudgetStore recent = redis.join(old, config(budget("b", "c")))) {
       assertThat(ask(recent, request(1, "c"))).isInstanceOf(TokenDecision.Granted.class);
@@ -89,7 +89,7 @@ final class MixedRulesTest {
   }
 
   @Test
-  void refundOfAGuarantee_isThatOfItsClass_inAnyOrder() {
+  void refundOfAMinimumShare_isThatOfItsClass_inAnyOrder() {
     // 1,000 of each class are guaranteed; "a" takes all of its own, and gives it back.
     Map<String, Double> minimums = Map.of("a", 0.1, "b", 0.1);
     try (BudgetStore store = redis.open(config(budget(minimums, "a", "b")), BudgetListener.NONE)) {
@@ -106,7 +106,7 @@ final class MixedRulesTest {
   }
 
   @Test
-  void audit_goesByTheRulesInForce() {
+  void audit_usesTheLimitsInForce() {
     BudgetStore[] stores = new BudgetStore[1];
     BudgetStore.Factory opener = (config, listener) -> stores[0] = redis.open(config, listener);
     ModelBudget small = SeedBudget.budget(60, 100).build();

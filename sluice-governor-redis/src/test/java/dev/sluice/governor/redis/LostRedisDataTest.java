@@ -37,7 +37,7 @@ import org.junit.jupiter.api.Timeout;
 /** Redis loses the state of a model, or is unavailable for longer than reservations live. */
 @Tag("any-jdk")
 @Timeout(value = 60, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
-final class LostBooksTest {
+final class LostRedisDataTest {
   /** 60 tokens a minute, so that nothing accrues while a test looks. */
   private static final ModelBudget SLOW = SeedBudget.budget(60, 1_000).build();
 
@@ -83,7 +83,7 @@ final class LostBooksTest {
   // ---- who may begin them full
 
   @Test
-  void lostBooks_thatANewNodeIsFirstToMiss_beginEmpty() {
+  void lostState_foundByANewNodeFirst_restartsEmpty() {
     OutageRig old = open(2, config(SLOW));
     old.granted(1_000);
     awaitListener();
@@ -96,7 +96,7 @@ final class LostBooksTest {
 
   /** A tenant that the new state does not know may have spent all of its budget. */
   @Test
-  void lostBooks_beginEmpty_forTenantsToo() {
+  void lostState_restartsEmptyForTenants() {
     ModelBudget.TenantBudget slow = new ModelBudget.TenantBudget(Limit.perMinute(60, 100), 1);
     BudgetConfig config = config(FAST.toBuilder().tenants(Map.of("t", slow, "*", slow)).build());
     OutageRig old = open(2, config);
@@ -133,7 +133,7 @@ final class LostBooksTest {
   }
 
   @Test
-  void nodeThatBeganWithoutRedis_makesEmptyBooks() {
+  void nodeThatStartedWithoutRedis_createsEmptyState() {
     redis.kill();
     OutageRig fresh = open(1, config(SLOW));
     fresh.awaitLost();
@@ -143,7 +143,7 @@ final class LostBooksTest {
   }
 
   @Test
-  void fullBooks_areEmptied_byWhoKnewOthers_once() {
+  void fullState_isEmptiedOnce_byANodeThatKnewOtherState() {
     try (TcpProxy proxy = TcpProxy.to(redis);
         OutageRig old = OutageRig.local(proxy.uri(), 2, config(SLOW))) {
       old.granted(1_000);
@@ -164,7 +164,7 @@ final class LostBooksTest {
   // ---- slots
 
   @Test
-  void lostBooks_knowAgainWhatIsHeld_atEveryNode() {
+  void lostState_regainsTheGrantsOfEveryNode() {
     BudgetConfig config = config(FAST.toBuilder().maxConcurrentRequests(2).build());
     OutageRig one = open(2, config);
     OutageRig other = open(2, config);
@@ -188,7 +188,7 @@ final class LostBooksTest {
   }
 
   @Test
-  void flushedBooks_knowAgainWhatIsHeld_beforeTheyGrant() {
+  void flushedState_regainsGrants_beforeItGrants() {
     BudgetConfig config = config(FAST.toBuilder().maxConcurrentRequests(2).build());
     OutageRig one = open(2, config);
     OutageRig other = open(2, config);
@@ -205,7 +205,7 @@ final class LostBooksTest {
   }
 
   @Test
-  void whatIsSettledOrCancelledAtAnotherNode_isNotHeldAgain() {
+  void grantSettledOrCancelledAtAnotherNode_isNotRestored() {
     BudgetConfig config = config(FAST.toBuilder().maxConcurrentRequests(1).build());
     OutageRig teller = open(2, config);
     OutageRig other = open(2, config);
@@ -226,7 +226,7 @@ final class LostBooksTest {
   }
 
   @Test
-  void whatIsExtendedAtAnotherNode_isHeldAgain() {
+  void grantExtendedAtAnotherNode_isRestored() {
     BudgetConfig config = shortLived(FAST, Duration.ofSeconds(2));
     OutageRig teller = patient(2, config);
     OutageRig other = patient(2, config);
@@ -239,7 +239,7 @@ final class LostBooksTest {
   }
 
   @Test
-  void whatAShorterLifeHasEnded_isNotHeldAgain() {
+  void grantEndedByAShorterTimeout_isNotRestored() {
     OutageRig rig = patient(1, config(FAST));
     rig.granted(1);
     get(rig.store.reload(shortLived(FAST, Duration.ofMillis(100))));
@@ -250,7 +250,7 @@ final class LostBooksTest {
   }
 
   @Test
-  void whatRedisSaysIsOver_isNotHeldAgain() {
+  void grantThatRedisHasEnded_isNotRestored() {
     OutageRig rig = patient(1, config(FAST));
     String granted = rig.granted(10).reservation();
     String stateKey = ModelKeys.of("token-governor:", "sonnet").all()[0];
@@ -261,7 +261,7 @@ final class LostBooksTest {
   }
 
   @Test
-  void whatIsSettledAtAnotherNode_whileNewBooksAreToldOfIt_isNotHeld() {
+  void grantSettledAtAnotherNode_whileItIsRestored_holdsNoSlot() {
     String stateKey = ModelKeys.of("token-governor:", "sonnet").all()[0];
     try (TcpProxy proxy = TcpProxy.to(redis);
         OutageRig teller = OutageRig.patient(proxy.uri(), 2, config(FAST))) {
@@ -291,7 +291,7 @@ final class LostBooksTest {
   }
 
   @Test
-  void lostBooks_knowAgainMoreThanOnePortion() {
+  void lostState_regainsMoreThanOnePortion() {
     int many = 2 * ModelScripts.PORTION + 1;
     OutageRig rig = patient(1, config(SeedBudget.budget(60_000, 10_000).build()));
     for (int told = 0; told < many; ) {
@@ -306,7 +306,7 @@ final class LostBooksTest {
   }
 
   @Test
-  void lostBooks_knowAgainWhatTheProviderSaid() {
+  void lostState_regainsTheAdjustment() {
     OutageRig rig = open(1, config(FAST));
     get(rig.store.adjust("sonnet", new ProviderAdjustment(0.5, null, Duration.ofMinutes(1))));
     redis.command("FLUSHALL");
@@ -319,7 +319,7 @@ final class LostBooksTest {
   }
 
   @Test
-  void lostBooks_thatAreToldTwoFactorsAtOnce_goByTheLast() {
+  void lostState_withTwoFactorsAtOnce_usesTheLast() {
     OutageRig rig = patient(1, config(FAST));
     redis.command("FLUSHALL");
     CompletableFuture<Void> first =
@@ -338,7 +338,7 @@ final class LostBooksTest {
   }
 
   @Test
-  void lostBooks_knowWhatTheProviderSaid_beforeWhatIsHeld() {
+  void lostState_regainsTheAdjustment_beforeTheGrants() {
     OutageRig rig = patient(1, config(FAST));
     String id = ReplyMapper.idIn(rig.granted(1).reservation());
     get(rig.store.adjust("sonnet", new ProviderAdjustment(0.5, null, Duration.ofMinutes(1))));
@@ -381,7 +381,7 @@ final class LostBooksTest {
   }
 
   @Test
-  void whatIsExtended_overAnOutageLongerThanItsLife_keepsItsSlot() {
+  void grantExtendedOverAnOutageLongerThanItsTimeout_keepsItsSlot() {
     OutageRig rig =
         open(
             1,
@@ -398,12 +398,12 @@ final class LostBooksTest {
   }
 
   @Test
-  void whatIsExtended_overAnOutage_isNotGivenToThoseInLine() {
+  void grantExtendedOverAnOutage_keepsItsSlotFromWaiters() {
     extendedOverAnOutage(WaitingListConfig.builder().build().ticketIdleTimeout());
   }
 
   @Test
-  void whatIsExtended_overAnOutage_isNotGivenToThoseInLine_ofLittlePatience() {
+  void grantExtendedOverAnOutage_keepsItsSlotFromWaiters_withAShortIdleTimeout() {
     extendedOverAnOutage(Duration.ofSeconds(2));
   }
 
@@ -431,13 +431,13 @@ final class LostBooksTest {
   }
 
   @Test
-  void whatIsExtendedTooLate_andSettled_isNotHeldAgain() {
+  void grantExtendedTooLate_andSettled_isNotRestored() {
     OutageRig rig = open(1, config(FAST.toBuilder().maxConcurrentRequests(1).build()));
     settledAfterALateExtension(rig, granted -> get(rig.store.settle(granted.reservation(), 10)));
   }
 
   @Test
-  void whatIsExtendedTooLate_andCancelled_isNotHeldAgain() {
+  void grantExtendedTooLate_andCancelled_isNotRestored() {
     OutageRig rig = open(1, config(FAST.toBuilder().maxConcurrentRequests(1).build()));
     settledAfterALateExtension(
         rig, granted -> get(rig.store.cancel(granted.reservation().replaceFirst("r", "t"))));
@@ -457,7 +457,7 @@ final class LostBooksTest {
   }
 
   @Test
-  void whatIsHeldAgain_andCancelledInAnOutage_isFree() {
+  void grantRestored_andCancelledInAnOutage_holdsNoSlot() {
     OutageRig rig = open(1, config(FAST.toBuilder().maxConcurrentRequests(1).build()));
     TokenDecision.Granted running = rig.granted(10);
     TokenDecision.Queued queued = (TokenDecision.Queued) rig.ask(10);

@@ -23,7 +23,7 @@ import org.junit.jupiter.api.Timeout;
 /** How long callers wait while a Redis that has lost its data is told what it has to know. */
 @Tag("any-jdk")
 @Timeout(value = 60, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
-final class LostBooksDelayTest {
+final class LostRedisDataDelayTest {
   private static final ModelBudget FAST = SeedBudget.budget(60_000, 1_000).build();
 
   private final RedisServer redis = RedisServer.start();
@@ -34,7 +34,7 @@ final class LostBooksDelayTest {
   }
 
   @Test
-  void callThatMissesTheBooks_takesNoLongerThanItsTimeout() {
+  void callThatFindsNoState_takesNoLongerThanItsTimeout() {
     try (TcpProxy proxy = TcpProxy.to(redis);
         Hiccups hiccups = new Hiccups();
         OutageRig rig = OutageRig.local(proxy.uri(), 1, config(FAST))) {

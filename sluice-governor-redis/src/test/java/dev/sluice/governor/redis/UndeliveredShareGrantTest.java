@@ -28,7 +28,7 @@ import org.junit.jupiter.api.Timeout;
 /** A caller leaves in the moment in which this node's share grants its ticket. */
 @Tag("any-jdk")
 @Timeout(value = 60, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
-final class UnheardHereTest {
+final class UndeliveredShareGrantTest {
   private static final Duration PATIENCE = Duration.ofMillis(500);
 
   private final RedisServer redis = RedisServer.builder().data().start();
@@ -96,7 +96,7 @@ final class UnheardHereTest {
   }
 
   @Test
-  void grantThatNobodyHeardOf_isGivenBack() {
+  void undeliveredGrantOfTheShare_isReturned() {
     OutageRig.awaitReserved(store);
     redis.kill();
     TokenDecision.Granted[] running = new TokenDecision.Granted[1];

@@ -22,13 +22,13 @@ import org.junit.jupiter.api.Timeout;
 /** Grants whose waiters go in the same moment. */
 @Tag("any-jdk")
 @Timeout(value = 60, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
-final class UnheardGrantTest {
+final class UndeliveredGrantTest {
   private static final String MODEL = "sonnet";
   private static final BudgetConfig CONFIG = config(SeedBudget.budget(6_000, 1_000).build());
   private static final Duration PATIENCE = CONFIG.waitingList().ticketIdleTimeout();
   private static final Duration TICK = Duration.ofNanos(1_000);
 
-  @AutoClose private static final StandingBudgets redis = new StandingBudgets();
+  @AutoClose private static final ManualClockBudgets redis = new ManualClockBudgets();
 
   private static TokenDecision ask(BudgetStore store, long tokens) {
     return get(store.request(TokenRequest.of(MODEL, tokens).withPriorityClass("P1_user")));
@@ -56,7 +56,7 @@ final class UnheardGrantTest {
 
   /** The second waiter has its answer before the first is found to have gone. */
   @Test
-  void nextWaiterIsTold_beforeTheFirstIsMissed_theGrantIsKnownHere() {
+  void grantDeliveredToTheSecondWaiter_isKnownHere() {
     try (BudgetStore store = redis.open(CONFIG, BudgetListener.NONE)) {
       ask(store, 1_000);
       TokenDecision.Queued queued = (TokenDecision.Queued) ask(store, 100);
@@ -74,7 +74,7 @@ final class UnheardGrantTest {
   }
 
   @Test
-  void nobodyAsks_itGoesBack() {
+  void undeliveredGrant_withoutAPoll_isReturned() {
     try (BudgetStore store = redis.open(CONFIG, BudgetListener.NONE)) {
       TokenDecision.Queued queued = grantUnheard(store);
       redis.advance(PATIENCE.minus(TICK));
@@ -86,7 +86,7 @@ final class UnheardGrantTest {
   }
 
   @Test
-  void somebodyAsks_itIsTheirs() {
+  void undeliveredGrant_isClaimedByALaterPoll() {
     try (BudgetStore store = redis.open(CONFIG, BudgetListener.NONE)) {
       TokenDecision.Queued queued = grantUnheard(store);
       redis.advance(PATIENCE.minus(TICK));

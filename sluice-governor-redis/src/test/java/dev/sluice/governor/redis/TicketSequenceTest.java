@@ -20,7 +20,7 @@ import org.junit.jupiter.api.Test;
 
 /** Calls of a node about its waiters that come to Redis in another order than they were sent. */
 @Tag("any-jdk")
-final class TicketTurnsTest {
+final class TicketSequenceTest {
   private static final ModelBudget BUDGET =
       SeedBudget.budget(60_000, 1_000).maxConcurrentRequests(1).build();
   private static final String ONE = "1".repeat(16);
@@ -68,7 +68,7 @@ final class TicketTurnsTest {
   }
 
   @Test
-  void claim_thatComesAfterTheWaiterHasLeft_claimsNothing() {
+  void claim_afterALaterLeave_isIgnored() {
     scripts.run(ONE, "ticket", 4, List.of("await", "t", "1"));
     scripts.run(ONE, "ticket", 5, List.of("leave", "t", "3", "undelivered"));
     grant(OTHER);
@@ -77,7 +77,7 @@ final class TicketTurnsTest {
   }
 
   @Test
-  void tick_thatComesAfterTheWaiterHasLeft_claimsNothing() {
+  void tick_afterALaterLeave_isIgnored() {
     scripts.run(ONE, "ticket", 4, List.of("await", "t", "1"));
     scripts.run(ONE, "ticket", 5, List.of("leave", "t", "3", "undelivered"));
     scripts.run(ONE, "ticket", 6, List.of("tick", "2", "t"));
@@ -87,7 +87,7 @@ final class TicketTurnsTest {
   }
 
   @Test
-  void await_thatComesAfterTheWaiterHasLeft_claimsNothing() {
+  void await_afterALaterLeave_isIgnored() {
     scripts.run(ONE, "ticket", 5, List.of("leave", "t", "2", ""));
     scripts.run(ONE, "ticket", 6, List.of("await", "t", "1"));
     grant(ONE);
@@ -95,7 +95,7 @@ final class TicketTurnsTest {
   }
 
   @Test
-  void leave_thatComesAfterTheNextWaiter_endsNothing() {
+  void leave_afterALaterAwait_isIgnored() {
     scripts.run(ONE, "ticket", 4, List.of("await", "t", "1"));
     scripts.run(ONE, "ticket", 5, List.of("await", "t", "3"));
     scripts.run(ONE, "ticket", 6, List.of("leave", "t", "2", "undelivered"));
@@ -106,7 +106,7 @@ final class TicketTurnsTest {
   }
 
   @Test
-  void leave_thatComesInTurn_givesBackWhatNobodyWasToldOf() {
+  void leave_inSequence_returnsAnUndeliveredGrant() {
     scripts.run(ONE, "ticket", 4, List.of("await", "t", "1"));
     grant(ONE);
     scripts.run(ONE, "ticket", 12, List.of("leave", "t", "2", "undelivered"));
@@ -149,7 +149,7 @@ final class TicketTurnsTest {
 
   /** Another node speaks between a claim and an earlier leave, which comes late. */
   @Test
-  void leave_thatComesAfterTheClaimAndAnotherNode_endsNothing() {
+  void leave_afterALaterClaimAndAnotherNode_isIgnored() {
     scripts.run(ONE, "ticket", 4, List.of("await", "t", "1"));
     scripts.run(ONE, "ticket", 5, List.of("await", "t", "3"));
     scripts.run(OTHER, "ticket", 6, List.of("await", "t", "1"));
@@ -161,7 +161,7 @@ final class TicketTurnsTest {
   }
 
   @Test
-  void turnsOfOneNode_doNotConcernAnother() {
+  void sequenceNumbers_arePerNode() {
     scripts.run(ONE, "ticket", 4, List.of("await", "t", "7"));
     scripts.run(ONE, "ticket", 5, List.of("leave", "t", "8", "undelivered"));
     grant(ONE);

@@ -31,7 +31,7 @@ import org.junit.jupiter.api.Timeout;
 /** More than Redis could put in line again at one go. */
 @Tag("any-jdk")
 @Timeout(300)
-class LongLineTest {
+class LongWaitingListTest {
   private static final String MODEL = "m";
   private static final String P1 = "P1_user";
   private static final int MANY = 1_200;
@@ -120,7 +120,7 @@ class LongLineTest {
   }
 
   @Test
-  void reload_keepsTheLine_andRefusesWhoIsTooLargeNow() throws Exception {
+  void reload_keepsTheOrder_andDeniesTicketsThatAreTooLargeNow() throws Exception {
     try (RedisServer redis = RedisServer.start();
         BudgetStore store = open(redis, config(60, 1_000))) {
       get(store.request(TokenRequest.of(MODEL, 1_000).withPriorityClass(P1)));
@@ -145,7 +145,7 @@ class LongLineTest {
    * another portion is refused.
    */
   @Test
-  void reload_refusesInPortions_whoIsTooLargeNow() {
+  void reload_deniesTooLargeTickets_inPortions() {
     long now = 1_000_000_000_000L;
     try (RedisServer redis = RedisServer.start()) {
       TimedScripts scripts = new TimedScripts(redis);
@@ -179,7 +179,7 @@ class LongLineTest {
   }
 
   @Test
-  void reload_refusesALongLine_toTheLastTicket() throws Exception {
+  void reload_deniesALongWaitingList_toTheLastTicket() throws Exception {
     String line = ModelKeys.of("token-governor:", MODEL).all()[2];
     try (RedisServer redis = RedisServer.start();
         BudgetStore store = open(redis, config(60, 1_000))) {
@@ -199,7 +199,7 @@ class LongLineTest {
   }
 
   @Test
-  void reload_withAnotherClassBehind_keepsTheLine() throws Exception {
+  void reload_withAnotherClassBehind_keepsTheOrder() throws Exception {
     Map<String, Double> classes = new LinkedHashMap<>();
     List.of("P0_clinical", P1, "P3_other", "P4_new").forEach(name -> classes.put(name, 1.0));
     BudgetConfig more =
@@ -223,7 +223,7 @@ class LongLineTest {
   }
 
   @Test
-  void portionOfHeads_thatOnlyStepAside_isToldToOthers() {
+  void portionOfSkippedHeads_isAnnouncedToOtherNodes() {
     int many = 202;
     long now = 1_000_000_000_000L;
     try (RedisServer redis = RedisServer.start()) {
@@ -262,7 +262,7 @@ class LongLineTest {
   }
 
   @Test
-  void removedModel_refusesEverybody() throws Exception {
+  void removedModel_deniesAllTickets() throws Exception {
     try (RedisServer redis = RedisServer.start();
         BudgetStore store = open(redis, config(60, 1_000))) {
       get(store.request(TokenRequest.of(MODEL, 1_000).withPriorityClass(P1)));
@@ -282,7 +282,7 @@ class LongLineTest {
   }
 
   @Test
-  void keyOfOneTenant_isNotThatOfAnother() throws Exception {
+  void keyOfOneTenant_isNotFoundByAnother() throws Exception {
     try (RedisServer redis = RedisServer.start();
         BudgetStore store = open(redis, config(60, 1_000))) {
       List<String> names = List.of("a", "a\0b", "a:", "1:a");

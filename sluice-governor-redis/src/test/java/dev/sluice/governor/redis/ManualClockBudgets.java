@@ -24,7 +24,7 @@ import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
 
 /** Budgets on a real Redis whose clock stands still until told to go on, with all nodes' timers. */
-final class StandingBudgets implements BudgetFixture, AutoCloseable {
+final class ManualClockBudgets implements BudgetFixture, AutoCloseable {
   private static final Duration PATIENCE = Duration.ofSeconds(60);
   private static final AtomicInteger NAMES = new AtomicInteger();
 
@@ -35,7 +35,7 @@ final class StandingBudgets implements BudgetFixture, AutoCloseable {
   private volatile boolean holding;
   private Instant now = Instant.parse("2001-01-01T00:00:00Z");
 
-  StandingBudgets() {
+  ManualClockBudgets() {
     server = RedisServer.builder().clockOffset(Duration.between(Instant.now(), now)).start();
     server.standAt(now);
   }
