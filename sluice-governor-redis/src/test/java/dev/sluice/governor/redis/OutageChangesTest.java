@@ -28,7 +28,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** Rules and rights that change while Redis is away. */
+/** Changes of configuration and permissions in an outage. */
 @Tag("any-jdk")
 @Timeout(value = 300, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 final class OutageChangesTest {
@@ -57,7 +57,7 @@ final class OutageChangesTest {
       redis.kill();
       rig.awaitShare();
       get(rig.store.reload(WITHOUT));
-      // At once, though Redis is away.
+      // At once, without Redis.
       assertThat(((Denied) get(waiter).orElseThrow()).reason())
           .isEqualTo(TokenDecision.Reason.REMOVED);
       assertThat(get(rig.store.settle(before.reservation(), 100))).isPresent();
@@ -65,7 +65,7 @@ final class OutageChangesTest {
       rig.awaitReturned();
       get(rig.store.reload(BOTH));
       assertThat(rig.granted).hasValue(0);
-      until("nothing is held", () -> rig.running() == 0);
+      until("no slot is in use", () -> rig.running() == 0);
     }
   }
 
@@ -87,7 +87,7 @@ final class OutageChangesTest {
       redis.restart();
       rig.awaitReturned();
       get(rig.store.reload(BOTH));
-      until("nothing is held", () -> rig.running() == 0);
+      until("no slot is in use", () -> rig.running() == 0);
     }
   }
 
@@ -107,7 +107,7 @@ final class OutageChangesTest {
       assertThat(get(rig.store.settle(first.reservation(), 10))).isPresent();
       Await.during(Duration.ofMillis(200));
       assertThat(waiter).isNotDone();
-      // A share again, which begins with the ticket that waits.
+      // A share again, which starts with the waiting ticket.
       get(rig.store.reload(config(thirty)));
       TokenDecision.Granted second = (TokenDecision.Granted) get(waiter).orElseThrow();
       get(rig.store.reload(config(thirty.toBuilder().maxConcurrentRequests(2).build())));
@@ -142,7 +142,7 @@ final class OutageChangesTest {
             .store(
                 RedisBudgets.builder()
                     .url(redis.uri())
-                    .timeout(OutageRig.PATIENCE)
+                    .timeout(OutageRig.LONG_TIMEOUT)
                     .outageListener(listener)
                     .build())
             .build()) {
@@ -184,7 +184,7 @@ final class OutageChangesTest {
       proxy.heal();
       proxy.delay(Duration.ofMillis(60), Duration.ZERO);
       rig.awaitReturned();
-      // The charge is on its way, and gets lost.
+      // The charge is under way, and gets lost.
       proxy.refuse();
       proxy.cut();
       rig.awaitLost();
@@ -192,7 +192,7 @@ final class OutageChangesTest {
       proxy.heal();
       proxy.delay(Duration.ZERO, Duration.ZERO);
       rig.awaitReturned();
-      until("nothing is held", () -> rig.running() == 0);
+      until("no slot is in use", () -> rig.running() == 0);
     }
   }
 
@@ -209,14 +209,14 @@ final class OutageChangesTest {
     try (var store =
         RedisBudgets.builder()
             .url(redis.uri())
-            .timeout(OutageRig.PATIENCE)
+            .timeout(OutageRig.LONG_TIMEOUT)
             .outageListener(listener)
             .build()
             .open(config(SONNET), BudgetListener.NONE)) {
       TokenDecision.Granted granted = (TokenDecision.Granted) get(store.request(request(100)));
       redis.command("ACL", "SETUSER", "default", "-hset");
       assertThat(get(store.settle(granted.reservation(), 10))).isPresent();
-      // It was sent again meanwhile, in vain: that is told once a second.
+      // It was sent again meanwhile without success, which is reported once a second.
       until("refusals", () -> refusals.get() >= 3);
       redis.command("ACL", "SETUSER", "default", "+hset");
       until("it is settled", () -> get(store.status()).models().get("sonnet").running() == 0);

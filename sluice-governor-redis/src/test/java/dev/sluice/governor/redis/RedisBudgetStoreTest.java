@@ -66,14 +66,14 @@ final class RedisBudgetStoreTest {
     return BudgetConfig.builder().models(Map.of(MODEL, budget)).build();
   }
 
-  static BudgetConfig config(ModelBudget budget, Duration patience) {
-    return config(Map.of(MODEL, budget), patience);
+  static BudgetConfig config(ModelBudget budget, Duration idleTimeout) {
+    return config(Map.of(MODEL, budget), idleTimeout);
   }
 
-  static BudgetConfig config(Map<String, ModelBudget> models, Duration patience) {
+  static BudgetConfig config(Map<String, ModelBudget> models, Duration idleTimeout) {
     return BudgetConfig.builder()
         .models(models)
-        .waitingList(WaitingListConfig.builder().ticketIdleTimeout(patience).build())
+        .waitingList(WaitingListConfig.builder().ticketIdleTimeout(idleTimeout).build())
         .build();
   }
 
@@ -134,7 +134,7 @@ final class RedisBudgetStoreTest {
     return Objects.requireNonNull(get(store.status()).models().get(MODEL));
   }
 
-  private static int inLine(BudgetStore store) {
+  private static int waiting(BudgetStore store) {
     return status(store).queueLengths().values().stream().mapToInt(Integer::intValue).sum();
   }
 
@@ -170,10 +170,10 @@ final class RedisBudgetStoreTest {
     assertThat(queued.retryAfter().orElseThrow().toMillis()).isBetween(1L, 200L);
     List<String> threads = Collections.synchronizedList(new ArrayList<>());
     CompletableFuture<Optional<TokenDecision>> waiter = store.await(queued.ticket());
-    CompletableFuture<Void> told =
+    CompletableFuture<Void> events =
         waiter.thenAccept(outcome -> threads.add(Thread.currentThread().getName()));
     TokenDecision.Granted granted = grantOf(waiter);
-    get(told);
+    get(events);
     assertThat(granted.tokens()).isEqualTo(20);
     assertThat(threads).noneMatch(name -> name.startsWith("lettuce"));
     assertThat(get(store.poll(queued.ticket()))).contains(granted);
@@ -188,7 +188,7 @@ final class RedisBudgetStoreTest {
     RedisBudgetStore other = open(fast);
     get(store.adjust(MODEL, new ProviderAdjustment(1, 0L, Duration.ofMillis(500))));
     List<CompletableFuture<Optional<TokenDecision>>> waiters = new ArrayList<>();
-    // More than a portion of a look, and many batches.
+    // More than a portion of a check, and many batches.
     for (int i = 0; i < 600; i++) {
       TokenDecision outcome = get(store.request(request(5)));
       if (outcome instanceof TokenDecision.Queued queued) {
@@ -197,7 +197,7 @@ final class RedisBudgetStoreTest {
     }
     assertThat(waiters).isNotEmpty();
     waiters.forEach(RedisBudgetStoreTest::grantOf);
-    assertThat(inLine(store)).isZero();
+    assertThat(waiting(store)).isZero();
     assertThat(status(store).running()).isEqualTo(600);
   }
 
@@ -221,10 +221,10 @@ final class RedisBudgetStoreTest {
     CompletableFuture<Optional<TokenDecision>> first = store.await(queued.ticket());
     CompletableFuture<Optional<TokenDecision>> second = store.await(queued.ticket());
     first.cancel(false);
-    // Another still waits: it is kept for longer than the patience.
-    await().during(Duration.ofMillis(500)).until(() -> inLine(store) == 1);
+    // Another waiter is left: the ticket outlives its idle timeout.
+    await().during(Duration.ofMillis(500)).until(() -> waiting(store) == 1);
     second.cancel(false);
-    await().until(() -> inLine(store) == 0);
+    await().until(() -> waiting(store) == 0);
     assertThat(get(store.poll(queued.ticket())))
         .hasValueSatisfying(
             outcome ->
@@ -307,9 +307,9 @@ final class RedisBudgetStoreTest {
     assertThat(status(store).running()).isEqualTo(names.size() * keys);
     // A tenant with a spent budget waits; a tenant with a similar name does not.
     for (String tenant : tenants.keySet()) {
-      TokenDecision.Queued held =
+      TokenDecision.Queued granted =
           (TokenDecision.Queued) get(store.request(request(9).withTenant(tenant)));
-      assertThat(held.binding()).isEqualTo(BudgetDimension.TENANT);
+      assertThat(granted.binding()).isEqualTo(BudgetDimension.TENANT);
     }
     assertThat(get(store.request(request(9).withTenant("a"))))
         .isInstanceOf(TokenDecision.Granted.class);
@@ -324,38 +324,38 @@ final class RedisBudgetStoreTest {
 
   @Test
   void listener_receivesAllEvents() {
-    List<String> told = Collections.synchronizedList(new ArrayList<>());
+    List<String> events = Collections.synchronizedList(new ArrayList<>());
     RedisBudgetStore store =
         open(
             config(BUDGET),
             new BudgetListener() {
               @Override
               public void requested(TokenRequest request, TokenDecision outcome, long nanos) {
-                told.add("asked " + request.tokens() + outcome.getClass().getSimpleName());
+                events.add("asked " + request.tokens() + outcome.getClass().getSimpleName());
               }
 
               @Override
               public void granted(TokenRequest request, long tokens, long waited, long nanos) {
-                told.add("granted " + tokens + (waited > 0 ? " later" : ""));
+                events.add("granted " + tokens + (waited > 0 ? " later" : ""));
               }
 
               @Override
               public void settled(TokenSettlement settled, long grantedNanos, long nanos) {
-                told.add("settled " + settled.actualTokens() + (nanos > grantedNanos));
+                events.add("settled " + settled.actualTokens() + (nanos > grantedNanos));
               }
 
               @Override
               public void refilled(String model, long tokens, long available, long nanos) {
                 assertThat(tokens).isPositive();
                 assertThat(available).isPositive();
-                told.add("refilled");
+                events.add("refilled");
               }
             });
     TokenDecision.Granted first = granted(store, 1_000);
     // Enough that the request waits on a busy machine, too.
     grantOf(store.await(queued(store, 100).ticket()));
     get(store.settle(first.reservation(), 1_000));
-    assertThat(told)
+    assertThat(events)
         .contains("refilled")
         .filteredOn(each -> !each.equals("refilled"))
         .containsExactly(
@@ -377,8 +377,8 @@ final class RedisBudgetStoreTest {
         .isInstanceOf(IllegalStateException.class)
         .hasMessageContaining("closed");
     store.close();
-    // Its ticket is still in line, for whoever has it.
-    assertThat(inLine(open())).isEqualTo(1);
+    // Its ticket still waits, and can be polled.
+    assertThat(waiting(open())).isEqualTo(1);
   }
 
   @Test
@@ -414,7 +414,7 @@ final class RedisBudgetStoreTest {
     assertThat(get(one.settle(granted.reservation(), 20))).isPresent();
   }
 
-  /** Messages that are published before are lost. */
+  /** Earlier messages are lost. */
   private void awaitListeners(long nodes) {
     String channel = ModelKeys.of(prefix, MODEL).channel();
     await().until(() -> List.of(channel, nodes).equals(redis.command("PUBSUB", "NUMSUB", channel)));
@@ -422,7 +422,7 @@ final class RedisBudgetStoreTest {
 
   @Test
   void nodes_shareOneWaitingList_andNotifyEachOther() {
-    // No node polls for minutes, and time frees no slot: only a message can tell.
+    // No node polls for minutes, and time frees no slot: only a notice delivers the grant.
     BudgetConfig config =
         config(BUDGET.toBuilder().maxConcurrentRequests(1).build(), Duration.ofMinutes(10));
     RedisBudgetStore one = open(config);
@@ -471,7 +471,7 @@ final class RedisBudgetStoreTest {
     grantOf(waiter);
   }
 
-  // ---- Redis forgets
+  // ---- lost data
 
   @Test
   void flushedScripts_areLoadedAgain() {
@@ -493,7 +493,7 @@ final class RedisBudgetStoreTest {
     assertThat(queued.eta().orElseThrow().toMillis()).isBetween(4_000L, 5_000L);
     assertThat(get(store.settle(granted.reservation(), 0)))
         .hasValueSatisfying(settled -> assertThat(settled.refundedTokens()).isZero());
-    // Its ticket is gone.
+    // Its ticket is lost.
     assertThat(get(waiter)).isEmpty();
   }
 }

@@ -24,7 +24,7 @@ import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** News in a reply, and listeners that fail, do not fail a call that Redis has executed. */
+/** Decisions in a reply and failing listeners do not fail a call that Redis has executed. */
 @Timeout(value = 60, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 final class ReplyDecisionsTest {
   private static final AtomicInteger NAMES = new AtomicInteger();
@@ -33,7 +33,7 @@ final class ReplyDecisionsTest {
 
   @AutoClose private static final RedisServer redis = RedisServer.start();
 
-  private final String prefix = "news-" + NAMES.incrementAndGet() + ":";
+  private final String prefix = "decisions-" + NAMES.incrementAndGet() + ":";
 
   private BudgetStore open(BudgetListener listener) {
     return RedisBudgets.builder()
@@ -50,11 +50,11 @@ final class ReplyDecisionsTest {
 
   @Test
   void listenerThatThrows_failsNoCall() {
-    AtomicInteger told = new AtomicInteger();
+    AtomicInteger calls = new AtomicInteger();
     BudgetListener broken =
         new BudgetListener() {
           private void fail() {
-            told.incrementAndGet();
+            calls.incrementAndGet();
             throw new IllegalStateException("broken");
           }
 
@@ -86,8 +86,8 @@ final class ReplyDecisionsTest {
       TokenDecision.Granted second = (TokenDecision.Granted) get(waiter).orElseThrow();
       assertThat(get(store.settle(second.reservation(), 100))).isPresent();
     }
-    // asked and granted twice, settled twice
-    assertThat(told.get()).isGreaterThanOrEqualTo(6);
+    // two requests, two grants, two settlements
+    assertThat(calls.get()).isGreaterThanOrEqualTo(6);
   }
 
   @Test

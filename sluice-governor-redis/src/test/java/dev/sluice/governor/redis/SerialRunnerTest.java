@@ -9,14 +9,14 @@ import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.Test;
 
-/** One thing after the other, under no lock. */
+/** Actions run one after the other, outside of locks. */
 final class SerialRunnerTest {
-  private final SerialRunner inOrder = new SerialRunner();
+  private final SerialRunner runner = new SerialRunner();
   private final List<String> done = new ArrayList<>();
 
   private void run(Runnable work) {
-    inOrder.add(work);
-    inOrder.run();
+    runner.add(work);
+    runner.run();
   }
 
   @Test
@@ -31,12 +31,12 @@ final class SerialRunnerTest {
 
   @Test
   void failedAction_doesNotStopLaterOnes() {
-    inOrder.add(
+    runner.add(
         () -> {
           throw new IllegalStateException("broken");
         });
-    inOrder.add(() -> done.add("behind it"));
-    assertThatThrownBy(inOrder::run).hasMessage("broken");
+    runner.add(() -> done.add("behind it"));
+    assertThatThrownBy(runner::run).hasMessage("broken");
     run(() -> done.add("later"));
     assertThat(done).containsExactly("behind it", "later");
   }

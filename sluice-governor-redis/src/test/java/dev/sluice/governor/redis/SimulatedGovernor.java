@@ -26,19 +26,19 @@ public final class SimulatedGovernor {
   /**
    * The settings that all nodes have in common.
    *
-   * @param timeout how long a node waits for an answer
-   * @param expectedNodes among how many a node divides that begins without Redis
+   * @param timeout the timeout of a call
+   * @param expectedNodes the number of shares for a node that starts without Redis
    * @param config the models
    */
   public record Settings(Duration timeout, int expectedNodes, BudgetConfig config) {}
 
   /**
-   * Creates budgets with the policy {@code LOCAL}, and begins to connect.
+   * Creates budgets with outage mode {@code LOCAL}, and begins to connect.
    *
    * @param node the name of the node, 16 characters
-   * @param listener is told of outages
-   * @param decisions is told what is decided
-   * @param spreadNanos how much later than at the first useful moment a line is looked at
+   * @param listener receives outages
+   * @param decisions receives decisions
+   * @param spreadNanos the delay of a check of a waiting list after the first useful moment
    */
   public SimulatedGovernor(
       String node,
@@ -70,7 +70,7 @@ public final class SimulatedGovernor {
     SimulatedLink.begin(fleet.connection());
   }
 
-  /** Returns the connection, to look at its state and view. */
+  /** Returns the connection, for its state and view. */
   public FleetConnection connection() {
     return fleet.connection();
   }

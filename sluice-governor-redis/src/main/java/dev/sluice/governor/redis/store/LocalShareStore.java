@@ -410,8 +410,8 @@ final class LocalShareStore {
         open.tickets());
   }
 
-  private static String ticketOf(StoreSnapshot.OpenReservation held) {
-    String ticket = held.ticket();
+  private static String ticketOf(StoreSnapshot.OpenReservation grant) {
+    String ticket = grant.ticket();
     return ticket == null ? "" : ticket;
   }
 

@@ -59,7 +59,7 @@ final class SettlementOutbox {
     CANCEL,
     /** Ends a grant again that a delayed call may have restored after its settlement. */
     RELEASE,
-    /** The last caller has stopped waiting for a ticket, and none was told of a grant. */
+    /** Stops waiting for a ticket whose grant no caller has. */
     LEAVE,
     /** Returns the grant of a request whose result was not delivered, or that was canceled. */
     UNDO

@@ -27,7 +27,7 @@ import org.junit.jupiter.api.Timeout;
 /** Configurations that several nodes set for one model, and how they are stored. */
 @Tag("any-jdk")
 @Timeout(value = 60, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
-final class FleetRulesTest {
+final class FleetConfigurationTest {
   private static final ModelBudget BUDGET = SeedBudget.budget(60, 1_000).build();
 
   private final RedisServer redis = RedisServer.builder().clockOffset(Duration.ZERO).start();
