@@ -65,7 +65,9 @@ final class LocalShareStore {
     /** Delivers the decision about an awaited ticket. */
     void decided(String ticket, TokenDecision outcome);
 
-    /** Receives the result of the outage. Called under a lock; must not wait for other locks. */
+    /**
+     * Receives the result of the outage. Called under a lock: takes only locks of its own state.
+     */
     void ended(LocalShareStore.OutageResult result);
   }
 

@@ -87,7 +87,7 @@ final class SettlementOutbox {
     this.settled = settled;
   }
 
-  /** Returns the arguments of a settlement; {@code elsewhere} if another node has the grant. */
+  /** Returns the arguments of a settlement; {@code elsewhere} notifies the node of the grant. */
   static String[] settlement(String id, long actual, boolean elsewhere) {
     return elsewhere
         ? new String[] {"settle", id, Long.toString(actual), "elsewhere"}
@@ -182,7 +182,7 @@ final class SettlementOutbox {
     leaving.merge(id, 1, Integer::sum);
   }
 
-  /** Returns whether a call that leaves a ticket may reach Redis after what it has answered. */
+  /** Returns whether a call that leaves a ticket may reach Redis after its last answer. */
   synchronized boolean isLeaving(String id) {
     PendingSettlement entry = entries.get(id);
     return leaving.containsKey(id) || (entry != null && entry.kind() == Kind.LEAVE);
