@@ -84,6 +84,7 @@ final class StrictRequestMarshaller {
     @SuppressWarnings("unchecked") // see above
     public Q parse(InputStream stream) {
       try {
+        RequestAdmission.requireWanted();
         ByteString request = UnsafeByteOperations.unsafeWrap(bytes(stream));
         int parts = bounds.check(request.newCodedInput());
         if (parts >= RequestSizeLimits.PARTS_AT_ONCE) {
