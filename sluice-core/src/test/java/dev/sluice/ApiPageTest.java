@@ -34,7 +34,7 @@ final class ApiPageTest {
   private final List<Duration> retries = new ArrayList<>();
 
   @Test
-  void example_sendsTheBurstOfATenant_andThenSaysWhenToRetry() {
+  void example_sendsUntilTheLimitOfATenantDenies() {
     String tenant = "acme";
     String mail = "hello";
     Limits limits = Limits.create();

@@ -22,7 +22,7 @@ final class ConcurrencyTest {
   private static final Duration SECOND = Duration.ofSeconds(1);
 
   @Test
-  void threadAReadsNow_threadBReadsLaterAndCommits_threadAGoesOn() {
+  void staleReading_afterALaterGrantOfAnotherThread_mintsNothing() {
     // The clock lets B act between A's reading and A's use of it.
     AtomicLong time = new AtomicLong(1_000_000_000);
     AtomicReference<Runnable> betweenReadingAndUse = new AtomicReference<>(() -> {});

@@ -69,7 +69,7 @@ class FairSchedulerTest {
   }
 
   @Test
-  void comingBackAtOnce_doesNotMakeAKeyNewAgain() {
+  void emptyKeyEnqueuedAgain_keepsItsTurn() {
     for (int i = 0; i < 10; i++) {
       enqueue(queue, 1_000, Placement.of("busy" + i));
     }
@@ -87,7 +87,7 @@ class FairSchedulerTest {
 
   @ParameterizedTest
   @ValueSource(strings = {"limit", "cancel", "throttle"})
-  void comingBackAtOnce_doesNotHelpByATrickEither(String trick) {
+  void emptyKeyEnqueuedAgain_byAnyTrick_getsItsShareOnly(String trick) {
     if (trick.equals("limit")) {
       queue.setMaxInFlight("sly", 1);
     }
@@ -115,7 +115,7 @@ class FairSchedulerTest {
   }
 
   @Test
-  void aThrottledItem_hidesNoneOfAnotherSet() {
+  void aThrottledItem_delaysNoItemOfAnotherSet() {
     scheduler.setLimit("slow", Limit.ofRate(1, 1));
     Placement slow = Placement.of("a").withThrottleKeys("slow");
     enqueue(queue, 3, slow);
@@ -159,7 +159,7 @@ class FairSchedulerTest {
   }
 
   @Test
-  void anItemThatCanNeverGo_holdsUpOnlyItsOwnSet() {
+  void anImpossibleItem_delaysOnlyItsOwnSetOfThrottleKeys() {
     scheduler.advanceTo(0);
     scheduler.setLimit("tokens", Limit.ofRate(10, 10));
     queue.enqueue("never", Placement.of("a").withThrottleKey("tokens", 11));
@@ -181,7 +181,7 @@ class FairSchedulerTest {
   }
 
   @Test
-  void moreTokensThanThereAreNumbers_waitForEver() {
+  void costOfLongMaxValue_waitsForever() {
     scheduler.advanceTo(0);
     scheduler.setLimit("x", Limit.ofRate(1, 1));
     enqueue(queue, 2, Placement.of("a").withThrottleKeys("x"));
@@ -215,7 +215,7 @@ class FairSchedulerTest {
   }
 
   @Test
-  void aKeyWithoutARate_canGetOneWhileItemsWait() {
+  void aKeyWithoutALimit_canGetOneWhileItemsWait() {
     enqueue(queue, 5, Placement.of("a").withThrottleKeys("later"));
     assertThat(serve(scheduler, 1, 0)).hasSize(1);
     scheduler.advanceTo(0);
@@ -301,7 +301,7 @@ class FairSchedulerTest {
   }
 
   @Test
-  void aPromiseToALowPriority_holdsUpNoHigherOne() {
+  void aPromiseToALowPriority_delaysNoHigherPriority() {
     scheduler.advanceTo(0);
     scheduler.setLimit("x", Limit.ofRate(1, 1));
     queue.enqueue("low1", Placement.of("low").withThrottleKeys("x"));
@@ -345,7 +345,7 @@ class FairSchedulerTest {
   }
 
   @Test
-  void decline_leavesEverythingAsItWas() {
+  void decline_changesNothing() {
     scheduler.advanceTo(0);
     scheduler.setLimit("x", Limit.ofRate(1, 1));
     queue.setMaxInFlightPerKey(1);

@@ -39,7 +39,7 @@ class FairnessPropertyTest {
    * their first items on, for which fresh keys share every second item.
    */
   @Test
-  void keysThatCanAlwaysGo_areServedByWeightInEveryWindow() {
+  void unthrottledKeys_areServedByWeightInEveryWindow() {
     Property.check(
         1_000,
         generator -> {

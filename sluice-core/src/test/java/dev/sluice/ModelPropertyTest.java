@@ -31,7 +31,7 @@ final class ModelPropertyTest {
   record Grant(long nanos, long tokens) {}
 
   @Test
-  void answersLikeTheModel() {
+  void decisions_agreeWithTheModel() {
     Property.check(
         2_000,
         generator -> {

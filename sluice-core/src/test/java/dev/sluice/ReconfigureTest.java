@@ -151,7 +151,7 @@ final class ReconfigureTest {
   }
 
   @Test
-  void waiters_owedMoreThanTheNewLimitCanHold_areNotForgotten() {
+  void reconfigure_ifWaitersOweMoreThanTheNewLimitHolds_isRefused() {
     ManualClock clock = ManualClock.create();
     TokenBucket bucket = bucket(Limit.perSecond(10), 0, clock);
     CompletableFuture<Void> waiter = bucket.acquireAsync(1_000_000);
@@ -165,7 +165,7 @@ final class ReconfigureTest {
   }
 
   @Test
-  void waiters_owedBeyondTheEndOfTime_areNotForgotten() {
+  void reconfigure_ifWaitersWouldWaitBeyondTheLastInstant_isRefused() {
     TokenBucket bucket = bucket(Limit.perSecond(10), 0, ManualClock.create());
     CompletableFuture<Void> waiter = bucket.acquireAsync(5);
     assertThatIllegalStateException()
@@ -283,7 +283,7 @@ final class ReconfigureTest {
   }
 
   @Test
-  void fullForLong_gainsNothingFromALargerCapacity() {
+  void fullBucket_gainsNothingFromALargerCapacity() {
     ManualClock clock = ManualClock.create();
     TokenBucket bucket = bucket(Limit.perSecond(10), 10, clock);
     clock.advance(Duration.ofDays(1));
@@ -310,7 +310,7 @@ final class ReconfigureTest {
   }
 
   @Test
-  void moreOwedThanTheGridCanHold_isRefused() {
+  void reconfigure_ifWaitersOweMoreThanTheGridHolds_isRefused() {
     TokenBucket bucket = bucket(new Limit.Manual(Limit.MAX_CAPACITY), 0, ManualClock.create());
     List<CompletableFuture<Void>> waiters =
         Stream.generate(() -> bucket.acquireAsync((1L << 52) + 1)).limit(700).toList();

@@ -100,7 +100,7 @@ class SchedulerTokensTest {
 
   /** A gate that is to be looked at for one queue says nothing of another. */
   @Test
-  void mayGo_isFalseForAQueueThatWaitsElsewhere() {
+  void hasReady_isFalseForAQueueWaitingForAnotherLimit() {
     FairQueue<String> other = scheduler.queue("other");
     scheduler.advanceTo(0);
     scheduler.setLimit("x", Limit.ofRate(1, 2));
