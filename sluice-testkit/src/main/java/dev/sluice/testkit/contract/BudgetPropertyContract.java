@@ -54,7 +54,7 @@ public abstract class BudgetPropertyContract extends BudgetSuite {
   }
 
   @Test
-  void anyDay_keepsTheLimit_andTheOrder_andServesEverybody() throws Exception {
+  void randomDay_keepsLimitAndOrder_andServesEveryRequest() throws Exception {
     for (long seed = 0; seed < days(); seed++) {
       Day day = new Day(seed);
       try {

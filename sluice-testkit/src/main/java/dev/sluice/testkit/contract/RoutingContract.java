@@ -56,7 +56,7 @@ public abstract class RoutingContract extends BudgetSuite {
   }
 
   @Test
-  void whoeverCanGoNow_isTaken_inTheOrderOfTheRoute() {
+  void firstModelThatGrantsNow_isChosen_inTheOrderOfTheRoute() {
     Governor governor = governor();
     assertThat(governor.blocking().request(any(10_000)).model()).isEqualTo("slow");
     assertThat(governor.blocking().request(any(10_000)).model()).isEqualTo("fast");
@@ -64,7 +64,7 @@ public abstract class RoutingContract extends BudgetSuite {
   }
 
   @Test
-  void ifNobodyCan_theShortestWaitIsTaken_andNothingElseIsCounted() {
+  void ifNoModelGrantsNow_theShortestWaitIsChosen_andOthersCountNothing() {
     Governor governor = governor();
     governor.blocking().request(TokenRequest.of("slow", 10_000).withPriorityClass(P1));
     governor.blocking().request(TokenRequest.of("fast", 10_000).withPriorityClass(P1));
@@ -84,7 +84,7 @@ public abstract class RoutingContract extends BudgetSuite {
   }
 
   @Test
-  void modelWithoutAFreeSlot_isNotTheNearest() {
+  void modelWithoutAFreeSlot_hasNoShortestWait() {
     Governor governor =
         governor(
             route(
@@ -96,7 +96,7 @@ public abstract class RoutingContract extends BudgetSuite {
   }
 
   @Test
-  void whatNoneCanEverGrant_isRefused() {
+  void requestBeyondEveryModel_isImpossible() {
     Governor governor = governor();
     impossible(governor.blocking().request(any(10_001)));
     assertThat(governor.blocking().explain(any(10_001)).outcome()).isEqualTo(Outcome.IMPOSSIBLE);
@@ -107,7 +107,7 @@ public abstract class RoutingContract extends BudgetSuite {
   }
 
   @Test
-  void idempotencyKey_findsItsPlace_whereverItIs() {
+  void idempotencyKey_findsItsTicket_onAnyModelOfTheRoute() {
     Governor governor = governor();
     governor.blocking().request(TokenRequest.of("slow", 10_000).withPriorityClass(P1));
     governor.blocking().request(TokenRequest.of("fast", 10_000).withPriorityClass(P1));
@@ -118,7 +118,7 @@ public abstract class RoutingContract extends BudgetSuite {
   }
 
   @Test
-  void manyWithOneKey_areOne() {
+  void concurrentRequestsWithOneIdempotencyKey_areOneRequest() {
     Governor governor = governor();
     TokenRequest crowd = any(50).withIdempotencyKey("crowd");
     List<CompletableFuture<dev.sluice.governor.TokenDecision>> all = new ArrayList<>();

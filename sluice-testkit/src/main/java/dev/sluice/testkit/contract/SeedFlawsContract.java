@@ -59,7 +59,7 @@ public abstract class SeedFlawsContract extends BudgetSuite {
 
   /** A refused job was queued again by its own retry, at a part of its tokens, for ever. */
   @Test
-  void flaw1_whoWaits_isInLineOnce_andAsksForTheSame() {
+  void flaw1_waiter_isQueuedOnce_forTheSameTokens() {
     BudgetHarness rig = open(Allocation.SCALE);
     rig.granted(300_000, P0);
     TokenDecision.Queued queued = rig.queued(240_000, P2);
@@ -79,7 +79,7 @@ public abstract class SeedFlawsContract extends BudgetSuite {
 
   /** A head that could not go went to the tail: small ones passed it for ever. */
   @Test
-  void flaw2_aLargeHead_keepsItsPlace_whileSmallOnesCome() {
+  void flaw2_aLargeHead_keepsItsPosition_whileSmallRequestsArrive() {
     BudgetHarness rig = open(Allocation.OFF);
     rig.granted(300_000, P0);
     TokenDecision.Queued large = rig.queued(200_000, P1);
@@ -98,7 +98,7 @@ public abstract class SeedFlawsContract extends BudgetSuite {
 
   /** A new arrival never looked at the queue: a small P2 took what a queued P0 waited for. */
   @Test
-  void flaw3_anArrival_doesNotOvertakeThoseInLine() {
+  void flaw3_anArrival_doesNotOvertakeWaiters() {
     BudgetHarness rig = open(Allocation.OFF);
     rig.granted(290_000, P0);
     TokenDecision.Queued emergency = rig.queued(20_000, P0);
@@ -113,7 +113,7 @@ public abstract class SeedFlawsContract extends BudgetSuite {
 
   /** A queued job was granted and nobody was told, while its caller asked again: charged twice. */
   @Test
-  void flaw4_whoIsGranted_isTold_andARetryIsChargedOnce() {
+  void flaw4_aGrantReachesItsWaiter_andARetryIsChargedOnce() {
     BudgetHarness rig = open(Allocation.OFF);
     rig.granted(300_000, P0);
     TokenRequest request = request(4_000, P1).withIdempotencyKey("call-1");
@@ -132,7 +132,7 @@ public abstract class SeedFlawsContract extends BudgetSuite {
    * more than there was, and a refill undid what they took.
    */
   @Test
-  void flaw5_callersAtTheSameTime_getNotOneTokenTooMuch() throws Exception {
+  void flaw5_concurrentCallers_getNoTokenBeyondTheLimit() throws Exception {
     BudgetConfig config = config(sonnet(Allocation.OFF));
     BudgetHarness one = open(config);
     BudgetHarness other = join(one, config);
@@ -163,7 +163,7 @@ public abstract class SeedFlawsContract extends BudgetSuite {
 
   /** More than the capacity was queued, with a wait that it never was granted after. */
   @Test
-  void flaw6_moreThanEver_isRefusedAtOnce() {
+  void flaw6_moreThanTheCapacity_isImpossibleAtOnce() {
     BudgetHarness rig = open(Allocation.CEILING);
     for (Map.Entry<String, Long> most :
         Map.of(P0, 300_000L, P1, 210_000L, P2, 120_000L).entrySet()) {
@@ -193,7 +193,7 @@ public abstract class SeedFlawsContract extends BudgetSuite {
 
   /** A part of an ask was charged while the provider counted all of it. */
   @Test
-  void flaw8_whatIsUsedBeyondAScaledGrant_isChargedAfterAll() {
+  void flaw8_usageBeyondAScaledGrant_isCharged() {
     BudgetHarness rig = open(Allocation.SCALE);
     TokenDecision.Granted told = rig.granted(10_000, P2);
     assertThat(told.tokens()).isEqualTo(4_000);
@@ -240,7 +240,7 @@ public abstract class SeedFlawsContract extends BudgetSuite {
 
   /** Nothing ever left the queue but by a grant, and it had no end. */
   @Test
-  void flaw10_whoWaits_canLeave_andHasADeadline_andTheLineAnEnd() {
+  void flaw10_waiters_canCancelTimeOutAndBeRefused() {
     BudgetConfig config =
         config(Map.of(MODEL, sonnet(Allocation.OFF)), rules(3, Duration.ofSeconds(30)));
     BudgetHarness rig = open(config);
@@ -264,7 +264,7 @@ public abstract class SeedFlawsContract extends BudgetSuite {
 
   /** The wait left out the line ahead, and refills came by the second: a first retry was early. */
   @Test
-  void flaw11_theForecast_countsTheLine_andHoldsExactly() {
+  void flaw11_eta_countsEarlierWaiters_andIsExact() {
     BudgetHarness rig = open(Allocation.OFF);
     rig.granted(300_000, P0);
     List<TokenDecision.Queued> all = new ArrayList<>();
@@ -286,7 +286,7 @@ public abstract class SeedFlawsContract extends BudgetSuite {
 
   /** The clients' clocks decided what accrued: one that is set back, or ahead, made tokens. */
   @Test
-  void flaw12_aClockThatGoesBack_makesNoTokens() {
+  void flaw12_aClockThatStepsBack_mintsNoTokens() {
     BudgetHarness rig = open(Allocation.OFF);
     rig.granted(300_000, P0);
     advanceMillis(10_000);
@@ -302,7 +302,7 @@ public abstract class SeedFlawsContract extends BudgetSuite {
 
   /** The status told what there was when somebody last asked for tokens. */
   @Test
-  void flaw13_theStatus_isOfThisMoment() {
+  void flaw13_status_isCurrent() {
     BudgetHarness rig = open(Allocation.OFF);
     rig.granted(300_000, P0);
     assertThat(rig.status().utilizationPct()).isEqualTo("100.00");
@@ -315,7 +315,7 @@ public abstract class SeedFlawsContract extends BudgetSuite {
 
   /** Every internal retry of a queued job was one more request, and one more rejection. */
   @Test
-  void flaw14_whoWaits_isCountedOnce() {
+  void flaw14_aQueuedRequest_isCountedOnce() {
     BudgetHarness rig = open(Allocation.OFF);
     rig.granted(300_000, P0);
     TokenRequest request = request(200_000, P1).withIdempotencyKey("k");
@@ -336,7 +336,7 @@ public abstract class SeedFlawsContract extends BudgetSuite {
 
   /** Two managers in one process had a budget each. */
   @Test
-  void flaw15_twoOfOneStore_haveOneBudgetAndOneLine() {
+  void flaw15_twoProcessesOfOneStore_shareBudgetAndWaitingList() {
     BudgetConfig config = config(sonnet(Allocation.OFF));
     BudgetHarness one = open(config);
     BudgetHarness other = join(one, config);
@@ -352,7 +352,7 @@ public abstract class SeedFlawsContract extends BudgetSuite {
 
   /** Every replica drained the queue by its own timer, in a race with the others. */
   @Test
-  void flaw16_howeverManyDrainTheLine_everybodyGoesOnce() throws Exception {
+  void flaw16_concurrentDrains_grantEachWaiterOnce() throws Exception {
     BudgetConfig config = config(sonnet(Allocation.OFF));
     BudgetHarness one = open(config);
     BudgetHarness other = join(one, config);
@@ -383,7 +383,7 @@ public abstract class SeedFlawsContract extends BudgetSuite {
 
   /** Only tokens were counted, what was used in the end was not, and nothing was ever released. */
   @Test
-  void flaw17_requestsAndSlotsCountToo_andWhatWasNotUsedComesBack() {
+  void flaw17_requestsAndConcurrencyAreLimited_andUnusedTokensAreRefunded() {
     BudgetHarness often = open(bounded(2, 0));
     often.granted(1, P0);
     often.granted(1, P0);

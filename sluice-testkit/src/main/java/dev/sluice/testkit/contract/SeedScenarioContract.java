@@ -172,7 +172,7 @@ public abstract class SeedScenarioContract extends BudgetSuite {
 
   /** "Medical emergencies always prioritized", mode ceiling: whatever P1 and P2 ask for. */
   @Test
-  void headroomOfP0_isThereUnderAnyLoadBelow() {
+  void headroomOfP0_remainsUnderAnyLoadOfLowerClasses() {
     BudgetHarness rig = open(Allocation.CEILING);
     for (int i = 0; i < 1_000; i++) {
       rig.ask(1_000, i % 2 == 0 ? P1 : P2);
@@ -219,7 +219,7 @@ public abstract class SeedScenarioContract extends BudgetSuite {
   // ---- the manager
 
   @Test
-  void manager_hasABucketForEachModel_apartFromTheOthers() {
+  void manager_hasASeparateBucketForEachModel() {
     BudgetHarness rig = open(SeedBudget.read());
     assertThat(BudgetHarness.get(rig.store.status()).models().keySet())
         .containsExactly(MODEL, "OX7A3F8D", "GE6D8A4F", "deepseek-r1");

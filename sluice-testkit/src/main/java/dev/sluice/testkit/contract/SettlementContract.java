@@ -69,7 +69,7 @@ public abstract class SettlementContract extends BudgetSuite {
   }
 
   @Test
-  void settlement_isChargedToTheTenantUpToTheSame() {
+  void settlement_chargesTheTenantNoMoreThanACallCanUse() {
     BudgetHarness rig =
         open(
             sonnet(Allocation.OFF).toBuilder()
@@ -82,7 +82,7 @@ public abstract class SettlementContract extends BudgetSuite {
   }
 
   @Test
-  void manyWrongFigures_chargeOnce_thenAQuarterOfTheRate() {
+  void manyExcessiveSettlements_chargeOneBurst_thenAQuarterOfTheRate() {
     BudgetHarness rig = open(Allocation.OFF);
     List<TokenDecision.Granted> held = new ArrayList<>();
     for (int i = 0; i < 20; i++) {
@@ -115,7 +115,7 @@ public abstract class SettlementContract extends BudgetSuite {
   }
 
   @Test
-  void reload_isNoRefillOfTheAllowance() {
+  void reload_refillsNoAllowance() {
     BudgetHarness rig = open(Allocation.OFF);
     rig.settle(rig.granted(1, P1), TokenRequest.MAX_TOKENS);
     rig.reload(config(SeedBudget.budget(240_000, 400_000).build()));
@@ -137,7 +137,7 @@ public abstract class SettlementContract extends BudgetSuite {
   }
 
   @Test
-  void settlementAgain_andOfWhatHasEnded_chargesNothing() {
+  void repeatedOrExpiredSettlement_chargesNothing() {
     BudgetHarness rig = open(Allocation.OFF);
     TokenDecision.Granted settled = rig.granted(1, P1);
     TokenDecision.Granted ended = rig.granted(1, P1);
@@ -151,7 +151,7 @@ public abstract class SettlementContract extends BudgetSuite {
   // ---- whose they are
 
   @Test
-  void owner_isKnownWhileATicketOrReservationIs() {
+  void owner_isKnownAsLongAsItsTicketOrReservation() {
     BudgetHarness rig = open(sonnet(Allocation.OFF).toBuilder().maxConcurrentRequests(1).build());
     TokenOwner acme = new TokenOwner(MODEL, "acme", P2);
     TokenOwner other = new TokenOwner(MODEL, "other", P1);
