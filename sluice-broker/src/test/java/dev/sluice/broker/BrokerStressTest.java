@@ -60,7 +60,7 @@ final class BrokerStressTest {
   }
 
   @Test
-  void everythingAtOnce_thenClose_answersEverybody_andLosesNothing() throws Exception {
+  void concurrentOperationsAndClose_completeEveryCall_andLoseNothing() throws Exception {
     Set<Thread> before = brokerThreads();
     broker = Broker.open(dir);
     STAYING.forEach(name -> broker.createQueue(name, CONFIG));
