@@ -194,7 +194,7 @@ final class FrameFloodTest {
 
   /** Calls that have waited for a while may all be canceled at the same time. */
   @Test
-  void clientThatGivesUpManyWaitingCalls_isNotClosed() throws Exception {
+  void clientThatCancelsManyWaitingCalls_isNotClosed() throws Exception {
     ManagedChannel channel = client();
     try {
       QueuesGrpc.QueuesFutureStub stub = QueuesGrpc.newFutureStub(channel);

@@ -53,7 +53,7 @@ final class RedisGovernorOutageTest {
   }
 
   @Test
-  void killed_everyWireSaysSo_whoWaitsGoesOn_andTheLineIsThereAfterwards() throws Exception {
+  void killed_everyProtocolReportsIt_waitersStay_andTheWaitingListSurvives() throws Exception {
     try (CapturedLog log = new CapturedLog();
         RedisServer redis = RedisServer.builder().data().config("appendonly", "yes").start();
         GovernedServer here = start("here", redis);

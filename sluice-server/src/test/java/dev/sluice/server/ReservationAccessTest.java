@@ -183,7 +183,7 @@ class ReservationAccessTest {
   }
 
   @Test
-  void strangersReservationAndTicket_areAsIfThereWereNone() {
+  void reservationAndTicketOfAnotherTenant_areNotFound() {
     String mine = key(MINE);
     String reservation = ask(mine, "one").json().get("reservation").asText();
     String ticket = ask(mine, "one").json().get("ticket").asText();
@@ -215,7 +215,7 @@ class ReservationAccessTest {
   }
 
   @Test
-  void whoeverMayAskByARoute_mayGoOnWithWhatItLedTo() {
+  void keyOfARoute_canSettleGrantsOfItsModels() {
     String routed = key("model:any", "tenant:acme", "class:P1_user");
     Reply granted = ask(routed, "any");
     assertThat(granted.json().get("model").asText()).isEqualTo("two");
@@ -226,7 +226,7 @@ class ReservationAccessTest {
   }
 
   @Test
-  void anotherKeyOfTheSameTenant_goesOn() {
+  void anotherKeyOfTheSameTenant_canExtend() {
     String reservation = ask(key(MINE), "one").json().get("reservation").asText();
     for (List<String> names :
         List.of(MINE, List.of("*"), List.of("model:*", "tenant:*", "class:*"))) {
