@@ -64,7 +64,7 @@ final class ConcurrencyTest {
             threads,
             () -> {
               long count = 0;
-              // At least once, also where a busy machine starts the thread late.
+              // At least once, even if a busy machine delays the start of the thread.
               do {
                 count += bucket.tryAcquire() ? 1 : 0;
               } while (System.nanoTime() - end < 0);

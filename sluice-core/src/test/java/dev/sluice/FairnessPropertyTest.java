@@ -35,8 +35,8 @@ class FairnessPropertyTest {
   }
 
   /**
-   * Keys that always have something that can go, whatever else comes, is parked and leaves: from
-   * their first items on, for which fresh keys share every second item.
+   * Keys that always have a deliverable item are served by weight while other items arrive, wait
+   * and leave. Counts from their first items on, because new keys share every second turn.
    */
   @Test
   void unthrottledKeys_areServedByWeightInEveryWindow() {

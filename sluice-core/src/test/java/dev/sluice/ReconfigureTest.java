@@ -204,7 +204,7 @@ final class ReconfigureTest {
     assertThat(bucket.available(5)).isZero();
   }
 
-  /** The change may be late: tokens were granted since the writer read the clock. */
+  /** Tokens were granted after the writer read the clock and before its change took effect. */
   @Test
   void aWriterWithAnOldReading_doesNotBackdateTheRate() {
     for (Limit slow :
