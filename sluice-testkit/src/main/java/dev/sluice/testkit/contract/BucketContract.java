@@ -24,19 +24,19 @@ public abstract class BucketContract {
 
   /** A bucket under contract. */
   public interface Bucket {
-    /** Takes tokens if all are there. */
+    /** Takes tokens if all are available. */
     boolean tryConsume(long tokens);
 
-    /** Takes tokens if all are there, and says how that went. */
+    /** Takes tokens if all are available, and returns the decision. */
     Decision decide(long tokens);
 
-    /** Says how it would go. */
+    /** Returns the decision without taking tokens. */
     Decision peek(long tokens);
 
-    /** Whole tokens there. */
+    /** Returns the whole tokens available. */
     long available();
 
-    /** How long until it is full. */
+    /** Returns the time until it is full. */
     Optional<Duration> timeToFull();
 
     /** Adds tokens. */
@@ -48,7 +48,7 @@ public abstract class BucketContract {
     /** Fills it. */
     void reset();
 
-    /** Changes what it allows. */
+    /** Changes the limit. */
     void reconfigure(Limit limit);
 
     /** The limit of the bucket. */

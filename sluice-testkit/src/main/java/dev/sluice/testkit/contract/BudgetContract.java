@@ -124,7 +124,7 @@ public abstract class BudgetContract extends BudgetSuite {
     assertThat(granted.requestedTokens()).isEqualTo(10_000);
     assertThat(rig.settle(granted, 8_000))
         .contains(TokenSettlement.of(MODEL, "", 10_000, 7_500, 8_000, -500));
-    // It is what is reserved that must be there in the end.
+    // The reserved tokens, not the requested ones, must fit.
     rig.granted(request(400_000, P1).withExpectedTokens(250_000));
     assertThat(rig.available()).isEqualTo(42_000);
   }
@@ -140,7 +140,7 @@ public abstract class BudgetContract extends BudgetSuite {
         .hasValue(Duration.ofMillis(10_005));
   }
 
-  // ---- what the shares of classes mean
+  // ---- shares of classes
 
   @Test
   void ceiling_keepsTheRestForTheClassesAbove() {
@@ -172,7 +172,7 @@ public abstract class BudgetContract extends BudgetSuite {
   @Test
   void scale_reservesTheClassShareOfARequest_alsoFromTheWaitingList() {
     BudgetHarness rig = open(Allocation.SCALE);
-    // The whole of its share of what is asked for must fit.
+    // Its whole share of the requested tokens must fit.
     assertThat(rig.granted(750_000, P2).tokens()).isEqualTo(300_000);
     TokenDecision.Queued queued = rig.queued(10_000, P1);
     assertThat(queued.tokens()).isEqualTo(10_000);
@@ -321,7 +321,7 @@ public abstract class BudgetContract extends BudgetSuite {
     assertThat(rig.available()).isEqualTo(300_000);
   }
 
-  /** The error says what there is, and what was asked for. */
+  /** The error names the known and the requested name. */
   private static void requireUnknown(
       BudgetHarness rig, TokenRequest bad, String known, String name) {
     List<CompletableFuture<?>> answers =

@@ -66,7 +66,7 @@ public abstract class ExplanationContract extends BudgetSuite {
                 .build());
     rig.granted(request(400, P1).withTenant("t"));
     TokenExplanation explained = rig.explain(request(400, P2).withTenant("t"));
-    // A slot does not come with time, so nobody knows when.
+    // Time alone frees no slot, so the wait is unknown.
     assertThat(explained.dimensions())
         .containsExactly(
             part(BudgetDimension.TOKENS, 10_000, 9_600, 400, 0),
@@ -104,7 +104,7 @@ public abstract class ExplanationContract extends BudgetSuite {
     assertThat(rig.status().counts().totalRequests()).isEqualTo(1);
   }
 
-  // ---- how it stands
+  // ---- status and events
 
   @Test
   void status_hasTheFiguresOfTheModel() {

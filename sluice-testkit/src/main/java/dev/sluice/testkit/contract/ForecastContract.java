@@ -121,7 +121,7 @@ public abstract class ForecastContract extends BudgetSuite {
     requireUnknown(queued, BudgetDimension.CONCURRENCY);
   }
 
-  // ---- what time brings
+  // ---- waits that time ends
 
   @Test
   void tokens_bind_includingThoseOfEarlierWaiters() {
@@ -301,7 +301,7 @@ public abstract class ForecastContract extends BudgetSuite {
     }
   }
 
-  // ---- what never comes
+  // ---- requests that are never granted
 
   @Test
   void deniedOrImpossibleRequest_hasNoEta() {

@@ -39,20 +39,20 @@ public abstract class LimitsContract {
     /** Takes one token of each key, or none. */
     boolean tryConsume(List<String> keys);
 
-    /** Takes the cost of each key, or nothing, and says how that went. */
+    /** Takes the cost of each key, or nothing, and returns the decision. */
     Decision consume(Map<String, Long> costs);
 
-    /** Says how it would go. */
+    /** Returns the decision without taking tokens. */
     Decision peek(Map<String, Long> costs);
 
-    /** How a key stands. */
+    /** Returns the state of a key. */
     Optional<LimitStats> snapshot(String key);
   }
 
   /** A new throttle without rates. */
   protected abstract Keys throttle();
 
-  /** The time that it lives in. */
+  /** Returns the clock of the limits. */
   protected abstract ContractClock clock();
 
   private static double level(Keys throttle, String key) {

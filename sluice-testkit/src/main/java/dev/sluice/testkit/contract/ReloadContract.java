@@ -146,7 +146,7 @@ public abstract class ReloadContract extends BudgetSuite {
         .isInstanceOf(IllegalArgumentException.class)
         .hasMessageContaining("other")
         .hasMessageContaining(MODEL);
-    // A grant can be settled all the same.
+    // An open grant can still be settled.
     assertThat(rig.settle(open, 1)).isPresent();
   }
 

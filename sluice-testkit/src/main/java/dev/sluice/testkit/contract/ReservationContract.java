@@ -106,7 +106,7 @@ public abstract class ReservationContract extends BudgetSuite {
     assertThat(rig.available()).isEqualTo(276_000);
     assertThat(rig.settle(second, 0).orElseThrow().refundedTokens()).isEqualTo(20_000);
     assertThat(rig.available()).isEqualTo(296_000);
-    // Of 12,000 that are owed, all but 4,000 have come back by themselves.
+    // Of 12,000 that were owed, refills have paid all but 4,000.
     TokenDecision.Granted third = rig.granted(8_000, P0);
     advanceMillis(2_000);
     assertThat(rig.settle(third, 0).orElseThrow().refundedTokens()).isEqualTo(4_000);
@@ -118,7 +118,7 @@ public abstract class ReservationContract extends BudgetSuite {
     BudgetHarness rig = open(Allocation.OFF);
     TokenDecision.Granted first = rig.granted(40_000, P0);
     advanceMillis(9_000);
-    // 4,000 are owed when others are granted theirs: the rest was theirs to take.
+    // 4,000 were owed at the later grant: only these can still be refunded.
     rig.granted(100_000, P0);
     assertThat(rig.settle(first, 0).orElseThrow().refundedTokens()).isEqualTo(4_000);
     assertThat(rig.available()).isEqualTo(200_000);
@@ -305,7 +305,7 @@ public abstract class ReservationContract extends BudgetSuite {
     rig.granted(300_000, P0);
     rig.adjust(0.5, null, Duration.ZERO);
     advanceMillis(10_000);
-    // Half of the capacity is gone, and 2,000 a second come.
+    // The capacity and the rate are halved: 150,000, and 2,000 a second.
     assertThat(rig.available()).isEqualTo(150_000 - 280_000);
     assertThat(rig.queued(1_000, P0).retryAfter()).hasValue(Duration.ofMillis(65_500));
     rig.adjust(1, 15_000L, Duration.ZERO);

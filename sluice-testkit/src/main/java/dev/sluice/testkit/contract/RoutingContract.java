@@ -20,8 +20,8 @@ import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.Test;
 
 /**
- * A governor over every store of budgets, among models that are declared equivalent: who can go
- * now, else the shortest wait. Extend it and say how one is made.
+ * Contract of routes over every budget store: the governor chooses the first model that grants now,
+ * or else the one with the shortest wait. Subclasses supply the store.
  *
  * @since 0.1
  */
@@ -73,7 +73,7 @@ public abstract class RoutingContract extends BudgetSuite {
         queued(governor.blocking().request(any(1_000)));
     assertThat(first.model()).isEqualTo("fast");
     assertThat(first.eta()).hasValue(Duration.ofMillis(100));
-    // The line at the fast one grows until the slow one is nearer.
+    // The wait at the fast model grows until the slow model has a shorter one.
     for (int i = 0; i < 8; i++) {
       assertThat(governor.blocking().request(any(1_000)).model()).isEqualTo("fast");
     }

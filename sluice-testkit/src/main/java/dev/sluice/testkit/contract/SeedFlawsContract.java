@@ -29,8 +29,8 @@ import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 
 /**
- * Flaws of the system that the governor was made from, one test for each, by its number. Each fails
- * on what that system did. Extend it and say how a store of budgets is made.
+ * Flaws of the system that the governor was derived from, one test for each, by its number. Each
+ * test fails on the behavior of that system. Subclasses supply the store.
  *
  * @since 0.1
  */
@@ -57,7 +57,7 @@ public abstract class SeedFlawsContract extends BudgetSuite {
     }
   }
 
-  /** A refused job was queued again by its own retry, at a part of its tokens, for ever. */
+  /** A refused job was queued again by its own retry, for a part of its tokens, forever. */
   @Test
   void flaw1_waiter_isQueuedOnce_forTheSameTokens() {
     BudgetHarness rig = open(Allocation.SCALE);
@@ -77,7 +77,7 @@ public abstract class SeedFlawsContract extends BudgetSuite {
     assertThat(rig.status().counts().tokensConsumed()).isEqualTo(396_000);
   }
 
-  /** A head that could not go went to the tail: small ones passed it for ever. */
+  /** A head that could not be granted went to the tail, so small requests overtook it forever. */
   @Test
   void flaw2_aLargeHead_keepsItsPosition_whileSmallRequestsArrive() {
     BudgetHarness rig = open(Allocation.OFF);
@@ -96,7 +96,7 @@ public abstract class SeedFlawsContract extends BudgetSuite {
     assertThat(small).noneMatch(rig::isWaiting);
   }
 
-  /** A new arrival never looked at the queue: a small P2 took what a queued P0 waited for. */
+  /** A new request ignored the queue: a small P2 took the tokens that a queued P0 waited for. */
   @Test
   void flaw3_anArrival_doesNotOvertakeWaiters() {
     BudgetHarness rig = open(Allocation.OFF);
@@ -111,7 +111,7 @@ public abstract class SeedFlawsContract extends BudgetSuite {
     assertThat(rig.isWaiting(small)).isTrue();
   }
 
-  /** A queued job was granted and nobody was told, while its caller asked again: charged twice. */
+  /** The grant of a queued job never reached its caller, which asked again: charged twice. */
   @Test
   void flaw4_aGrantReachesItsWaiter_andARetryIsChargedOnce() {
     BudgetHarness rig = open(Allocation.OFF);
@@ -129,7 +129,7 @@ public abstract class SeedFlawsContract extends BudgetSuite {
 
   /**
    * The level was read, compared and written in steps of their own: callers at the same time got
-   * more than there was, and a refill undid what they took.
+   * more than the level, and a refill undid their charges.
    */
   @Test
   void flaw5_concurrentCallers_getNoTokenBeyondTheLimit() throws Exception {
@@ -161,7 +161,7 @@ public abstract class SeedFlawsContract extends BudgetSuite {
     return granted;
   }
 
-  /** More than the capacity was queued, with a wait that it never was granted after. */
+  /** A request beyond the capacity was queued with a wait, and never granted. */
   @Test
   void flaw6_moreThanTheCapacity_isImpossibleAtOnce() {
     BudgetHarness rig = open(Allocation.CEILING);
@@ -174,7 +174,7 @@ public abstract class SeedFlawsContract extends BudgetSuite {
     assertThat(rig.available()).isEqualTo(300_000);
   }
 
-  /** A negative request added tokens, and an unknown class was granted while there were any. */
+  /** A negative request added tokens, and an unknown class was granted while tokens lasted. */
   @Test
   void flaw7_badInput_isRefused_andChangesNothing() {
     BudgetHarness rig = open(Allocation.OFF);
@@ -191,7 +191,7 @@ public abstract class SeedFlawsContract extends BudgetSuite {
     assertThat(rig.status().counts().totalRequests()).isEqualTo(1);
   }
 
-  /** A part of an ask was charged while the provider counted all of it. */
+  /** Part of a request was charged while the provider counted all of it. */
   @Test
   void flaw8_usageBeyondAScaledGrant_isCharged() {
     BudgetHarness rig = open(Allocation.SCALE);
@@ -199,7 +199,7 @@ public abstract class SeedFlawsContract extends BudgetSuite {
     assertThat(told.tokens()).isEqualTo(4_000);
     assertThat(told.requestedTokens()).isEqualTo(10_000);
     long used = 0;
-    // A caller that is told, and goes on to use all that it asked for.
+    // A caller that uses all tokens that it requested, though it was granted fewer.
     for (int step = 0; step < 240; step++) {
       TokenDecision outcome = rig.ask(10_000, P2);
       if (outcome instanceof TokenDecision.Granted granted) {
@@ -215,7 +215,7 @@ public abstract class SeedFlawsContract extends BudgetSuite {
     assertThat(used).isBetween(750_000L, 300_000 + 2 * 240_000L + 6_000);
   }
 
-  /** P2 never went while P0 had more than enough to do. */
+  /** P2 was never granted while P0 used up the budget. */
   @Test
   void flaw9_aClassWithAMinimumShare_isNotStarved() {
     ModelBudget budget =
@@ -226,7 +226,7 @@ public abstract class SeedFlawsContract extends BudgetSuite {
     BudgetHarness rig = open(budget);
     rig.granted(300_000, P0);
     CompletableFuture<Optional<TokenDecision>> batch = rig.waiter(request(20_000, P2));
-    // Ten times what the model can do, of the highest class.
+    // Ten times the rate of the model, of the highest class.
     for (int second = 0; second < 10; second++) {
       for (int i = 0; i < 10; i++) {
         rig.queued(4_000, P0);
@@ -238,7 +238,7 @@ public abstract class SeedFlawsContract extends BudgetSuite {
     assertThat(rig.line().get(P0)).isBetween(90, 96);
   }
 
-  /** Nothing ever left the queue but by a grant, and it had no end. */
+  /** Requests left the queue by a grant only, and the queue was unbounded. */
   @Test
   void flaw10_waiters_canCancelTimeOutAndBeRefused() {
     BudgetConfig config =
@@ -262,7 +262,9 @@ public abstract class SeedFlawsContract extends BudgetSuite {
     assertThat(rig.available()).isEqualTo(120_000);
   }
 
-  /** The wait left out the line ahead, and refills came by the second: a first retry was early. */
+  /**
+   * The wait ignored earlier waiters, and refills came by the second: a first retry was too early.
+   */
   @Test
   void flaw11_eta_countsEarlierWaiters_andIsExact() {
     BudgetHarness rig = open(Allocation.OFF);
@@ -284,7 +286,7 @@ public abstract class SeedFlawsContract extends BudgetSuite {
     granted(rig.poll(last).orElseThrow());
   }
 
-  /** The clients' clocks decided what accrued: one that is set back, or ahead, made tokens. */
+  /** The clients' clocks decided the refill: a clock set back, or ahead, minted tokens. */
   @Test
   void flaw12_aClockThatStepsBack_mintsNoTokens() {
     BudgetHarness rig = open(Allocation.OFF);
@@ -300,7 +302,7 @@ public abstract class SeedFlawsContract extends BudgetSuite {
     assertThat(rig.granted(44_000, P0).remaining()).isZero();
   }
 
-  /** The status told what there was when somebody last asked for tokens. */
+  /** The status showed the level at the last request. */
   @Test
   void flaw13_status_isCurrent() {
     BudgetHarness rig = open(Allocation.OFF);
@@ -381,7 +383,7 @@ public abstract class SeedFlawsContract extends BudgetSuite {
     assertThat(other.status().running()).isEqualTo(31);
   }
 
-  /** Only tokens were counted, what was used in the end was not, and nothing was ever released. */
+  /** Only tokens were limited, actual usage was ignored, and reservations were never released. */
   @Test
   void flaw17_requestsAndConcurrencyAreLimited_andUnusedTokensAreRefunded() {
     BudgetHarness often = open(bounded(2, 0));
@@ -396,7 +398,7 @@ public abstract class SeedFlawsContract extends BudgetSuite {
     assertThat(rig.settle(first, 0).orElseThrow().refundedTokens()).isEqualTo(10_000);
     granted(rig.poll(next).orElseThrow());
     assertThat(rig.available()).isEqualTo(299_000);
-    // The caller is gone: its slot comes back by itself.
+    // The caller never settles: its reservation expires and frees the slot.
     TokenDecision.Queued last = rig.queued(1_000, P0);
     advance(Duration.ofMinutes(10));
     granted(rig.poll(last).orElseThrow());

@@ -18,15 +18,15 @@ import java.util.Map;
 import org.junit.jupiter.api.Test;
 
 /**
- * How much a settlement may charge, whatever it reports, and whose tickets and reservations are, in
- * every store of budgets. Extend it and say how one is made.
+ * Contract of settlements and owners in every budget store: how much a settlement may charge, and
+ * which tenant a ticket or reservation belongs to. Subclasses supply the store.
  *
  * @since 0.1
  */
 public abstract class SettlementContract extends BudgetSuite {
   private static final Duration LIFE = Duration.ofMinutes(10);
 
-  // ---- usage that nobody can have had
+  // ---- usage beyond what a call can use
 
   /** The next caller waited for 95 seconds. */
   @Test
@@ -148,7 +148,7 @@ public abstract class SettlementContract extends BudgetSuite {
     assertThat(rig.available()).isEqualTo(300_000);
   }
 
-  // ---- whose they are
+  // ---- owners
 
   @Test
   void owner_isKnownAsLongAsItsTicketOrReservation() {

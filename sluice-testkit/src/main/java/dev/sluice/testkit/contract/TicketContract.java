@@ -16,8 +16,8 @@ import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 
 /**
- * Contract of tickets in every budget store: waiting, leaving, and tickets that nobody polls.
- * Extend it and say how one is made.
+ * Contract of tickets in every budget store: waiting, canceling, and tickets that are not polled.
+ * Subclasses supply the store.
  *
  * @since 0.1
  */
@@ -27,7 +27,7 @@ public abstract class TicketContract extends BudgetSuite {
   private static final BudgetConfig STRICT =
       config(Map.of(MODEL, sonnet(Allocation.OFF)), rules(20, PATIENCE));
 
-  /** With nothing left. */
+  /** Opens a model without tokens left. */
   private BudgetHarness openEmpty() {
     BudgetHarness rig = open(STRICT);
     rig.granted(300_000, P0);
@@ -159,7 +159,7 @@ public abstract class TicketContract extends BudgetSuite {
     assertThat(rig.isGranted(queued)).isTrue();
   }
 
-  // ---- who is missed
+  // ---- the idle timeout
 
   @Test
   void unpolledTicket_leavesTheWaitingList() {
@@ -170,7 +170,7 @@ public abstract class TicketContract extends BudgetSuite {
     assertThat(rig.standing(next).queuePosition()).isEqualTo(2);
     advance(TICK);
     assertThat(rig.standing(next).queuePosition()).isEqualTo(1);
-    // A late poll still learns the reason, for as long again.
+    // A poll within another idle timeout still returns the reason.
     assertThat(reason(rig.poll(lost))).isEqualTo(TokenDecision.Reason.ABANDONED);
     advance(PATIENCE.minus(TICK));
     assertThat(reason(rig.poll(lost))).isEqualTo(TokenDecision.Reason.ABANDONED);
@@ -329,7 +329,7 @@ public abstract class TicketContract extends BudgetSuite {
     assertThat(rig.available()).isEqualTo(299_000);
   }
 
-  // ---- the end of the line
+  // ---- the bound of the waiting list
 
   @Test
   void waitingList_isBounded() {
@@ -365,7 +365,7 @@ public abstract class TicketContract extends BudgetSuite {
       refused(rig.ask(request(50_000, P1).withTenant("quiet")));
     }
     advanceMillis(250);
-    // Its first turn is the next.
+    // The tenant's first turn is the next one.
     assertThat(rig.queued(request(1_000, P1).withTenant("quiet")).queuePosition()).isEqualTo(1);
   }
 
@@ -381,7 +381,7 @@ public abstract class TicketContract extends BudgetSuite {
     assertThatThrownBy(() -> rig.reload(STRICT))
         .isInstanceOf(IllegalStateException.class)
         .hasMessageContaining("closed");
-    // Twice is as good as once.
+    // Closing twice has no further effect.
     rig.store.close();
   }
 }

@@ -29,7 +29,7 @@ class GrantLogTest {
     }
   }
 
-  /** From each grant's time to each other's, whatever was granted between, both ends included. */
+  /** Tries every window from one grant to another, both ends included. */
   private static long everyWindow(
       long[] times, long[] tokens, long capacity, long rate, long period) {
     long worst = Long.MIN_VALUE;
