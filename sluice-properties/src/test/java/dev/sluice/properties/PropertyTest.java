@@ -14,7 +14,7 @@ class PropertyTest {
   private static final StackWalker STACK =
       StackWalker.getInstance(StackWalker.Option.RETAIN_CLASS_REFERENCE);
 
-  /** Runs the property over its own seeds, whatever -Dsluice.seed says. */
+  /** Runs the property over the given seeds and ignores -Dsluice.seed. */
   private static Throwable failureOf(LongStream seeds, Property.Case property) {
     StackFrame test = STACK.walk(frames -> frames.skip(1).findFirst()).orElseThrow();
     return catchThrowable(() -> Property.check(seeds, test, property));

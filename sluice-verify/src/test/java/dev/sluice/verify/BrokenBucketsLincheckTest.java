@@ -32,7 +32,7 @@ class BrokenBucketsLincheckTest {
     }
   }
 
-  /** A late reading fills the bucket. */
+  /** Fills the bucket on a stale reading. */
   public static class MintsOnLateReadings extends ClockedBucket {
     public MintsOnLateReadings() {
       super(LIMIT, 2, 4, BrokenBuckets.MintsOnLateReadings::new);

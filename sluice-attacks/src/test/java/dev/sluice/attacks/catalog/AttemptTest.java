@@ -26,7 +26,7 @@ import org.junit.jupiter.api.Timeout;
 final class AttemptTest {
   private static final Duration LONG = Duration.ofSeconds(30);
 
-  /** Reads whatever comes and answers nothing. */
+  /** Accepts connections, reads all bytes and answers nothing. */
   private static final class Sink implements AutoCloseable {
     private final ServerSocket listener =
         new ServerSocket(0, 1_000, InetAddress.getLoopbackAddress());
