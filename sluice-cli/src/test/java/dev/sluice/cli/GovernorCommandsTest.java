@@ -44,7 +44,7 @@ class GovernorCommandsTest {
     server = started(dir.resolve("data"), budgets);
   }
 
-  /** With whatever it keeps budgets in. */
+  /** Starts the server; overridden to keep budgets in another store. */
   CliServer started(Path data, Path file) throws Exception {
     return CliServer.governed(data, file);
   }
@@ -390,7 +390,7 @@ class GovernorCommandsTest {
       waiting.toHandle().destroy();
       assertThat(waiting.waitFor(30, TimeUnit.SECONDS)).isTrue();
       assertThat(waiting.errorReader().lines()).isEmpty();
-      // Much sooner than the five minutes after which nobody is missed.
+      // Much sooner than by the idle timeout of five minutes.
       awaitWaiting(0);
     } finally {
       waiting.destroyForcibly();
