@@ -254,7 +254,7 @@ class BrokerEdgesTest {
       }
       assertThat(all.stream().map(each -> new String(each.payload(), UTF_8)).toList())
           .isEqualTo(expected);
-      // Some are gone from the middle, and what is left is given back and read again.
+      // Some are acknowledged in the middle; the others are returned and read again.
       for (int i = 0; i < 320; i += 3) {
         all.get(i).ack().join();
         expected.remove("m" + new String(all.get(i).payload(), UTF_8).substring(1));

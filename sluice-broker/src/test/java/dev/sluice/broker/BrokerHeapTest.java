@@ -424,7 +424,7 @@ final class BrokerHeapTest {
         .withMessageContaining("number of headers must be from 0 to 100");
   }
 
-  /** Else a hash map looks at all whose hashes collide, one by one. */
+  /** Without an order, a hash map compares all entries whose hashes collide, one by one. */
   @Test
   void placements_areTotallyOrdered() {
     List<InternedPlacement.Spec> specs = new ArrayList<>();

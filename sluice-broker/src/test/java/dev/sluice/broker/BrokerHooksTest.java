@@ -26,7 +26,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Scripts beside everything else a broker does: nobody waits for a script of another queue. */
+/** Scripts beside other work of a broker: no call waits for a script of another queue. */
 @Tag("any-jdk")
 @Timeout(60)
 class BrokerHooksTest {

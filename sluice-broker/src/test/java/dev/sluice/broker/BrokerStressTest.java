@@ -24,7 +24,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Everything at once, and then close() in the middle of it: everybody is answered. */
+/** Concurrent operations of every kind, and close() in the middle: every call completes. */
 @Tag("long")
 @Timeout(60)
 final class BrokerStressTest {
@@ -54,7 +54,7 @@ final class BrokerStressTest {
   private final Set<Long> acked = ConcurrentHashMap.newKeySet();
   private final CountDownLatch busy = new CountDownLatch(1_500);
 
-  /** A step of somebody's work; ends with {@code STOPPED}. */
+  /** One step of a worker, which ends with {@code STOPPED}. */
   private interface Step {
     void run() throws InterruptedException;
   }

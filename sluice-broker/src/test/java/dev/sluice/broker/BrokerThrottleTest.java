@@ -132,7 +132,7 @@ class BrokerThrottleTest {
       assertThat(receive(consumer, 5)).isNotEmpty();
       broker.setLimit("provider:aws", Limit.ofRate(0, 0));
       while (!consumer.poll(100, NOW).isEmpty()) {
-        // what had gone before
+        // takes the messages delivered before the change
       }
       assertThat(broker.stats("q").depth()).isPositive();
       broker.removeLimit("provider:aws");

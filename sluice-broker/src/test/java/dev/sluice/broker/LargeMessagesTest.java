@@ -19,7 +19,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
-/** A consumer reads a bounded number of bytes at once, whatever its prefetch is. */
+/** A consumer reads a bounded number of bytes at once, at any prefetch. */
 @Timeout(60)
 class LargeMessagesTest {
   private static final int MEBIBYTE = 1 << 20;

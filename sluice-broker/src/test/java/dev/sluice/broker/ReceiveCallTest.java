@@ -70,7 +70,7 @@ final class ReceiveCallTest {
     assertThat(broker.stats("q").consumers()).isZero();
   }
 
-  /** Each message is given back or released, whoever is faster; and so is each token. */
+  /** Each message, and each token, is returned by the cancel or by the released answer. */
   @Test
   void callsCanceledDuringTheirAnswer_loseNeitherMessagesNorTokens() throws Exception {
     for (int i = 0; i < MESSAGES; i++) {
