@@ -26,7 +26,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
-/** Why a server cannot listen, also if somebody was faster than it. */
+/** Why a server cannot listen, also if another process takes the port meanwhile. */
 final class BindAddressTest {
   private static final InetAddress LOOPBACK = InetAddress.getLoopbackAddress();
   private final ServerMetrics metrics = new ServerMetrics();

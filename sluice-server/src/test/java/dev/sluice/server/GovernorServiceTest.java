@@ -45,7 +45,7 @@ class GovernorServiceTest {
     server = started(300);
   }
 
-  /** With whatever it keeps its budgets in. */
+  /** Starts the server; overridden to keep budgets in another store. */
   GovernedServer started(long patienceMs) throws IOException {
     return new GovernedServer(dir, patienceMs);
   }
@@ -155,7 +155,7 @@ class GovernorServiceTest {
     assertThat(waiting.end().getCode()).isEqualTo(Status.Code.CANCELLED);
     awaitWaiting(0);
     await().until(() -> status("one").getQueueLengths(1).getLength() == 0);
-    // For a while it says why, then nobody knows it.
+    // For a while a poll returns the reason; then the ticket is unknown.
     await()
         .untilAsserted(
             () ->

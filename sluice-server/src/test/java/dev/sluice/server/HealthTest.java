@@ -21,7 +21,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
-/** gRPC's own services: health for everybody, reflection for those with a key. */
+/** gRPC's own services: health without a key, reflection with one. */
 @Timeout(60)
 final class HealthTest {
   @TempDir private Path dir;

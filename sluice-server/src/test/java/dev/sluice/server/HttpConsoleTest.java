@@ -27,7 +27,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** The files of the console, to somebody without a key. */
+/** The files of the console, requested without a key. */
 @Timeout(60)
 final class HttpConsoleTest {
   private static final Pattern REFERENCE =

@@ -181,7 +181,7 @@ final class HttpInsightTest {
   }
 
   @Test
-  void aKey_seesOnlyWhatItMayRead() throws IOException {
+  void aKey_seesReadableQueuesAndThrottlesOnly() throws IOException {
     try (KeyedServer keyed = new KeyedServer(dir.resolve("keyed"))) {
       HttpProbe probe = new HttpProbe(keyed.httpPort());
       for (String queue : new String[] {"mine", "theirs"}) {

@@ -36,7 +36,7 @@ class HttpTicketsTest {
     server = started(LONG_PATIENCE_MS);
   }
 
-  /** With whatever it keeps its budgets in. */
+  /** Starts the server; overridden to keep budgets in another store. */
   GovernedServer started(long patienceMs) throws IOException {
     return new GovernedServer(dir, patienceMs);
   }
@@ -138,14 +138,14 @@ class HttpTicketsTest {
                   .formatted(ticket)
                   .getBytes(StandardCharsets.US_ASCII));
       server.awaitWaiting(1);
-      // Longer than the patience: whoever waits need not ask.
+      // Longer than the idle timeout: a waiting caller need not poll.
       await()
           .during(java.time.Duration.ofMillis(600))
           .until(() -> server.status("one").at("/queueLengths/P1_user").asInt() == 1);
     }
     server.awaitWaiting(0);
     await().until(() -> server.status("one").at("/queueLengths/P1_user").asInt() == 0);
-    // For a while it says why, then nobody knows it.
+    // For a while a poll returns the reason; then the ticket is unknown.
     await().until(() -> server.http.get(ticket).status() == 404);
     assertThat(server.settle(reservation, 10).status()).isEqualTo(200);
     assertThat(server.status("one").get("running").asInt()).isZero();

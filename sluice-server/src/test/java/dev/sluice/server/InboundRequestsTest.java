@@ -47,7 +47,7 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Requests that do not end, or come too slowly, take memory from nobody else. */
+/** Requests that do not end, or arrive too slowly, take no memory from other callers. */
 @Tag("any-jdk")
 @Timeout(120)
 final class InboundRequestsTest {

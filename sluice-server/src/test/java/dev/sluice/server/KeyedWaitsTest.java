@@ -44,7 +44,7 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
-/** Calls that wait for messages, or whose request comes late, while their key changes. */
+/** Calls that wait for messages or for their request body while their key changes. */
 @Tag("any-jdk")
 @Timeout(90)
 final class KeyedWaitsTest {

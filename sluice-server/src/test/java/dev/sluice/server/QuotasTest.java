@@ -67,7 +67,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
-/** One tenant does not use up what all share, whatever keys it makes. */
+/** One tenant cannot exhaust shared quotas, even with many keys. */
 @Timeout(120)
 final class QuotasTest {
   @TempDir Path dir;

@@ -30,8 +30,8 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 /**
- * Tickets and reservations belong to whoever may make their request: another key that has learned
- * of one is told, on either wire, what it is told of one that never was.
+ * Tickets and reservations belong to every key that may make their request. Another key that has
+ * learned an id gets, over both protocols, the answer for an unknown id.
  */
 @Timeout(60)
 class ReservationAccessTest {
@@ -70,7 +70,7 @@ class ReservationAccessTest {
     http = new HttpProbe(server.httpPort());
   }
 
-  /** With whatever it keeps its budgets in. */
+  /** Returns the configuration; overridden to keep budgets in another store. */
   ServerConfig configured(ServerConfig config) {
     return config;
   }
@@ -198,7 +198,7 @@ class ReservationAccessTest {
                   .allMatch(said -> said.contains("NOT_FOUND"))
                   .isEqualTo(overGrpc(stranger, NEVER.formatted("r"), NEVER.formatted("t")));
             });
-    // And nothing has become of them.
+    // Both are unchanged.
     assertThat(call(mine, "GET", "governor/tickets/" + ticket, "").status()).isEqualTo(202);
     assertThat(call(mine, "POST", "governor/reservations/" + reservation + "/extend", "").status())
         .isEqualTo(204);

@@ -81,12 +81,12 @@ public final class Tracing implements AutoCloseable {
     return provider == null ? next : new TracingInterceptor(tracer(provider), next);
   }
 
-  /** A span around what {@code next} does with a request for one of {@code routes}, or for none. */
+  /** Wraps {@code next} in a span per request, named after one of {@code routes} or none. */
   public HttpHandler around(HttpHandler next, List<HttpRoute> routes) {
     return provider == null ? next : new TracingHandler(tracer(provider), next, routes);
   }
 
-  /** Sends what there is. */
+  /** Sends the remaining spans. */
   @Override
   public void close() {
     if (provider != null) {

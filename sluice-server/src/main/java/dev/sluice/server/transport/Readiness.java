@@ -81,7 +81,7 @@ public final class Readiness {
     return work.degraded();
   }
 
-  /** Looks, and tells those who watch. */
+  /** Checks the state and notifies the listeners. */
   public void update() {
     health.tell(isReady(), work.notServing());
   }
