@@ -29,7 +29,7 @@ class FairSchedulerTest {
   private final FairQueue<String> queue = scheduler.queue("q");
 
   @Test
-  void aQuietTenant_goesWithinTwoItems_inTheMiddleOfABusyRound() {
+  void aQuietTenant_isServedWithinTwoItems_inTheMiddleOfABusyRound() {
     for (int i = 0; i < 100; i++) {
       enqueue(queue, 1_000, Placement.of("busy" + i).withWeight(100));
     }
@@ -39,7 +39,7 @@ class FairSchedulerTest {
   }
 
   @Test
-  void aQuietTenant_goesWithinTwoItems_whileAllKeysWait() {
+  void aQuietTenant_isServedWithinTwoItems_whileAllKeysWait() {
     scheduler.setLimit("x", Limit.ofRate(1, 1));
     for (int i = 0; i < 100; i++) {
       enqueue(queue, 100, Placement.of("busy" + i).withWeight(5).withThrottleKeys("x"));
@@ -266,7 +266,7 @@ class FairSchedulerTest {
   }
 
   @Test
-  void higherPriorities_goFirst() {
+  void higherPriorities_areServedFirst() {
     enqueue(queue, 2, Placement.of("low"));
     enqueue(queue, 2, Placement.of("high").withPriority(31));
     enqueue(queue, 2, Placement.of("mid").withPriority(3));
@@ -408,7 +408,7 @@ class FairSchedulerTest {
   }
 
   @Test
-  void weights_areThoseOfTheLatestEnqueueOrSet() {
+  void weights_followTheLatestEnqueueOrSet() {
     enqueue(queue, 1_000, Placement.of("a").withWeight(2));
     enqueue(queue, 1_000, Placement.of("b"));
     assertThat(perKey(serve(scheduler, 300, 0)).get("a")).isCloseTo(200, within(3));

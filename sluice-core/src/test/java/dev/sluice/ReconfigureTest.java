@@ -176,7 +176,7 @@ final class ReconfigureTest {
   }
 
   @Test
-  void waiters_thatAreDueWhenAChangeIsRefused_areServedAllTheSame() {
+  void waiters_dueWhenAChangeIsRefused_areGranted() {
     AtomicLong time = new AtomicLong();
     TokenBucket bucket = bucket(Limit.perSecond(10), 0, time::get);
     CompletableFuture<Void> due = bucket.acquireAsync(1);
