@@ -212,7 +212,7 @@ final class RedisLimitsTest {
   }
 
   @Test
-  void passwordAndTls_areThoseOfTheUrl() throws IOException {
+  void passwordAndTls_areReadFromTheUrl() throws IOException {
     try (RedisServer closed = RedisServer.builder().password("me", PASSWORD).tls().start();
         TestServer server =
             start("tls", RedisConfig.at(closed.uri()).withAuthorities(closed.certificate()))) {

@@ -138,7 +138,7 @@ final class RequestMetersTest {
   }
 
   @Test
-  void connections_areThoseThatAreOpen() throws Exception {
+  void connections_countOpenOnes() throws Exception {
     server.queues().listQueues(ListQueuesRequest.getDefaultInstance());
     assertThat(value("sluice_connections{protocol=\"grpc\"}")).isEqualTo(1);
     assertThat(value("sluice_connections{protocol=\"http\"}")).isPositive();

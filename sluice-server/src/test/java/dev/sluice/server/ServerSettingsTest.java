@@ -122,7 +122,7 @@ final class ServerSettingsTest {
   }
 
   @Test
-  void defaults_areThoseOfTheServer() {
+  void defaults_matchTheServer() {
     ServerConfigLoader settings = read(Map.of(), Map.of());
     assertThat(settings.config()).isEqualTo(ServerConfig.defaults(dir.resolve("sluice-data")));
     assertThat(settings.warnings()).isEmpty();
@@ -171,7 +171,7 @@ final class ServerSettingsTest {
   }
 
   @Test
-  void httpPort_off_isNoHttp() throws IOException {
+  void httpPort_off_disablesHttp() throws IOException {
     assertThat(read(Map.of(), Map.of("--http-port", "off")).config().listen())
         .isEqualTo(new ListenConfig("127.0.0.1", 5555, ListenConfig.OFF));
     assertThat(read(Map.of("SLUICE_SERVER_HTTP_PORT", "OFF"), Map.of()).config().listen().hasHttp())
