@@ -120,7 +120,7 @@ final class BrokerHeapTest {
   }
 
   @Test
-  void oneScriptOfManyQueues_isKeptOnce() {
+  void oneScriptOfManyQueues_isStoredOnce() {
     broker.createQueue("a", script(1));
     long first = setup();
     broker.createQueue("b", script(1));
@@ -140,7 +140,7 @@ final class BrokerHeapTest {
   }
 
   @Test
-  void patternsOfThrottleKeys_areCounted_andKeptOnce() {
+  void patternsOfThrottleKeys_areCounted_andStoredOnce() {
     broker.createQueue("a", patterns(0, 1));
     long before = setup();
     broker.createQueue("b", patterns(0, 1));
@@ -156,7 +156,7 @@ final class BrokerHeapTest {
   }
 
   @Test
-  void scriptsThatAreRefused_areNotKeptCompiled() {
+  void refusedScripts_areNotCached() {
     broker.createQueue("a", script(1));
     for (int i = 2; i < 10; i++) {
       QueueConfig other = script(i);
@@ -210,7 +210,7 @@ final class BrokerHeapTest {
   }
 
   @Test
-  void queueThatFillsTheHeap_leavesRoomForQueuesThatHoldLittle() {
+  void queueThatFillsTheHeap_leavesRoomForSmallQueues() {
     broker.createQueue("a");
     broker.createQueue("b");
     boundMessages(128_000);
@@ -236,7 +236,7 @@ final class BrokerHeapTest {
   }
 
   @Test
-  void queueThatFillsTheHeap_withDeadLetters_leavesRoomForQueuesThatHoldLittle() {
+  void queueThatFillsTheHeap_withDeadLetters_leavesRoomForSmallQueues() {
     broker.createQueue("a", QueueConfig.builder().timeToLive(Duration.ofMillis(1)).build());
     broker.createQueue("b");
     boundMessages(128_000);
@@ -261,7 +261,7 @@ final class BrokerHeapTest {
   }
 
   @Test
-  void redrive_leavesRoomForQueuesThatHoldLittle() {
+  void redrive_leavesRoomForSmallQueues() {
     String script = "function on_enqueue(m) return { fairness_key = m.headers.key } end";
     broker.createQueue("a", QueueConfig.builder().onEnqueue(script).build());
     broker.createQueue("b");
@@ -276,7 +276,7 @@ final class BrokerHeapTest {
   }
 
   @Test
-  void callThatMayNotBeStored_waitsForTheReasonOfItsCaller() {
+  void revokedCall_isNotStored_andIsFailedByItsCaller() {
     broker.createQueue("q");
     EnqueueCaller ended =
         new EnqueueCaller() {
@@ -322,7 +322,7 @@ final class BrokerHeapTest {
   }
 
   @Test
-  void newIdsOfOneBatch_areCounted_whereTheyAreRemembered() {
+  void newDedupeIdsOfOneBatch_areCounted_ifTheQueueHasADedupeWindow() {
     broker.createQueue("q", QueueConfig.builder().dedupeWindow(Duration.ofDays(1)).build());
     boundMessages(5_000);
     assertRefusedUnchanged(batch(12, i -> Message.of("m").withDedupeId("id-" + i)));
@@ -382,7 +382,7 @@ final class BrokerHeapTest {
   }
 
   @Test
-  void idsThatAreRemembered_areCounted_untilTheQueueIsDeleted() {
+  void dedupeIds_areCounted_untilTheQueueIsDeleted() {
     broker.createQueue("q", QueueConfig.builder().dedupeWindow(Duration.ofDays(1)).build());
     broker.enqueue("q", Message.of("a").withDedupeId("a")).join();
     broker.enqueue("q", Message.of("a").withDedupeId("a")).join();
@@ -411,7 +411,7 @@ final class BrokerHeapTest {
   }
 
   @Test
-  void headersOfAMessage_areFew() {
+  void headersOfAMessage_areBounded() {
     Map<String, String> headers = new HashMap<>();
     for (int i = 0; i < Message.MAX_HEADERS; i++) {
       headers.put("h" + i, "");
@@ -423,9 +423,9 @@ final class BrokerHeapTest {
         .withMessageContaining("number of headers must be from 0 to 100");
   }
 
-  /** Else a hash map looks at all whose hashes collide, one by one. */
+  /** Without an order, a hash map compares all entries whose hashes collide, one by one. */
   @Test
-  void routes_haveAnOrder() {
+  void placements_areTotallyOrdered() {
     List<InternedPlacement.Spec> specs = new ArrayList<>();
     for (String key : List.of("Aa", "BB")) {
       for (int number = 0; number < 2; number++) {

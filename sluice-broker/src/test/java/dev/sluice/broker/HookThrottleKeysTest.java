@@ -66,7 +66,7 @@ final class HookThrottleKeysTest {
   }
 
   @Test
-  void anotherKey_countsAsAFailureOfTheHook() throws Exception {
+  void keyOutsideThePatterns_isAFailureOfTheHook() throws Exception {
     broker.createQueue("q", config("own.*", "one"));
     assertThat(enqueue("q", "one").throttleKeys()).containsExactly("one", "own.a");
     for (String other : List.of("one.more", "own", "*")) {
@@ -142,7 +142,7 @@ final class HookThrottleKeysTest {
   }
 
   @Test
-  void patternThatIsNone_isRefused() {
+  void invalidPattern_isRefused() {
     QueueConfig.Builder builder = QueueConfig.builder().hookThrottleKeys(List.of("a", "b*"));
     assertThatIllegalArgumentException()
         .isThrownBy(builder::build)

@@ -36,7 +36,7 @@ final class KillDriver {
     cycle(dir, kind, () -> Thread.sleep(random.nextInt(maxMillis)));
   }
 
-  /** Runs a broker under load until it has confirmed messages that nobody acknowledged. */
+  /** Runs a broker under load until it has confirmed messages that no consumer has acknowledged. */
   void cycleUntilConfirmed(Path dir, String kind) throws IOException, InterruptedException {
     int run = KillHistory.read(ledger).run + 1;
     cycle(
@@ -130,7 +130,7 @@ final class KillDriver {
                               .isEmpty()));
       log.add("drained");
     }
-    assertThat(rows(dir)).as("rows of messages that are gone").isZero();
+    assertThat(rows(dir)).as("rows of removed messages").isZero();
   }
 
   private static void assertEmpty(QueueStats stats) {

@@ -132,7 +132,7 @@ final class OpenApiTest {
   @TempDir Path dir;
 
   @Test
-  void document_namesExactlyTheRoutesThereAre() throws IOException {
+  void document_listsExactlyTheRoutes() throws IOException {
     try (SluiceServer server =
         SluiceServer.start(ServerConfig.defaults(dir).withListen(ListenConfig.ANYWHERE))) {
       JsonNode document = new HttpProbe(server.httpPort()).get("/openapi.json").json();
@@ -189,7 +189,7 @@ final class OpenApiTest {
   }
 
   @Test
-  void schemas_haveExactlyTheFieldsThereAre() throws IOException {
+  void schemas_listExactlyTheFields() throws IOException {
     try (SluiceServer server =
         SluiceServer.start(ServerConfig.defaults(dir).withListen(ListenConfig.ANYWHERE))) {
       JsonNode schemas =
@@ -226,7 +226,7 @@ final class OpenApiTest {
   }
 
   @Test
-  void enums_haveExactlyTheValuesThereAre() throws IOException {
+  void enums_listExactlyTheValues() throws IOException {
     try (SluiceServer server =
         SluiceServer.start(ServerConfig.defaults(dir).withListen(ListenConfig.ANYWHERE))) {
       JsonNode schemas =
@@ -248,7 +248,7 @@ final class OpenApiTest {
   }
 
   @Test
-  void references_leadSomewhere() throws IOException {
+  void references_resolve() throws IOException {
     try (SluiceServer server =
         SluiceServer.start(ServerConfig.defaults(dir).withListen(ListenConfig.ANYWHERE))) {
       JsonNode document = new HttpProbe(server.httpPort()).get("/openapi.json").json();

@@ -70,7 +70,7 @@ final class PoisonMessageTest {
 
   /** Checks only lower bounds of delays, because a slow machine makes them longer. */
   @Test
-  void poisonMessage_isTriedMaxAttemptsTimes_withGrowingDelays_thenIsADeadLetter() {
+  void poisonMessage_isDeliveredMaxAttemptsTimes_withGrowingDelays_thenDeadLettered() {
     String queue =
         create("{\"max_attempts\":%d,\"retry_delay_ms\":%d}".formatted(ATTEMPTS, FIRST_MS));
     for (int i = 0; i < GOOD; i++) {

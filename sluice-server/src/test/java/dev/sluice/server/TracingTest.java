@@ -134,7 +134,7 @@ final class TracingTest {
   }
 
   @Test
-  void call_continuesTheTraceOfItsCaller_andTellsHowItEnded() throws Exception {
+  void call_continuesTheTraceOfItsCaller_andRecordsItsStatus() throws Exception {
     List<Span> spans =
         spansOf(
             server ->
@@ -218,7 +218,7 @@ final class TracingTest {
   }
 
   @Test
-  void aCollectorThatIsDownOrSilent_holdsUpNobody() throws Exception {
+  void aCollectorThatIsDownOrSilent_delaysNoRequest() throws Exception {
     URI down;
     try (ServerSocket free = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
       down = URI.create("http://127.0.0.1:" + free.getLocalPort());
@@ -236,7 +236,7 @@ final class TracingTest {
   }
 
   @Test
-  void off_putsNothingInTheWay() {
+  void off_addsNoInterceptor() {
     assertThat(Tracing.of(TelemetryConfig.NONE)).isSameAs(Tracing.OFF);
     AuthenticationInterceptor access =
         new AuthenticationInterceptor(KeyedServer.open(), AccountQuotas.openCalls());

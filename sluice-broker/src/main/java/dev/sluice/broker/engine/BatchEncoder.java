@@ -11,7 +11,7 @@ import dev.sluice.broker.store.StoreTable;
 
 /** Turns a batch into rows. */
 public final class BatchEncoder {
-  /** Messages that move are read; what has come together goes out before it is too much. */
+  /** Messages that move are read; the batch is written before it becomes too large. */
   private static final int MAX_PART_BYTES = 16 << 20;
 
   private final Store store;

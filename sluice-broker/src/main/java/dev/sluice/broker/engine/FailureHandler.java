@@ -13,7 +13,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
-/** Decides what becomes of messages that were not handled. */
+/** Decides whether failed messages are retried or dead-lettered. */
 public final class FailureHandler {
   static final String LEASE_EXPIRED = "lease expired";
 

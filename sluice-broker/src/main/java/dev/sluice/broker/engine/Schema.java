@@ -78,7 +78,7 @@ public final class Schema {
   }
 
   /**
-   * Where a message stands.
+   * The state of a message.
    *
    * @param keptId its id; null if the key of the row says it
    */

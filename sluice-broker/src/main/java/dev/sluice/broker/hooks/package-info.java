@@ -1,5 +1,5 @@
 /**
- * Hooks of queues, whatever their language: limits, budgets, the circuit breaker and the threads.
+ * Hooks of queues, in any language: limits, budgets, the circuit breaker and the threads.
  *
  * <p>Uses the API alone.
  */

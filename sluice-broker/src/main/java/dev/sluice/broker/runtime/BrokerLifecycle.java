@@ -141,7 +141,7 @@ public final class BrokerLifecycle {
     return status;
   }
 
-  /** Completes when the broker has stopped for good, with the reason; never if it is closed. */
+  /** Completes with the reason when the broker has failed permanently; never if it is closed. */
   public CompletableFuture<BrokerException> failure() {
     return failure.copy();
   }

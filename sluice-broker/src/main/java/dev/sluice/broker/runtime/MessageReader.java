@@ -30,7 +30,7 @@ final class MessageReader {
   /** Fewer messages are not worth a scan. */
   private static final int MIN_SCAN = 32;
 
-  /** So many unreadable messages are kept without looking whether they are gone. */
+  /** So many unreadable messages are kept without checking whether they were removed. */
   private static final int MIN_UNREADABLE = 1_000;
 
   private final Store store;
@@ -38,7 +38,7 @@ final class MessageReader {
   /** Messages whose last reading failed. */
   private final Set<MessageEntry> unreadable = ConcurrentHashMap.newKeySet();
 
-  /** The size at which messages that are gone leave {@link #unreadable}: twice what was left. */
+  /** The size at which removed messages leave {@link #unreadable}: twice the size after that. */
   private volatile int cleanAt = MIN_UNREADABLE;
 
   MessageReader(Store store) {

@@ -39,7 +39,7 @@ final class QueueConfigurator {
       engine.requireOpen();
       QueueRegistry.QueueHandle handle = registry.handle(queue);
       String changed = handle.revision();
-      // The change is made to this revision, whatever the caller guesses of the next one.
+      // The change applies to this revision, even if the caller names a later one.
       QueueAdmin.requireRevision(queue, changed, revision == null ? changed : revision);
       QueueConfig config = change.apply(handle.config());
       try {

@@ -15,8 +15,8 @@ import java.util.function.Supplier;
 import java.util.stream.Stream;
 
 /**
- * Limits the state that one account may have, so that one tenant cannot use up what all share. An
- * account is a key that a superadmin made, with all keys that descend from it; see {@link
+ * Limits the state that one account may have, so that one tenant cannot exhaust shared resources.
+ * An account is a key that a superadmin made, with all keys that descend from it; see {@link
  * ApiKey#owner}. Superadmins are bound by the totals alone.
  *
  * <p>Queues and limits belong to the account that administers their names: those that match an

@@ -8,7 +8,7 @@ import java.util.List;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
-/** Knows who calls by the key they give; without a bootstrap key it asks for none. */
+/** Authenticates callers by API key; without a bootstrap key it requires none. */
 public final class ApiKeyAuthenticator implements RevocationWatcher.Authenticator {
   private static final String SCHEME = "Bearer ";
 
@@ -27,7 +27,7 @@ public final class ApiKeyAuthenticator implements RevocationWatcher.Authenticato
     if (bootstrapHash == null) {
       return Caller.ANYBODY;
     }
-    // One answer to everything that is no valid key: it tells nothing about those that were.
+    // One answer to every invalid key, so that it reveals nothing about earlier keys.
     return tokenOf(authorization)
         .flatMap(token -> callerOf(token, bootstrapHash))
         .orElseThrow(

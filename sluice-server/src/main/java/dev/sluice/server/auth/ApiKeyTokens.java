@@ -6,7 +6,7 @@ import java.security.MessageDigest;
 import java.security.SecureRandom;
 import java.util.HexFormat;
 
-/** The secret part of keys: made at random, told once, kept as a hash. */
+/** The secret part of keys: random, shown once, stored as a hash. */
 public final class ApiKeyTokens {
   private static final int BYTES = 32;
   private static final SecureRandom RANDOM = new SecureRandom();
@@ -19,7 +19,7 @@ public final class ApiKeyTokens {
     return HexFormat.of().formatHex(bytes);
   }
 
-  /** SHA-256 in hex; enough for what has 256 random bits. */
+  /** SHA-256 in hex, which suffices for tokens of 256 random bits. */
   public static String hash(String token) {
     return Sha256.hex(token.getBytes(StandardCharsets.UTF_8));
   }

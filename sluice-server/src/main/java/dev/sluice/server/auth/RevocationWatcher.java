@@ -46,7 +46,7 @@ public final class RevocationWatcher {
         this, authorization, authenticator.authenticate(authorization), connection);
   }
 
-  /** Throws unless the key is valid and allows what it did. */
+  /** Throws unless the key is valid and has its earlier permissions. */
   void requireSame(Credential key) {
     if (!authenticator.authenticate(key.authorization()).equals(key.caller())) {
       throw new ApiException(ErrorKind.UNAVAILABLE, "the key's permissions changed; call again");
@@ -70,7 +70,7 @@ public final class RevocationWatcher {
     return open.size();
   }
 
-  /** Ends every call whose key is not what it was. */
+  /** Ends every call whose key has changed. */
   public void check() {
     open.forEach(WatchedCall::check);
   }

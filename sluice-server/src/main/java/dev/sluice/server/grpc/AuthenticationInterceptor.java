@@ -17,7 +17,7 @@ import io.grpc.ServerInterceptor;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** Finds out who calls, for gRPC. */
+/** Authenticates gRPC calls. */
 public final class AuthenticationInterceptor implements ServerInterceptor {
   private static final Context.Key<Credential> KEY = Context.key("key");
   private static final Metadata.Key<String> AUTHORIZATION =

@@ -27,7 +27,7 @@ interface CallMemory {
 
   void give(long bytes);
 
-  /** Takes memory for what is made of the request; throws if there is none. */
+  /** Takes memory for the parsed request; throws if there is none. */
   ConcurrencyQuota.Hold work(long bytes);
 
   /** Sets whether nothing of the request is arriving now. */

@@ -36,7 +36,7 @@ import java.util.logging.Level;
 import java.util.logging.Logger;
 
 /**
- * Answers gRPC: the services given, {@code grpc.health.v1} to whoever asks, and {@code
+ * Answers gRPC: the services given, {@code grpc.health.v1} without a key, and {@code
  * grpc.reflection.v1} to those with a key.
  */
 public final class GrpcServer {

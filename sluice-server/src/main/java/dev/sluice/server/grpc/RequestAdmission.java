@@ -209,7 +209,7 @@ public final class RequestAdmission extends ServerStreamTracer.Factory {
 
     /**
      * Called when gRPC hands the call to a worker. Before, gRPC may refuse the call by itself or
-     * throw, and then reports its end late or never.
+     * throw, and then reports its end after a delay or never.
      */
     @Override
     public Context filterContext(Context context) {
@@ -257,7 +257,7 @@ public final class RequestAdmission extends ServerStreamTracer.Factory {
       return turn;
     }
 
-    /** The service hears of what happens to the call, and of its end. */
+    /** Forwards events of the call, and its end, to the service. */
     synchronized void listen() {
       listening = !over;
     }

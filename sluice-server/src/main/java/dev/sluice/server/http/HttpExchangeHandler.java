@@ -336,7 +336,7 @@ final class HttpExchangeHandler {
                     watch.close();
                   });
               reply.events().begin(connection, watch);
-              // Not before: what is to be done when the connection closes must be known.
+              // Not before: the callback for the close of the connection must be set.
               watch.start();
             });
     HttpMetricsHandler.streams(exchange);

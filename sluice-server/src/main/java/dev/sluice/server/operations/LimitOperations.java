@@ -26,8 +26,8 @@ import java.util.concurrent.CompletableFuture;
 /**
  * Limits by key: sets them and decides. Their keys have nothing to do with those of queues.
  *
- * <p>Thread-safe, and nothing waits: what is not allowed is refused at once, the rest is answered
- * when the {@link LimitBackend} has it.
+ * <p>Thread-safe, and no call waits: a call without permission is refused at once, others are
+ * answered when the {@link LimitBackend} has it.
  */
 public final class LimitOperations {
   /** Every change copies all limits. */
@@ -113,7 +113,7 @@ public final class LimitOperations {
     }
     templateKeys.use(caller, byTemplate, costs);
     CompletableFuture<Decision> counted = store.consume(costs).thenApply(this::counted);
-    // A caller that has left cancels the copy: what it consumed counts all the same.
+    // A canceled call cancels the copy only: its tokens stay taken.
     return counted.isDone() ? counted : counted.copy();
   }
 

@@ -24,7 +24,7 @@ import org.slf4j.LoggerFactory;
 
 /**
  * A file that a list is kept in, readable by its owner alone. It is replaced as a whole: after a
- * crash there is the old one or the new one. A checksum tells damage.
+ * crash there is the old one or the new one. A checksum detects damage.
  */
 public final class JsonListFile<T> {
   private static final Logger LOG = LoggerFactory.getLogger(JsonListFile.class);
@@ -63,7 +63,7 @@ public final class JsonListFile<T> {
 
   /** Reads the entries; none if there is no file. */
   public List<T> read() throws IOException {
-    // A link that leads nowhere is no reason to start without what should be there.
+    // A dangling link is an error: the file that it names is missing.
     if (!Files.exists(file, LinkOption.NOFOLLOW_LINKS)) {
       return List.of();
     }
@@ -85,7 +85,7 @@ public final class JsonListFile<T> {
               .formatted(what, FORMAT, format, file));
     }
     JsonNode entries = content.path(what);
-    // Of what is in the file, whatever version wrote it.
+    // The checksum covers the content of the file, as any version wrote it.
     if (!checksum(entries).equals(content.path(CHECKSUM_FIELD).asText())) {
       throw damaged("its checksum is wrong", null);
     }

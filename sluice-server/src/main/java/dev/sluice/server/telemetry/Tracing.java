@@ -71,7 +71,7 @@ public final class Tracing implements AutoCloseable {
     return provider == null ? null : provider.get("dev.sluice.server", BuildVersion.number());
   }
 
-  /** Sends what there is. */
+  /** Sends the remaining spans. */
   @Override
   public void close() {
     if (provider != null) {

@@ -79,7 +79,7 @@ public final class Readiness {
     return work.degraded();
   }
 
-  /** Checks the state and reports it to the listener. */
+  /** Checks the state and notifies the listener. */
   public void update() {
     listener.accept(isReady(), work.notServing());
   }
