@@ -27,7 +27,7 @@ import org.junit.jupiter.api.Timeout;
 @Tag("any-jdk")
 @Timeout(value = 120, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 final class ConcurrentReturnTest {
-  /** Stops the next thread that notes a grant, once armed. */
+  /** Stops the next thread that records a grant, once armed. */
   private static final class StoppingTimer implements StoreTimer {
     private final ScheduledExecutorService thread = Executors.newSingleThreadScheduledExecutor();
     private final CountDownLatch stopped = new CountDownLatch(1);
@@ -36,7 +36,7 @@ final class ConcurrentReturnTest {
 
     @Override
     public long nanoTime() {
-      if (armed && notesGrant()) {
+      if (armed && recordsGrant()) {
         armed = false;
         stopped.countDown();
         try {
@@ -48,7 +48,7 @@ final class ConcurrentReturnTest {
       return System.nanoTime();
     }
 
-    private static boolean notesGrant() {
+    private static boolean recordsGrant() {
       return StackWalker.getInstance()
           .walk(
               frames ->
@@ -78,7 +78,7 @@ final class ConcurrentReturnTest {
   }
 
   @Test
-  void nodeReturns_onlyWhenItKnowsWhatItsShareGranted() throws InterruptedException {
+  void nodeReturns_onlyWithAllGrantsOfItsShare() throws InterruptedException {
     StoppingTimer timer = new StoppingTimer();
     TokenRequest keyed = request(10).withIdempotencyKey("k");
     try (RedisServer redis = RedisServer.builder().data().start();
@@ -107,7 +107,7 @@ final class ConcurrentReturnTest {
       rig.awaitReturned();
       proxy.delay(Duration.ZERO, Duration.ZERO);
       assertThat(rig.grantedSoon(keyed).reservation()).isEqualTo(granted.reservation());
-      until("one slot is held", () -> rig.running() == 1);
+      until("one slot is in use", () -> rig.running() == 1);
       during(Duration.ofMillis(500));
       assertThat(rig.running()).isEqualTo(1);
     } finally {

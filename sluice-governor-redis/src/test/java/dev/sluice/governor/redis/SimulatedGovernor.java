@@ -26,19 +26,19 @@ public final class SimulatedGovernor {
   /**
    * The settings that all nodes have in common.
    *
-   * @param timeout how long a node waits for an answer
-   * @param expectedNodes among how many a node divides that begins without Redis
+   * @param timeout the timeout of a call
+   * @param expectedNodes the number of shares for a node that starts without Redis
    * @param config the models
    */
   public record Settings(Duration timeout, int expectedNodes, BudgetConfig config) {}
 
   /**
-   * Creates budgets with the policy {@code LOCAL}, and begins to connect.
+   * Creates budgets with outage mode {@code LOCAL}, and begins to connect.
    *
    * @param node the name of the node, 16 characters
-   * @param listener is told of outages
-   * @param decisions is told what is decided
-   * @param spreadNanos how much later than at the first useful moment a line is looked at
+   * @param listener receives outages
+   * @param decisions receives decisions
+   * @param spreadNanos the delay of a check of a waiting list after the first useful moment
    */
   public SimulatedGovernor(
       String node,
@@ -48,7 +48,7 @@ public final class SimulatedGovernor {
       LongSupplier spreadNanos,
       SimulatedLink.Clock clock,
       SimulatedLink.Wire wire) {
-    RedisBudgetsConfig terms =
+    RedisBudgetsConfig config =
         new RedisBudgetsConfig(
             RedisAddress.parse("redis://simulated"),
             PREFIX,
@@ -60,17 +60,17 @@ public final class SimulatedGovernor {
             spreadNanos);
     this.fleet =
         new GovernorFleetMember(
-            terms,
+            config,
             node,
             (link, membership, member) ->
                 SimulatedLink.create(link, membership, member, clock, wire));
     this.store =
-        RedisBudgetStore.over(
-            fleet, new Timer(clock), RedisBudgetStore.terms(settings.config), decisions);
+        RedisBudgetStore.create(
+            fleet, new Timer(clock), RedisBudgetStore.configs(settings.config), decisions);
     SimulatedLink.begin(fleet.connection());
   }
 
-  /** Returns the connection, to look at its state and view. */
+  /** Returns the connection, for its state and view. */
   public FleetConnection connection() {
     return fleet.connection();
   }
@@ -80,8 +80,8 @@ public final class SimulatedGovernor {
     return store;
   }
 
-  /** Returns the key of the books of a model. */
-  public static String books(String model) {
+  /** Returns the key of the state of a model. */
+  public static String stateKey(String model) {
     return ModelKeys.of(PREFIX, model).all()[0];
   }
 

@@ -11,7 +11,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** A node that starts while Redis is away. */
+/** A node that starts without Redis. */
 @Tag("any-jdk")
 @Timeout(value = 120, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 final class StartWithoutRedisTest {
@@ -42,8 +42,8 @@ final class StartWithoutRedisTest {
         rig.grantedSoon(10);
         redis.restart();
         rig.awaitReturned();
-        String books = ModelKeys.of("token-governor:", "sonnet").all()[0];
-        assertThat(redis.command("EVAL", COUNTED, "1", books)).isEqualTo(10L);
+        String stateKey = ModelKeys.of("token-governor:", "sonnet").all()[0];
+        assertThat(redis.command("EVAL", COUNTED, "1", stateKey)).isEqualTo(10L);
       }
     }
   }

@@ -14,8 +14,8 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /**
- * The checks of {@link GovernorSimulation} find a fleet guilty that breaks a promise once: runs
- * without a failure are changed in one place each, and checked again.
+ * The checks of {@link GovernorSimulation} find a single broken guarantee: runs without a failure
+ * are changed in one place each, and checked again.
  */
 @Tag("any-jdk")
 final class GovernorCheckerTest {
@@ -43,7 +43,7 @@ final class GovernorCheckerTest {
     server.close();
   }
 
-  private void assertGuilty(String kind) {
+  private void assertFinds(String kind) {
     simulation.check();
     assertThat(simulation.failures()).extracting(GovernorSimulation::kindOf).contains(kind);
   }
@@ -59,7 +59,7 @@ final class GovernorCheckerTest {
   }
 
   @Test
-  void runThatIsNotChanged_isInnocent() {
+  void unchangedRun_hasNoFindings() {
     simulation.check();
     assertThat(simulation.failures()).isEmpty();
   }
@@ -74,7 +74,7 @@ final class GovernorCheckerTest {
     simulation.check();
     assertThat(simulation.failures()).isEmpty();
     simulation.ledger().add(grant(worst.toNanos(), 2));
-    assertGuilty("TOKENS");
+    assertFinds("TOKENS");
   }
 
   @Test
@@ -85,13 +85,13 @@ final class GovernorCheckerTest {
             .findFirst()
             .orElseThrow();
     call.grants.add(grant(call.grants.get(0).decidedNanos + 1, 1));
-    assertGuilty("TWICE");
+    assertFinds("TWICE");
   }
 
   @Test
-  void slotThatNobodyFrees_isFound() {
-    server.command("HSET", SimulatedGovernor.books(GovernorPlan.MODEL), "rleaked", "");
-    assertGuilty("LEAK-UNTOLD");
+  void leakedSlot_isFound() {
+    server.command("HSET", SimulatedGovernor.stateKey(GovernorPlan.MODEL), "rleaked", "");
+    assertFinds("LEAK-UNDELIVERED");
   }
 
   @Test
@@ -105,7 +105,7 @@ final class GovernorCheckerTest {
         .extracting(GovernorSimulation::kindOf)
         .doesNotContain("SLOTS");
     simulation.ledger().add(open(now));
-    assertGuilty("SLOTS");
+    assertFinds("SLOTS");
   }
 
   private CallerLedger.Grant open(long nanos) {
@@ -132,12 +132,12 @@ final class GovernorCheckerTest {
     waiting.grants.add(grant(3 * SECOND, 10));
     Callers.Call other = call(2, node, later, SECOND * 3 / 2);
     other.grants.add(grant(grantedAtSecond * SECOND, 10));
-    return new OrderCheck(List.of(waiting, other), new WireTap(), List.of()).inversions();
+    return new OrderCheck(List.of(waiting, other), new RedisDecisions(), List.of()).inversions();
   }
 
   private static Callers.Call call(int number, GovernorNode node, String priority, long nanos) {
     TokenRequest request =
         TokenRequest.of(GovernorPlan.MODEL, 10).withPriorityClass(priority).withTenant("t");
-    return new Callers.Call(number, node, request, Callers.Patience.AWAITS, nanos);
+    return new Callers.Call(number, node, request, Callers.Behavior.AWAITS, nanos);
   }
 }

@@ -25,21 +25,22 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** A caller leaves in the moment in which this node's share grants its ticket. */
+/** A caller leaves while this node's share grants its ticket. */
 @Tag("any-jdk")
 @Timeout(value = 60, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
-final class UnheardHereTest {
-  private static final Duration PATIENCE = Duration.ofMillis(500);
+final class UndeliveredShareGrantTest {
+  private static final Duration IDLE_TIMEOUT = Duration.ofMillis(500);
 
   private final RedisServer redis = RedisServer.builder().data().start();
-  private final HoldingTimer timer = new HoldingTimer();
+  private final DelayingTimer timer = new DelayingTimer();
   private final BudgetStore store =
       RedisBudgets.builder()
           .url(redis.uri())
           .timer(timer)
           .build()
           .open(
-              config(SeedBudget.budget(60_000, 1_000).maxConcurrentRequests(1).build(), PATIENCE),
+              config(
+                  SeedBudget.budget(60_000, 1_000).maxConcurrentRequests(1).build(), IDLE_TIMEOUT),
               BudgetListener.NONE);
 
   @AfterEach
@@ -49,11 +50,11 @@ final class UnheardHereTest {
     redis.close();
   }
 
-  /** Keeps from now on what those who wait are to be told. */
-  private static final class HoldingTimer implements StoreTimer {
+  /** Delays the callbacks of waiters on request. */
+  private static final class DelayingTimer implements StoreTimer {
     private final ScheduledExecutorService thread = Executors.newSingleThreadScheduledExecutor();
-    private final Queue<Runnable> held = new ConcurrentLinkedQueue<>();
-    private volatile boolean holding;
+    private final Queue<Runnable> delayed = new ConcurrentLinkedQueue<>();
+    private volatile boolean delaying;
 
     @Override
     public long nanoTime() {
@@ -61,7 +62,7 @@ final class UnheardHereTest {
     }
 
     @Override
-    @SuppressWarnings("FutureReturnValueIgnored") // nobody waits for it
+    @SuppressWarnings("FutureReturnValueIgnored") // the test does not wait for it
     public void schedule(long nanos, Runnable action) {
       if (!thread.isShutdown()) {
         thread.schedule(action, nanos, TimeUnit.NANOSECONDS);
@@ -70,17 +71,17 @@ final class UnheardHereTest {
 
     @Override
     public void execute(Runnable action) {
-      if (holding) {
-        held.add(action);
+      if (delaying) {
+        delayed.add(action);
       } else {
         action.run();
       }
     }
 
-    /** Runs the next that is kept, and not what that leads to. */
-    void next() {
-      until("something is kept", () -> !held.isEmpty());
-      held.remove().run();
+    /** Runs the next delayed callback, but not the callbacks that it causes. */
+    void runNext() {
+      until("a callback", () -> !delayed.isEmpty());
+      delayed.remove().run();
     }
 
     @Override
@@ -96,7 +97,7 @@ final class UnheardHereTest {
   }
 
   @Test
-  void grantThatNobodyHeardOf_isGivenBack() {
+  void undeliveredGrantOfTheShare_isReturned() {
     OutageRig.awaitReserved(store);
     redis.kill();
     TokenDecision.Granted[] running = new TokenDecision.Granted[1];
@@ -111,13 +112,13 @@ final class UnheardHereTest {
         });
     TokenDecision.Queued queued = (TokenDecision.Queued) get(store.request(request(1)));
     CompletableFuture<Optional<TokenDecision>> waiter = store.await(queued.ticket());
-    timer.holding = true;
+    timer.delaying = true;
     get(store.settle(running[0].reservation(), 1));
-    // The share has granted it and tells the waiting room, which is about to tell the caller.
-    timer.next();
+    // The share has granted it and notifies the waiting list, which is about to notify the caller.
+    timer.runNext();
     waiter.cancel(false);
-    timer.next();
-    timer.holding = false;
+    timer.runNext();
+    timer.delaying = false;
     assertThat(isGrantedNow()).isFalse();
     until("its slot is free", this::isGrantedNow);
   }

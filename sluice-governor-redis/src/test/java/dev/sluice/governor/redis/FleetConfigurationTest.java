@@ -27,7 +27,7 @@ import org.junit.jupiter.api.Timeout;
 /** Configurations that several nodes set for one model, and how they are stored. */
 @Tag("any-jdk")
 @Timeout(value = 60, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
-final class FleetRulesTest {
+final class FleetConfigurationTest {
   private static final ModelBudget BUDGET = SeedBudget.budget(60, 1_000).build();
 
   private final RedisServer redis = RedisServer.builder().clockOffset(Duration.ZERO).start();
@@ -60,7 +60,7 @@ final class FleetRulesTest {
   }
 
   @Test
-  void slowestNode_setsTheFactor_untilItSaysOtherwise() {
+  void slowestNode_setsTheFactor_untilItSendsAnother() {
     try (BudgetStore one = open(config(BUDGET));
         BudgetStore other = open(config(BUDGET))) {
       slow(one, 0.5);
@@ -77,7 +77,7 @@ final class FleetRulesTest {
   }
 
   @Test
-  void nodeThatSaysNothingForLong_countsNoMore_onceAnotherDoes() {
+  void factorOfASilentNode_expires_whenAnotherNodeSendsOne() {
     try (BudgetStore other = open(config(BUDGET))) {
       try (BudgetStore one = open(config(BUDGET))) {
         slow(one, 0.5);
@@ -94,20 +94,20 @@ final class FleetRulesTest {
 
   @Test
   void namesOfTenants_areNotReadByEveryCall() {
-    String books = ModelKeys.of("token-governor:", "sonnet").all()[0];
+    String stateKey = ModelKeys.of("token-governor:", "sonnet").all()[0];
     Map<String, ModelBudget.TenantBudget> tenants = new HashMap<>();
     for (int i = 0; i < 1_000; i++) {
       tenants.put("tenant-" + i, new ModelBudget.TenantBudget(Limit.perMinute(60, 10), 1));
     }
     try (BudgetStore store = open(config(BUDGET.toBuilder().tenants(tenants).build()))) {
-      assertThat((Long) redis.command("HSTRLEN", books, "c")).isLessThan(1_000);
-      assertThat(redis.command("HEXISTS", books, "btenant-7")).isEqualTo(1L);
+      assertThat((Long) redis.command("HSTRLEN", stateKey, "c")).isLessThan(1_000);
+      assertThat(redis.command("HEXISTS", stateKey, "btenant-7")).isEqualTo(1L);
       tenants.remove("tenant-7");
       get(store.reload(config(BUDGET.toBuilder().tenants(tenants).build())));
-      assertThat(redis.command("HEXISTS", books, "btenant-7")).isEqualTo(0L);
-      assertThat(redis.command("HEXISTS", books, "btenant-8")).isEqualTo(1L);
+      assertThat(redis.command("HEXISTS", stateKey, "btenant-7")).isEqualTo(0L);
+      assertThat(redis.command("HEXISTS", stateKey, "btenant-8")).isEqualTo(1L);
       get(store.reload(config(BUDGET)));
-      assertThat(redis.command("HEXISTS", books, "btenant-8")).isEqualTo(0L);
+      assertThat(redis.command("HEXISTS", stateKey, "btenant-8")).isEqualTo(0L);
     }
   }
 }
