@@ -82,7 +82,7 @@ final class RedisBudgetContractTest {
   final class Forecasts extends ForecastContract {
     @Override
     protected int models() {
-      return super.models() / 4;
+      return Math.min(super.models() / 4, 250);
     }
 
     @Override

@@ -14,9 +14,9 @@ import org.jspecify.annotations.Nullable;
 /**
  * For which nodes Redis cannot be expected to reserve a share, by the documented rule: those that
  * it did not hear for 11.5 s in which it heard others, and those that it never heard. When Redis
- * lost its data, it learns of the shares from the first member that it hears again; until then, and
- * if that member did not know all, it reserves none. The grants of unreserved nodes are the
- * documented excess.
+ * lost its data, it learns of the shares from the first member that it hears again; until then, if
+ * that member did not know all, and if it came later than 1.5 s after the first heartbeat, it
+ * reserves none. The grants of unreserved nodes are the documented excess.
  */
 public final class Memberships {
   private static final long PRESENCE_NANOS = 1_500_000_000L;
@@ -25,6 +25,7 @@ public final class Memberships {
   private static final int WHAT = 1;
   private static final int EPOCH = 8;
   private static final int SHARES_OF_ALL = 10;
+  private static final int ANSWERED_NOW = 1;
   private static final int ANSWERED_EPOCH = 8;
 
   private final Map<String, Long> heard = new HashMap<>();
@@ -59,7 +60,7 @@ public final class Memberships {
             unreserved.computeIfAbsent(node, absent -> new ArrayList<>());
           }
         });
-    hearOfForgotten(request.arguments(), number(answer, ANSWERED_EPOCH), shares);
+    hearOfForgotten(request.arguments(), answer, shares);
     String what = request.arguments()[WHAT];
     String node = request.arguments()[NAME];
     if ((what.equals("stay") || what.equals("return")) && number(answer, 0) == 0) {
@@ -75,10 +76,15 @@ public final class Memberships {
   }
 
   /** Only a node that was a member before the loss can tell which shares were held then. */
-  private void hearOfForgotten(String[] heartbeat, long epoch, ToIntFunction<String> shares) {
+  private void hearOfForgotten(
+      String[] heartbeat, List<Object> answer, ToIntFunction<String> shares) {
     long known = Long.parseLong(heartbeat[EPOCH]);
+    long epoch = number(answer, ANSWERED_EPOCH);
     if (!forgotten.isEmpty() && known != 0 && known != epoch) {
-      if (Long.parseLong(heartbeat[SHARES_OF_ALL]) >= forgotten.stream().mapToInt(shares).sum()) {
+      boolean isInTime = number(answer, ANSWERED_NOW) - epoch < PRESENCE_NANOS / 1_000;
+      if (isInTime
+          && Long.parseLong(heartbeat[SHARES_OF_ALL])
+              >= forgotten.stream().mapToInt(shares).sum()) {
         forgotten.forEach(unreserved::remove);
       }
       forgotten.clear();
