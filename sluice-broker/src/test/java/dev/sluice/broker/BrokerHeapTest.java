@@ -13,7 +13,6 @@ import dev.sluice.broker.accounting.QueueHeapUsage;
 import dev.sluice.broker.engine.EngineState;
 import dev.sluice.broker.engine.InternedPlacement;
 import dev.sluice.broker.engine.MessageEntry;
-import dev.sluice.broker.engine.MovedMessageEntry;
 import dev.sluice.broker.runtime.BrokerRuntime;
 import dev.sluice.broker.runtime.LocalBroker;
 import java.nio.file.Path;
@@ -272,7 +271,7 @@ final class BrokerHeapTest {
         .join();
     boundMessages(64_000);
     assertThat(broker.redrive("a.dlq", 0, true)).isPositive().isLessThan(100);
-    assertThat(messages()).isLessThanOrEqualTo(56_000 + 100 * MovedMessageEntry.ID_HEAP_BYTES);
+    assertThat(messages()).isLessThanOrEqualTo(56_000 + 100 * QueueHeapUsage.MOVED_ID_BYTES);
     broker.enqueue("b", Message.of("m")).join();
   }
 

@@ -3,7 +3,7 @@ package dev.sluice.broker;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
-import dev.sluice.broker.store.Schema;
+import dev.sluice.broker.engine.Schema;
 import dev.sluice.broker.store.Store;
 import dev.sluice.broker.store.StoreTable;
 import dev.sluice.broker.store.rocks.RocksStore;

@@ -1,8 +1,8 @@
 package dev.sluice.broker;
 
 import dev.sluice.broker.engine.CommitBatch;
+import dev.sluice.broker.engine.Schema;
 import dev.sluice.broker.store.RowBatch;
-import dev.sluice.broker.store.Schema;
 import dev.sluice.broker.store.StoreTable;
 import dev.sluice.broker.store.rocks.RocksStore;
 import java.util.Arrays;

@@ -6,12 +6,12 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.sluice.broker.BrokerException.Code;
 import dev.sluice.broker.engine.InternedPlacement;
+import dev.sluice.broker.engine.Schema;
 import dev.sluice.broker.runtime.LocalBroker;
 import dev.sluice.broker.store.ByteReader;
 import dev.sluice.broker.store.ByteWriter;
 import dev.sluice.broker.store.MessageId;
 import dev.sluice.broker.store.RowBatch;
-import dev.sluice.broker.store.Schema;
 import dev.sluice.broker.store.StoreTable;
 import dev.sluice.broker.store.rocks.RocksStore;
 import java.nio.file.Path;

@@ -1,11 +1,10 @@
 package dev.sluice.broker.engine;
 
 import dev.sluice.broker.LeaseToken;
+import dev.sluice.broker.engine.Schema.StoredLease;
 import dev.sluice.broker.store.ByteWriter;
 import dev.sluice.broker.store.MessageEnvelope;
 import dev.sluice.broker.store.RowBatch;
-import dev.sluice.broker.store.Schema;
-import dev.sluice.broker.store.Schema.StoredLease;
 import dev.sluice.broker.store.Store;
 import dev.sluice.broker.store.StoreException;
 import dev.sluice.broker.store.StoreTable;

@@ -7,7 +7,7 @@ import dev.sluice.broker.DeadLetter.Reason;
 import dev.sluice.broker.QueueConfig;
 import dev.sluice.broker.QueueNames;
 import dev.sluice.broker.hooks.HookEngine;
-import dev.sluice.broker.store.Checks;
+import dev.sluice.broker.util.Checks;
 import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;

@@ -7,8 +7,8 @@ import dev.sluice.broker.StoredMessage;
 import dev.sluice.broker.engine.CommitBatch;
 import dev.sluice.broker.engine.MessageEntry;
 import dev.sluice.broker.engine.PendingDelivery;
+import dev.sluice.broker.engine.Schema;
 import dev.sluice.broker.store.MessageEnvelope;
-import dev.sluice.broker.store.Schema;
 import dev.sluice.broker.store.Store;
 import dev.sluice.broker.store.StoreException;
 import dev.sluice.broker.store.StoreTable;
@@ -26,7 +26,7 @@ import java.util.concurrent.ConcurrentHashMap;
 import org.jspecify.annotations.Nullable;
 
 /** Reads messages from the store, on the threads of callers. */
-public final class MessageReader {
+final class MessageReader {
   /** Fewer messages are not worth a scan. */
   private static final int MIN_SCAN = 32;
 

@@ -6,7 +6,7 @@ import dev.sluice.broker.Delivery;
 import dev.sluice.broker.MessageConsumer;
 import dev.sluice.broker.engine.ConsumerState;
 import dev.sluice.broker.engine.PendingDelivery;
-import dev.sluice.broker.store.Checks;
+import dev.sluice.broker.util.Checks;
 import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.ArrayList;

@@ -6,7 +6,7 @@ import dev.sluice.broker.QueueConfig;
 import dev.sluice.broker.engine.BrokerEngine;
 import dev.sluice.broker.engine.LimitConfigEntry;
 import dev.sluice.broker.engine.QueueAdmin;
-import dev.sluice.broker.store.Checks;
+import dev.sluice.broker.util.Checks;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.BiConsumer;
 import java.util.function.UnaryOperator;

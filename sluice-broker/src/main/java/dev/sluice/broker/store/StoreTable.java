@@ -1,6 +1,6 @@
 package dev.sluice.broker.store;
 
-/** The tables of a {@link Store}; what their rows look like is in {@link Schema}. */
+/** The tables of a {@link Store}; {@code engine.Schema} encodes their rows. */
 public enum StoreTable {
   /** Envelope and payload of a message; a row is put once and deleted once, ever. */
   MESSAGE(1, true),

@@ -1,7 +1,7 @@
 package dev.sluice.broker.store.rocks;
 
 import dev.sluice.broker.store.StoreTable;
-import dev.sluice.broker.store.Threads;
+import dev.sluice.broker.util.Threads;
 import java.io.IOException;
 import java.nio.file.FileStore;
 import java.nio.file.Files;
