@@ -19,6 +19,7 @@ import dev.sluice.server.grpc.AuthenticationInterceptor;
 import dev.sluice.server.grpc.EarlyHeadersInterceptor;
 import dev.sluice.server.grpc.GrpcServer;
 import dev.sluice.server.grpc.OpenStreams;
+import dev.sluice.server.grpc.TracingInterceptor;
 import dev.sluice.server.grpc.services.AdminGrpcService;
 import dev.sluice.server.grpc.services.GovernorGrpcService;
 import dev.sluice.server.grpc.services.LimitGrpcService;
@@ -186,7 +187,7 @@ public final class SluiceServer implements AutoCloseable {
         new GrpcServer(
             listen,
             new AccountCallExecutor(new AccountExecutors(WORKERS), workers),
-            tracing.around(new AuthenticationInterceptor(watches, openCalls)),
+            TracingInterceptor.around(new AuthenticationInterceptor(watches, openCalls), tracing),
             readiness,
             metrics.requests(),
             List.of(
@@ -259,7 +260,7 @@ public final class SluiceServer implements AutoCloseable {
     LifecycleLog.starting(config);
     try {
       SluiceServer server = start(config, InstantSource.system());
-      LifecycleLog.ready(server);
+      LifecycleLog.ready(server.grpcPort(), server.httpPort());
       return server;
     } catch (IOException | RuntimeException refused) {
       LifecycleLog.refused(refused);

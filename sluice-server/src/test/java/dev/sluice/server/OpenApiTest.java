@@ -20,6 +20,7 @@ import dev.sluice.server.http.routes.LimitRoutes;
 import dev.sluice.server.http.routes.MessageJson;
 import dev.sluice.server.http.routes.QueueJson;
 import dev.sluice.server.http.routes.SchedulingStatsJson;
+import dev.sluice.server.operations.QueueConfigFields;
 import dev.sluice.server.support.ErrorKind;
 import java.io.IOException;
 import java.lang.reflect.RecordComponent;
@@ -45,7 +46,7 @@ final class OpenApiTest {
           Map.entry("Error", HttpResponse.ErrorBody.class),
           Map.entry("Problem", HttpResponse.ErrorDetail.class),
           Map.entry("NewQueue", QueueJson.NewQueue.class),
-          Map.entry("QueueConfig", QueueJson.Config.class),
+          Map.entry("QueueConfig", QueueConfigFields.class),
           Map.entry("Queue", QueueJson.QueueDetailsJson.class),
           Map.entry("QueueStats", QueueJson.Stats.class),
           Map.entry("QueueTotals", QueueTotals.class),

@@ -11,6 +11,7 @@ import dev.sluice.proto.v1.QueuesGrpc;
 import dev.sluice.server.TraceCollector.Span;
 import dev.sluice.server.auth.AccountQuotas;
 import dev.sluice.server.grpc.AuthenticationInterceptor;
+import dev.sluice.server.grpc.TracingInterceptor;
 import dev.sluice.server.telemetry.Tracing;
 import io.grpc.Channel;
 import io.grpc.ClientInterceptors;
@@ -239,6 +240,6 @@ final class TracingTest {
     assertThat(Tracing.of(TelemetryConfig.NONE)).isSameAs(Tracing.OFF);
     AuthenticationInterceptor access =
         new AuthenticationInterceptor(KeyedServer.open(), AccountQuotas.openCalls());
-    assertThat(Tracing.OFF.around(access)).isSameAs(access);
+    assertThat(TracingInterceptor.around(access, Tracing.OFF)).isSameAs(access);
   }
 }

@@ -2,7 +2,6 @@ package dev.sluice.server.auth;
 
 import dev.sluice.broker.QueueNames;
 import dev.sluice.server.auth.Permission.Kind;
-import dev.sluice.server.operations.LimitOperations;
 import dev.sluice.server.support.ApiException;
 import dev.sluice.server.support.ErrorKind;
 import java.util.Collection;
@@ -107,12 +106,17 @@ public final class AccountQuotas {
     Set<String> all = all(stored.get());
     if (!caller.mayAll(Kind.ADMIN) && !all.contains(key)) {
       require("limits", count(caller, all), most.limits());
-      if (LimitOperations.isTemplate(key)) {
-        List<String> templates = all.stream().filter(LimitOperations::isTemplate).toList();
+      if (isTemplate(key)) {
+        List<String> templates = all.stream().filter(AccountQuotas::isTemplate).toList();
         require("templates", count(caller, templates), most.templates());
       }
     }
     return hold(List.of(key));
+  }
+
+  /** Returns whether {@code key} is that of a template: a prefix and an asterisk. */
+  public static boolean isTemplate(String key) {
+    return key.endsWith("*");
   }
 
   private Set<String> all(Set<String> existing) {

@@ -1,7 +1,6 @@
 package dev.sluice.server.auth;
 
 import dev.sluice.server.Secret;
-import dev.sluice.server.grpc.AuthenticationInterceptor;
 import dev.sluice.server.support.ApiException;
 import dev.sluice.server.support.ErrorKind;
 import java.time.InstantSource;
@@ -10,7 +9,7 @@ import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /** Knows who calls by the key they give; without a bootstrap key it asks for none. */
-public final class ApiKeyAuthenticator implements AuthenticationInterceptor.Authenticator {
+public final class ApiKeyAuthenticator implements RevocationWatcher.Authenticator {
   private static final String SCHEME = "Bearer ";
 
   private final ApiKeyStore keys;

@@ -1,8 +1,8 @@
 package dev.sluice.server.auth;
 
+import dev.sluice.server.support.Sha256;
 import java.nio.charset.StandardCharsets;
 import java.security.MessageDigest;
-import java.security.NoSuchAlgorithmException;
 import java.security.SecureRandom;
 import java.util.HexFormat;
 
@@ -21,19 +21,11 @@ public final class ApiKeyTokens {
 
   /** SHA-256 in hex; enough for what has 256 random bits. */
   public static String hash(String token) {
-    return sha256(token.getBytes(StandardCharsets.UTF_8));
-  }
-
-  public static String sha256(byte[] bytes) {
-    try {
-      return HexFormat.of().formatHex(MessageDigest.getInstance("SHA-256").digest(bytes));
-    } catch (NoSuchAlgorithmException impossible) {
-      throw new IllegalStateException("every JDK has SHA-256", impossible);
-    }
+    return Sha256.hex(token.getBytes(StandardCharsets.UTF_8));
   }
 
   /** Compares two hashes in constant time. */
-  public static boolean same(String hash, String other) {
+  static boolean same(String hash, String other) {
     return MessageDigest.isEqual(
         hash.getBytes(StandardCharsets.US_ASCII), other.getBytes(StandardCharsets.US_ASCII));
   }

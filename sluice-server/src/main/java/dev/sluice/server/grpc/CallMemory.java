@@ -7,7 +7,7 @@ import io.grpc.Status;
 import org.jspecify.annotations.Nullable;
 
 /** Counts the bytes of one call. */
-public interface CallMemory {
+interface CallMemory {
   /** The overhead of each piece in which gRPC buffers an arriving message. */
   long PIECE_BYTES = 256;
 

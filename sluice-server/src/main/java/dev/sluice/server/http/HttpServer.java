@@ -55,7 +55,7 @@ public final class HttpServer {
     this.keys = keys;
     this.hosts = hosts;
     this.routes = groups.stream().flatMap(group -> group.routes().stream()).toList();
-    this.drain = new GracefulShutdownHandler(tracing.around(this::route, routes));
+    this.drain = new GracefulShutdownHandler(TracingHandler.around(this::route, routes, tracing));
     this.counted = new HttpMetricsHandler(meters, routes, this::take);
   }
 

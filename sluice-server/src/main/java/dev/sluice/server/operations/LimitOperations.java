@@ -37,7 +37,6 @@ public final class LimitOperations {
   public static final int MAX_TEMPLATES = 1_000;
 
   private static final int MAX_KEY_BYTES = 256;
-  private static final String TEMPLATE_END = "*";
 
   private final LimitBackend store;
   private final AccountQuotas quotas;
@@ -159,12 +158,8 @@ public final class LimitOperations {
     }
   }
 
-  public static boolean isTemplate(String key) {
-    return key.endsWith(TEMPLATE_END);
-  }
-
   static void requireFew(Collection<String> keys) {
-    long templates = keys.stream().filter(LimitOperations::isTemplate).count();
+    long templates = keys.stream().filter(AccountQuotas::isTemplate).count();
     if (keys.size() > MAX_LIMITS || templates > MAX_TEMPLATES) {
       throw new ApiException(
           ErrorKind.RESOURCE_EXHAUSTED,
@@ -200,7 +195,7 @@ public final class LimitOperations {
   public CompletableFuture<List<LimitBackend.Standing>> standings(Caller caller) {
     SortedMap<String, Rate> all = list(caller);
     return store
-        .standings(all.keySet().stream().filter(key -> !isTemplate(key)).toList())
+        .standings(all.keySet().stream().filter(key -> !AccountQuotas.isTemplate(key)).toList())
         .thenApply(
             found -> {
               Map<String, LimitBackend.Standing> byKey = new HashMap<>();

@@ -5,7 +5,6 @@ import com.fasterxml.jackson.databind.DeserializationFeature;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.json.JsonMapper;
 import com.fasterxml.jackson.databind.node.ObjectNode;
-import dev.sluice.server.auth.ApiKeyTokens;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
@@ -87,7 +86,7 @@ public final class JsonListFile<T> {
     }
     JsonNode entries = content.path(what);
     // Of what is in the file, whatever version wrote it.
-    if (!ApiKeyTokens.same(content.path(CHECKSUM_FIELD).asText(), checksum(entries))) {
+    if (!checksum(entries).equals(content.path(CHECKSUM_FIELD).asText())) {
       throw damaged("its checksum is wrong", null);
     }
     for (JsonNode each : entries) {
@@ -117,7 +116,7 @@ public final class JsonListFile<T> {
   }
 
   private static String checksum(JsonNode entries) throws IOException {
-    return ApiKeyTokens.sha256(JSON.writeValueAsBytes(entries));
+    return Sha256.hex(JSON.writeValueAsBytes(entries));
   }
 
   /** Returns when the disk has it. */
