@@ -222,7 +222,7 @@ class ClerkDifferentialTest {
                 Long.toString(request.tokens()),
                 deadline == null ? "0" : Long.toString(deadline.toNanos() / 1_000),
                 key == null ? "" : key,
-                key == null && numbers % 4 != 0 ? "quick" : ""));
+                key == null && numbers % 4 != 0 ? "fast" : ""));
     Optional<TokenDecision> local;
     try {
       local =
@@ -328,7 +328,7 @@ class ClerkDifferentialTest {
 
   private void line() {
     note("line");
-    List<?> result = run("poll", List.of("line", "0", "100"));
+    List<?> result = run("poll", List.of("waitingList", "0", "100"));
     WaitingListStatus local = engine.waitingList(0, 100);
     assertThat(number(result, 0)).isEqualTo(local.total());
     List<?> classes = (List<?>) result.get(1);

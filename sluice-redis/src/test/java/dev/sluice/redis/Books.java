@@ -29,7 +29,7 @@ record Books(long debt, long at, ScriptLimit quota) {
 
   /** Tokens that were taken since the bucket was last full. */
   long tokensTaken(long fullAtMicros) {
-    long minted = (at - fullAtMicros) / quota.units().stepTicks() * quota.units().unitsPerStep();
-    return (debt + minted) / quota.units().unitsPerToken();
+    long accrued = (at - fullAtMicros) / quota.units().stepTicks() * quota.units().unitsPerStep();
+    return (debt + accrued) / quota.units().unitsPerToken();
   }
 }

@@ -195,7 +195,7 @@ public final class RedisBudgets {
               outageListener,
               spreadNanos);
       Supplier<StoreTimer> clock = timers;
-      return (config, told) -> RedisBudgetStore.open(fleet, clock.get(), config, told);
+      return (config, listener) -> RedisBudgetStore.open(fleet, clock.get(), config, listener);
     }
   }
 }

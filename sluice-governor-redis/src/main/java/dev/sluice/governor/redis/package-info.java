@@ -1,4 +1,4 @@
-/** Token budgets of LLM models that a fleet shares through Redis: one budget, and one line. */
+/** Token budgets of LLM models that a fleet shares through Redis: one budget and one waiting list. */
 @NullMarked
 package dev.sluice.governor.redis;
 

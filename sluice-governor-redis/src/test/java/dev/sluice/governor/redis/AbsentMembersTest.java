@@ -47,7 +47,7 @@ final class AbsentMembersTest {
   private boolean isGranted(String absences, long micros, String tenant, long tokens) {
     String text = Long.toString(tokens);
     List<String> words =
-        List.of("id" + asked++, "now", tenant, OutageRig.P1, text, text, "0", "", "quick");
+        List.of("id" + asked++, "now", tenant, OutageRig.P1, text, text, "0", "", "fast");
     return scripts.runWith(absences, "request", micros, words).get(0).equals("g");
   }
 
@@ -175,7 +175,7 @@ final class AbsentMembersTest {
     assertThat(isGranted("", START, 1_000)).isTrue();
     String half = absent(0.5, START + 2 * SECOND);
     List<String> words =
-        List.of("waits", "queue", "", OutageRig.P1, "600", "600", "0", "", "quick");
+        List.of("waits", "queue", "", OutageRig.P1, "600", "600", "0", "", "fast");
     assertThat(scripts.runWith(half, "request", START + 5 * SECOND, words).get(0)).isEqualTo("q");
     assertThat(settle(half, START + 5 * SECOND, 0, 0)).isZero();
     List<?> after =
@@ -245,7 +245,7 @@ final class AbsentMembersTest {
     configure(BUDGET.toBuilder().maxConcurrentRequests(2).build());
     String half = absent(0.5, START + SECOND);
     assertThat(isGranted(half, START + 2 * SECOND, 1)).isTrue();
-    List<String> words = List.of("waits", "queue", "", OutageRig.P1, "1", "1", "0", "", "quick");
+    List<String> words = List.of("waits", "queue", "", OutageRig.P1, "1", "1", "0", "", "fast");
     List<?> queued = scripts.runWith(half, "request", START + 2 * SECOND, words);
     assertThat(queued.get(0)).isEqualTo("q");
     assertThat(queued.get(8)).isEqualTo("CONCURRENCY");

@@ -154,7 +154,7 @@ final class AbsentRandomTest {
     private void ask(long tokens) {
       String id = "id" + ids++;
       String text = Long.toString(tokens);
-      List<String> words = List.of(id, "now", "", OutageRig.P1, text, text, "0", "", "quick");
+      List<String> words = List.of(id, "now", "", OutageRig.P1, text, text, "0", "", "fast");
       if (run("request", words).get(0).equals("g")) {
         Grant grant = new Grant(id, now, tokens);
         all.add(grant);

@@ -30,8 +30,8 @@ final class AdjustmentsTest {
             public void close() {}
           });
 
-  private void hear(double factor, @Nullable Long level, long pauseSeconds) {
-    adjustments.hear(new ProviderAdjustment(factor, level, Duration.ofSeconds(pauseSeconds)));
+  private void add(double factor, @Nullable Long level, long pauseSeconds) {
+    adjustments.add(new ProviderAdjustment(factor, level, Duration.ofSeconds(pauseSeconds)));
   }
 
   private static @Nullable ProviderAdjustment in(
@@ -45,7 +45,7 @@ final class AdjustmentsTest {
 
   @Test
   void confirmed_isNotSentAgain() {
-    hear(0.5, 7L, 0);
+    add(0.5, 7L, 0);
     assertThat(adjustments.unconfirmed()).isNull();
     assertThat(in(adjustments.inForce()))
         .isEqualTo(new ProviderAdjustment(0.5, null, Duration.ZERO));
@@ -53,10 +53,10 @@ final class AdjustmentsTest {
 
   @Test
   void missed_isSentUntilItIsConfirmed() {
-    hear(0.5, 7L, 0);
+    add(0.5, 7L, 0);
     adjustments.missed();
     AdjustmentState.NumberedAdjustment unconfirmed = adjustments.unconfirmed();
-    assertThat(unconfirmed.words()).containsExactly("adjust", "0.5", "", "0", "1");
+    assertThat(unconfirmed.arguments()).containsExactly("adjust", "0.5", "", "0", "1");
     assertThat(adjustments.unconfirmed()).isEqualTo(unconfirmed);
     adjustments.confirmed(unconfirmed);
     assertThat(adjustments.unconfirmed()).isNull();
@@ -64,18 +64,18 @@ final class AdjustmentsTest {
 
   @Test
   void newerThanTheOneOnItsWay_isSentToo() {
-    hear(1, 900L, 0);
+    add(1, 900L, 0);
     adjustments.missed();
     AdjustmentState.NumberedAdjustment onItsWay = adjustments.unconfirmed();
-    hear(0.5, null, 0);
+    add(0.5, null, 0);
     adjustments.confirmed(onItsWay);
-    assertThat(adjustments.unconfirmed().words()).containsExactly("adjust", "0.5", "", "0", "2");
+    assertThat(adjustments.unconfirmed().arguments()).containsExactly("adjust", "0.5", "", "0", "2");
   }
 
   @Test
   void pause_endsWhenItWould() {
-    hear(1, null, 60);
-    hear(0.5, 3L, 0);
+    add(1, null, 60);
+    add(0.5, 3L, 0);
     adjustments.missed();
     seconds(45);
     assertThat(in(adjustments.unconfirmed()))
@@ -88,8 +88,8 @@ final class AdjustmentsTest {
   @Test
   void factorOfOneWithoutAPause_isNotInForce() {
     assertThat(adjustments.inForce()).isNull();
-    hear(0.25, null, 60);
-    hear(1, null, 0);
+    add(0.25, null, 60);
+    add(1, null, 0);
     seconds(20);
     assertThat(in(adjustments.inForce()))
         .isEqualTo(new ProviderAdjustment(1, null, Duration.ofSeconds(40)));

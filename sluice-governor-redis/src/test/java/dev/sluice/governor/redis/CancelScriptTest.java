@@ -72,7 +72,7 @@ final class CancelScriptTest {
   /** Redis has lost the ticket of a grant, and a node has had the grant held again. */
   @Test
   void grantThatIsHeldAgainWithoutItsTicket_canceledElsewhere_isFree() {
-    scripts.run(ONE, "keep_grants", 2, List.of("x", "5", "5", OutageRig.P1, "", ""));
+    scripts.run(ONE, "restore_grants", 2, List.of("x", "5", "5", OutageRig.P1, "", ""));
     assertThat(running(3)).isEqualTo(1);
     assertThat(scripts.run("ticket", 4, List.of("cancel", "x"))).isEqualTo(List.of(1L));
     assertThat(running(5)).isZero();

@@ -23,7 +23,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** Redis goes away from nodes under load: no call waits, the limit holds, the books agree. */
+/** Redis fails under load: no call waits, the limit holds, and the stored state is right. */
 @Tag("long")
 @Timeout(value = 300, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 final class FleetOutageTest {
@@ -175,7 +175,7 @@ final class FleetOutageTest {
         during(Duration.ofMillis(1_200));
         long difference = rig.consumed() - used;
         System.out.printf(
-            "books of budgets: granted %d, given back %d, granted by shares %d, in the books %d,"
+            "state of budgets: granted %d, refunded %d, granted by shares %d, stored %d,"
                 + " difference %d%n",
             load.grants.tokens(), load.refunds.get(), charged, rig.consumed(), difference);
         assertThat(charged).isPositive();

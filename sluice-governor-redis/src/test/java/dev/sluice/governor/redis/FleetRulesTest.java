@@ -94,20 +94,20 @@ final class FleetRulesTest {
 
   @Test
   void namesOfTenants_areNotReadByEveryCall() {
-    String books = ModelKeys.of("token-governor:", "sonnet").all()[0];
+    String stateKey = ModelKeys.of("token-governor:", "sonnet").all()[0];
     Map<String, ModelBudget.TenantBudget> tenants = new HashMap<>();
     for (int i = 0; i < 1_000; i++) {
       tenants.put("tenant-" + i, new ModelBudget.TenantBudget(Limit.perMinute(60, 10), 1));
     }
     try (BudgetStore store = open(config(BUDGET.toBuilder().tenants(tenants).build()))) {
-      assertThat((Long) redis.command("HSTRLEN", books, "c")).isLessThan(1_000);
-      assertThat(redis.command("HEXISTS", books, "btenant-7")).isEqualTo(1L);
+      assertThat((Long) redis.command("HSTRLEN", stateKey, "c")).isLessThan(1_000);
+      assertThat(redis.command("HEXISTS", stateKey, "btenant-7")).isEqualTo(1L);
       tenants.remove("tenant-7");
       get(store.reload(config(BUDGET.toBuilder().tenants(tenants).build())));
-      assertThat(redis.command("HEXISTS", books, "btenant-7")).isEqualTo(0L);
-      assertThat(redis.command("HEXISTS", books, "btenant-8")).isEqualTo(1L);
+      assertThat(redis.command("HEXISTS", stateKey, "btenant-7")).isEqualTo(0L);
+      assertThat(redis.command("HEXISTS", stateKey, "btenant-8")).isEqualTo(1L);
       get(store.reload(config(BUDGET)));
-      assertThat(redis.command("HEXISTS", books, "btenant-8")).isEqualTo(0L);
+      assertThat(redis.command("HEXISTS", stateKey, "btenant-8")).isEqualTo(0L);
     }
   }
 }

@@ -49,7 +49,7 @@ final class LostBooksDelayTest {
         redis.command("FLUSHALL");
         millis.add(timed(hiccups, () -> rig.store.settle(held.reservation(), 1)));
       }
-      System.out.println("calls that missed the books took ms " + millis);
+      System.out.println("calls that found no state took ms " + millis);
       assertThat(millis).allMatch(each -> each < OutageRig.TIMEOUT.toMillis() + 50);
     }
   }

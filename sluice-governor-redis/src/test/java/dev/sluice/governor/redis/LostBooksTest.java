@@ -94,7 +94,7 @@ final class LostBooksTest {
     assertThat(old.ask(900)).isInstanceOf(TokenDecision.Queued.class);
   }
 
-  /** A tenant of whom the new books know nothing may have spent all of its budget. */
+  /** A tenant that the new state does not know may have spent all of its budget. */
   @Test
   void lostBooks_beginEmpty_forTenantsToo() {
     ModelBudget.TenantBudget slow = new ModelBudget.TenantBudget(Limit.perMinute(60, 100), 1);
@@ -253,8 +253,8 @@ final class LostBooksTest {
   void whatRedisSaysIsOver_isNotHeldAgain() {
     OutageRig rig = patient(1, config(FAST));
     String granted = rig.granted(10).reservation();
-    String books = ModelKeys.of("token-governor:", "sonnet").all()[0];
-    assertThat(redis.command("HDEL", books, "r" + ReplyMapper.idIn(granted))).isEqualTo(1L);
+    String stateKey = ModelKeys.of("token-governor:", "sonnet").all()[0];
+    assertThat(redis.command("HDEL", stateKey, "r" + ReplyMapper.idIn(granted))).isEqualTo(1L);
     assertThat(get(rig.store.extend(granted))).isFalse();
     redis.command("FLUSHALL");
     assertThat(rig.running()).isZero();
@@ -262,17 +262,17 @@ final class LostBooksTest {
 
   @Test
   void whatIsSettledAtAnotherNode_whileNewBooksAreToldOfIt_isNotHeld() {
-    String books = ModelKeys.of("token-governor:", "sonnet").all()[0];
+    String stateKey = ModelKeys.of("token-governor:", "sonnet").all()[0];
     try (TcpProxy proxy = TcpProxy.to(redis);
         OutageRig teller = OutageRig.patient(proxy.uri(), 2, config(FAST))) {
       OutageRig other = patient(2, config(FAST));
       awaitListeners(2);
       TokenDecision.Granted granted = teller.granted(10);
-      // It makes new books, and then has them hold the grant.
+      // It creates new state, and then restores the grant.
       proxy.delay(Duration.ofMillis(300), Duration.ZERO);
       redis.command("FLUSHALL");
       CompletableFuture<?> joined = teller.store.status();
-      until("new books", () -> redis.command("EXISTS", books).equals(1L));
+      until("new state", () -> redis.command("EXISTS", stateKey).equals(1L));
       get(other.store.settle(granted.reservation(), 10));
       get(joined);
       until("it is not held", () -> other.running() == 0);

@@ -113,10 +113,10 @@ final class NewsTest {
   @Test
   void newsOfAnotherShape_areLeftOut() {
     List<Object> good = List.of("id", "g", "", 5L, 5L, "P1_user", "tenant", 7L, 100L, 1L, "");
-    List<Object> said =
+    List<Object> reply =
         List.of(1L, -1L, 0L, List.of(List.of("odd"), good, "odd"), List.of(1L), 0L, 0L, 0L);
-    ScriptResult answer = ScriptResult.of(said);
-    assertThat(answer.news()).extracting(ScriptResult.TicketDecision::id).containsExactly("id");
+    ScriptResult answer = ScriptResult.of(reply);
+    assertThat(answer.decisions()).extracting(ScriptResult.TicketDecision::id).containsExactly("id");
     assertThat(answer.result().number(0)).isEqualTo(1);
   }
 }

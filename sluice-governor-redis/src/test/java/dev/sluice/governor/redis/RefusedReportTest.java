@@ -92,7 +92,7 @@ final class RefusedReportTest {
     }
     assertThatThrownBy(() -> get(rig.store.explain(OTHER)))
         .isInstanceOf(RedisUnavailableException.class)
-        .hasMessageContaining("does not know yet what was decided without it about model other");
+        .hasMessageContaining("has not accepted the decisions of the last outage about model other");
     redis.command("ACL", "SETUSER", "default", "+zrank");
     TokenDecision.Granted again = rig.grantedSoon(keyed);
     assertThat(again.reservation()).isEqualTo(granted.reservation());

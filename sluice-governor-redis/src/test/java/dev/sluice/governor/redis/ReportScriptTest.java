@@ -116,9 +116,9 @@ final class ReportScriptTest {
   @Test
   void settledReservation_isNotHeldAgain_byWhatWasOnItsWay() {
     List<String> held = List.of("t", "5", "5", OutageRig.P1, "", "k");
-    scripts.run(ONE, "keep_grants", 2, held);
+    scripts.run(ONE, "restore_grants", 2, held);
     assertThat(scripts.run(ONE, "settle", 3, List.of("settle", "t", "5"))).isNotEmpty();
-    scripts.run(ONE, "keep_grants", 4, held);
+    scripts.run(ONE, "restore_grants", 4, held);
     scripts.run(ONE, "report", 5, open("1", held));
     assertThat(running(6)).isZero();
   }
@@ -126,7 +126,7 @@ final class ReportScriptTest {
   @Test
   void cancelledReservation_isNotHeldAgain_byWhatWasOnItsWay() {
     List<String> held = List.of("t", "5", "5", OutageRig.P1, "", "k");
-    scripts.run(ONE, "keep_grants", 2, held);
+    scripts.run(ONE, "restore_grants", 2, held);
     assertThat(scripts.run(ONE, "ticket", 3, List.of("cancel", "t"))).isEqualTo(List.of(1L));
     scripts.run(ONE, "report", 5, open("1", held));
     assertThat(running(6)).isZero();

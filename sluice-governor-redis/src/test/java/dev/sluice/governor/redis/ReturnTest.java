@@ -288,8 +288,8 @@ final class ReturnTest {
 
   /** Returns how many reservations there are in Redis. */
   private long redisHolds() {
-    String books = ModelKeys.of("token-governor:", "sonnet").all()[0];
-    return ((List<?>) redis.command("HKEYS", books))
+    String stateKey = ModelKeys.of("token-governor:", "sonnet").all()[0];
+    return ((List<?>) redis.command("HKEYS", stateKey))
         .stream().filter(field -> field.toString().matches("r[0-9a-f]{32}")).count();
   }
 

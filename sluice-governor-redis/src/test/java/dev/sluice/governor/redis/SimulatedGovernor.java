@@ -48,7 +48,7 @@ public final class SimulatedGovernor {
       LongSupplier spreadNanos,
       SimulatedLink.Clock clock,
       SimulatedLink.Wire wire) {
-    RedisBudgetsConfig terms =
+    RedisBudgetsConfig config =
         new RedisBudgetsConfig(
             RedisAddress.parse("redis://simulated"),
             PREFIX,
@@ -60,13 +60,13 @@ public final class SimulatedGovernor {
             spreadNanos);
     this.fleet =
         new GovernorFleetMember(
-            terms,
+            config,
             node,
             (link, membership, member) ->
                 SimulatedLink.create(link, membership, member, clock, wire));
     this.store =
-        RedisBudgetStore.over(
-            fleet, new Timer(clock), RedisBudgetStore.terms(settings.config), decisions);
+        RedisBudgetStore.create(
+            fleet, new Timer(clock), RedisBudgetStore.configs(settings.config), decisions);
     SimulatedLink.begin(fleet.connection());
   }
 
@@ -80,8 +80,8 @@ public final class SimulatedGovernor {
     return store;
   }
 
-  /** Returns the key of the books of a model. */
-  public static String books(String model) {
+  /** Returns the key of the state of a model. */
+  public static String stateKey(String model) {
     return ModelKeys.of(PREFIX, model).all()[0];
   }
 

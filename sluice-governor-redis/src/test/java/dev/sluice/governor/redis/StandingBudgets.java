@@ -96,12 +96,12 @@ final class StandingBudgets implements BudgetFixture, AutoCloseable {
   /** Until all answers have come. */
   private void awaitQuiet() {
     for (RedisBudgetStore store : prefixes.keySet()) {
-      if (!store.isQuiet()) {
+      if (!store.isIdle()) {
         await()
             .atMost(PATIENCE)
             .pollDelay(Duration.ZERO)
             .pollInterval(Duration.ofNanos(100_000))
-            .until(store::isQuiet);
+            .until(store::isIdle);
       }
     }
   }

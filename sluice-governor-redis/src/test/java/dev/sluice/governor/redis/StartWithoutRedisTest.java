@@ -42,8 +42,8 @@ final class StartWithoutRedisTest {
         rig.grantedSoon(10);
         redis.restart();
         rig.awaitReturned();
-        String books = ModelKeys.of("token-governor:", "sonnet").all()[0];
-        assertThat(redis.command("EVAL", COUNTED, "1", books)).isEqualTo(10L);
+        String stateKey = ModelKeys.of("token-governor:", "sonnet").all()[0];
+        assertThat(redis.command("EVAL", COUNTED, "1", stateKey)).isEqualTo(10L);
       }
     }
   }

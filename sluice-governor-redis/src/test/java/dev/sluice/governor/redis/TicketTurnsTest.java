@@ -70,7 +70,7 @@ final class TicketTurnsTest {
   @Test
   void claim_thatComesAfterTheWaiterHasLeft_claimsNothing() {
     scripts.run(ONE, "ticket", 4, List.of("await", "t", "1"));
-    scripts.run(ONE, "ticket", 5, List.of("leave", "t", "3", "untold"));
+    scripts.run(ONE, "ticket", 5, List.of("leave", "t", "3", "undelivered"));
     grant(OTHER);
     assertThat(scripts.run(ONE, "ticket", 12, List.of("claim", "t", "2"))).isEqualTo(List.of("o"));
     assertThat(running(LATER)).isZero();
@@ -79,7 +79,7 @@ final class TicketTurnsTest {
   @Test
   void tick_thatComesAfterTheWaiterHasLeft_claimsNothing() {
     scripts.run(ONE, "ticket", 4, List.of("await", "t", "1"));
-    scripts.run(ONE, "ticket", 5, List.of("leave", "t", "3", "untold"));
+    scripts.run(ONE, "ticket", 5, List.of("leave", "t", "3", "undelivered"));
     scripts.run(ONE, "ticket", 6, List.of("tick", "2", "t"));
     grant(ONE);
     assertThat(scripts.run(ONE, "ticket", 12, List.of("tick", "2", "t"))).isEmpty();
@@ -98,10 +98,10 @@ final class TicketTurnsTest {
   void leave_thatComesAfterTheNextWaiter_endsNothing() {
     scripts.run(ONE, "ticket", 4, List.of("await", "t", "1"));
     scripts.run(ONE, "ticket", 5, List.of("await", "t", "3"));
-    scripts.run(ONE, "ticket", 6, List.of("leave", "t", "2", "untold"));
+    scripts.run(ONE, "ticket", 6, List.of("leave", "t", "2", "undelivered"));
     grant(ONE);
     // The answer tells the waiter of it.
-    scripts.run(ONE, "ticket", 12, List.of("leave", "t", "2", "untold"));
+    scripts.run(ONE, "ticket", 12, List.of("leave", "t", "2", "undelivered"));
     assertThat(running(LATER)).isEqualTo(1);
   }
 
@@ -109,7 +109,7 @@ final class TicketTurnsTest {
   void leave_thatComesInTurn_givesBackWhatNobodyWasToldOf() {
     scripts.run(ONE, "ticket", 4, List.of("await", "t", "1"));
     grant(ONE);
-    scripts.run(ONE, "ticket", 12, List.of("leave", "t", "2", "untold"));
+    scripts.run(ONE, "ticket", 12, List.of("leave", "t", "2", "undelivered"));
     assertThat(running(LATER)).isZero();
   }
 
@@ -155,15 +155,15 @@ final class TicketTurnsTest {
     scripts.run(OTHER, "ticket", 6, List.of("await", "t", "1"));
     grant(OTHER);
     assertThat(scripts.run(ONE, "ticket", 12, List.of("claim", "t", "4")).get(0)).isEqualTo("g");
-    scripts.run(OTHER, "ticket", 13, List.of("leave", "t", "2", "untold"));
-    scripts.run(ONE, "ticket", 14, List.of("leave", "t", "2", "untold"));
+    scripts.run(OTHER, "ticket", 13, List.of("leave", "t", "2", "undelivered"));
+    scripts.run(ONE, "ticket", 14, List.of("leave", "t", "2", "undelivered"));
     assertThat(running(LATER)).isEqualTo(1);
   }
 
   @Test
   void turnsOfOneNode_doNotConcernAnother() {
     scripts.run(ONE, "ticket", 4, List.of("await", "t", "7"));
-    scripts.run(ONE, "ticket", 5, List.of("leave", "t", "8", "untold"));
+    scripts.run(ONE, "ticket", 5, List.of("leave", "t", "8", "undelivered"));
     grant(ONE);
     assertThat(scripts.run(OTHER, "ticket", 12, List.of("claim", "t", "1")).get(0)).isEqualTo("g");
     assertThat(running(LATER)).isEqualTo(1);

@@ -17,13 +17,13 @@ final class TicketWaitersTest {
   private void stands(String id, long order) {
     waiters
         .add(id, new CompletableFuture<>())
-        .stands(
+        .setPlace(
             new StoreSnapshot.OpenTicket(id, OutageRig.request(1), 1, 0, Long.MAX_VALUE), order);
   }
 
   @Test
   void places_areInTheOrderOfTheBooks_whateverWasReadFirst() {
-    // Asked for at 700 and 900 of the books; the second answer was read after a pause of 1,000.
+    // Asked for at 700 and 900 of the Redis clock; the second answer was read after a pause of 1,000.
     ScriptReply first = reply(300);
     ScriptReply second = reply(200);
     stands("second", ReplyMapper.askedMicros(second, 1_100));

@@ -38,7 +38,7 @@ public final class ScriptLimit {
     return units;
   }
 
-  /** Capacity, unit, mint and step. */
+  /** Capacity, unit, accrual and step. */
   public String params() {
     return params;
   }

@@ -58,11 +58,11 @@ end
 -- and what they have saved at `to`. A charge before `from` must not be taken back by more than the first: of a debt
 -- that is there because the members saved, nothing is the charge's. Debts must not be lowered below the second.
 local function repay(limit, debt, floor, from, to)
-  local mint, step, capacity = limit.mint, limit.step, limit.capacity
+  local accrual, step, capacity = limit.accrual, limit.step, limit.capacity
   local function credit(starts, ends)
-    return math.max(0, steps(ends, step) - steps(starts, step)) * mint
+    return math.max(0, steps(ends, step) - steps(starts, step)) * accrual
   end
-  if mint == 0 then
+  if accrual == 0 then
     return debt
   end
   if from >= presentSince() then
@@ -96,10 +96,10 @@ end
 -- Returns the debt of a bucket whose key is gone, and then as `repay`. The key lived as long as time needed to fill the bucket, if no
 -- member was absent; so the bucket has at least what an empty one of that age has.
 local function debtOfMissing(limit)
-  if limit.mint == 0 or absences == '' then
+  if limit.accrual == 0 or absences == '' then
     return 0
   end
-  local full = atLeast(limit.capacity, limit.mint) * limit.step
+  local full = atLeast(limit.capacity, limit.accrual) * limit.step
   if now - full >= presentSince() then
     return 0
   end

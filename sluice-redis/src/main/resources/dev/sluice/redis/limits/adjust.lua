@@ -20,7 +20,7 @@ end
 local full = -1
 if bucket.debt == 0 then
   full = 0
-elseif bucket.mint > 0 then
+elseif bucket.accrual > 0 then
   full = wait(bucket, bucket.debt)
 end
 return {math.max(0, bucket.capacity - bucket.debt), bucket.unit, full, now, bucket.newer}

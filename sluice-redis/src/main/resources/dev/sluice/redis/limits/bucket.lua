@@ -4,8 +4,8 @@
 --   debt     units that are missing from full; a token is worth `unit` of them
 --   at       the time of that, in microseconds of this server
 --   version  of the fleet's rules under which it was written
---   capacity, unit, mint, step: it holds `capacity`, and time brings `mint` every `step` microseconds
---   params   these four again as the caller writes them, "capacity:unit:mint:step"
+--   capacity, unit, accrual, step: it holds `capacity`, and `accrual` accrues every `step` microseconds
+--   params   these four again as the caller writes them, "capacity:unit:accrual:step"
 --   leases   " id:tokens:ends" for each block out on lease, and " !keep:0:ends" if the key must not vanish before
 -- No key is a full bucket, unless members were absent while it would have filled (guard.lua).
 --
@@ -45,8 +45,8 @@ local function pay(bucket)
 end
 
 local function limit(bucket, params)
-  local capacity, unit, mint, step = string.match(params, '^(%d+):(%d+):(%d+):(%d+)$')
-  bucket.capacity, bucket.unit, bucket.mint, bucket.step = capacity + 0, unit + 0, mint + 0, step + 0
+  local capacity, unit, accrual, step = string.match(params, '^(%d+):(%d+):(%d+):(%d+)$')
+  bucket.capacity, bucket.unit, bucket.accrual, bucket.step = capacity + 0, unit + 0, accrual + 0, step + 0
 end
 
 -- The debt that is always left: what is out on lease, and what absent members can have saved (guard.lua).
@@ -58,8 +58,8 @@ end
 
 -- When the bucket is full, if nobody takes anything.
 local function fullAt(bucket)
-  return bucket.mint == 0 and now + FOREVER_MICROS
-    or now + atLeast(bucket.debt, bucket.mint) * bucket.step
+  return bucket.accrual == 0 and now + FOREVER_MICROS
+    or now + atLeast(bucket.debt, bucket.accrual) * bucket.step
 end
 
 -- Has the key live until `ends` at least.
@@ -91,7 +91,7 @@ local function change(bucket, params)
     level = -scaled(-level, unit, bucket.unit) - 1
   end
   bucket.debt = math.max(bucket.capacity - level, least(bucket))
-  if before > fullAt(bucket) or bucket.mint == 0 then
+  if before > fullAt(bucket) or bucket.accrual == 0 then
     keep(bucket, before)
   end
 end
@@ -125,7 +125,7 @@ end
 local function read(key, version, a)
   local params = ARGV[a]
   local bucket = {
-    key = key, version = version, params = params, capacity = 0, unit = 0, mint = 0, step = 0,
+    key = key, version = version, params = params, capacity = 0, unit = 0, accrual = 0, step = 0,
     debt = 0, at = now, leased = 0, blocks = 0, first = 2 ^ 53, last = 0, leases = '', newer = 0
   }
   local stored = redis.call('GET', key)
@@ -133,10 +133,10 @@ local function read(key, version, a)
     if #stored < TEXT_AT then
       error('not a bucket of Sluice: ' .. key)
     end
-    local debt, at, written, capacity, unit, mint, step = struct.unpack(LAYOUT, stored)
+    local debt, at, written, capacity, unit, accrual, step = struct.unpack(LAYOUT, stored)
     local text = string.sub(stored, TEXT_AT)
     bucket.debt, bucket.at = debt, at
-    bucket.capacity, bucket.unit, bucket.mint, bucket.step = capacity, unit, mint, step
+    bucket.capacity, bucket.unit, bucket.accrual, bucket.step = capacity, unit, accrual, step
     if text ~= params then
       local known, rest = string.match(text, '^(%d+:%d+:%d+:%d+)(.*)$')
       if not known then
@@ -163,7 +163,7 @@ end
 
 -- Microseconds until `units` more are there, as far as time brings them.
 local function wait(bucket, units)
-  local needed = atLeast(units, bucket.mint)
+  local needed = atLeast(units, bucket.accrual)
   local micros = needed
   if bucket.step ~= 1 then
     micros = (steps(now, bucket.step) + needed) * bucket.step - now
@@ -176,11 +176,11 @@ end
 
 -- A bucket may vanish when it is full: then it says nothing.
 local function write(bucket)
-  local mint, step, debt = bucket.mint, bucket.step, bucket.debt
+  local accrual, step, debt = bucket.accrual, bucket.step, bucket.debt
   local value = struct.pack(
-    LAYOUT, debt, now, bucket.version, bucket.capacity, bucket.unit, mint, step)
+    LAYOUT, debt, now, bucket.version, bucket.capacity, bucket.unit, accrual, step)
     .. bucket.params .. bucket.leases
-  if mint == 0 then
+  if accrual == 0 then
     if debt == 0 and bucket.leases == '' then
       redis.call('DEL', bucket.key)
     else
@@ -188,7 +188,7 @@ local function write(bucket)
     end
     return
   end
-  local micros = atLeast(debt, mint) * step
+  local micros = atLeast(debt, accrual) * step
   if bucket.last > now then
     micros = micros + bucket.last - now
   end
@@ -211,7 +211,7 @@ local function judge(bucket, tokens)
     return IMPOSSIBLE, 0
   elseif cost == 0 or short <= 0 then
     return GRANTED, 0
-  elseif bucket.mint == 0 then
+  elseif bucket.accrual == 0 then
     return DEPLETED, tokens - whole(bucket)
   end
   return DENIED, wait(bucket, short)

@@ -5,17 +5,17 @@ if ARGV[1] == 'take' and #KEYS == 1 then
   local stored = redis.call('GET', KEYS[1])
   local params = ARGV[4]
   if stored and string.sub(stored, 57) == params then
-    local debt, at, version, capacity, unit, mint, step = struct.unpack('>ddddddd', stored)
+    local debt, at, version, capacity, unit, accrual, step = struct.unpack('>ddddddd', stored)
     local passed, cost = now - at, ARGV[3] * unit
-    if step == 1 and mint > 0 and passed >= 0 and cost > 0 and at >= presentSince() then
-      debt = passed < debt / mint and debt - passed * mint or 0
+    if step == 1 and accrual > 0 and passed >= 0 and cost > 0 and at >= presentSince() then
+      debt = passed < debt / accrual and debt - passed * accrual or 0
       if cost <= capacity - debt then
         debt = debt + cost
         local level = capacity - debt
         redis.call('SET', KEYS[1],
-          struct.pack('>ddddddd', debt, now, math.max(version, ARGV[2]), capacity, unit, mint, step)
+          struct.pack('>ddddddd', debt, now, math.max(version, ARGV[2]), capacity, unit, accrual, step)
             .. params,
-          'PX', math.floor(debt / mint / 1000) + 2)
+          'PX', math.floor(debt / accrual / 1000) + 2)
         return {1, (level - math.fmod(level, unit)) / unit, 0, now, 0}
       end
     end

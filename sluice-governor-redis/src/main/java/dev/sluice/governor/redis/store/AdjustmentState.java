@@ -12,17 +12,17 @@ import org.jspecify.annotations.Nullable;
 public final class AdjustmentState {
   private final StoreTimer timer;
 
-  // Guarded by this. Nothing that takes another lock is called under it.
+  // Guarded by this. No code that takes another lock is called under it.
   private double factor = 1;
   private long last;
   private boolean behind;
   private boolean paused;
   private long pauseEnds;
 
-  /** One of them; numbered, because Redis may hear of them in another order. */
+  /** An adjustment; numbered, because adjustments may arrive in another order. */
   public record NumberedAdjustment(long number, ProviderAdjustment adjustment) {
-    /** As the script has them. */
-    public String[] words() {
+    /** Returns the arguments of {@link GovernorScript#CONFIGURE}. */
+    public String[] arguments() {
       Long most = adjustment.maxTokens();
       return new String[] {
         "adjust",
@@ -38,7 +38,7 @@ public final class AdjustmentState {
     this.timer = timer;
   }
 
-  public synchronized AdjustmentState.NumberedAdjustment hear(ProviderAdjustment adjustment) {
+  public synchronized AdjustmentState.NumberedAdjustment add(ProviderAdjustment adjustment) {
     factor = adjustment.factor();
     long ends = timer.nanoTime() + adjustment.pause().toNanos();
     if (!paused || ends - pauseEnds > 0) {
@@ -49,20 +49,20 @@ public final class AdjustmentState {
   }
 
   /**
-   * Returns what holds now, for books that do not know it; null for nothing. The level that a
-   * provider named is left out: it is out of date by then.
+   * Returns the adjustment in force, for new state; null if there is none. It has no level of the
+   * provider, which is outdated by then.
    */
   public synchronized AdjustmentState.@Nullable NumberedAdjustment inForce() {
     AdjustmentState.NumberedAdjustment present = present();
     return factor == 1 && !paused ? null : present;
   }
 
-  /** Redis was not told one of them. */
+  /** Records that an adjustment was not sent. */
   public synchronized void missed() {
     behind = true;
   }
 
-  /** Returns what holds now if Redis has missed something; else null. */
+  /** Returns the adjustment in force if Redis has missed one; otherwise null. */
   public synchronized AdjustmentState.@Nullable NumberedAdjustment unconfirmed() {
     return behind ? present() : null;
   }
@@ -74,8 +74,8 @@ public final class AdjustmentState {
         last, new ProviderAdjustment(factor, null, Duration.ofNanos(left)));
   }
 
-  /** Redis knows what {@link #unconfirmed} returned. */
-  public synchronized void confirmed(AdjustmentState.NumberedAdjustment heard) {
-    behind = behind && heard.number() != last;
+  /** Confirms that Redis has the adjustment that {@link #unconfirmed} returned. */
+  public synchronized void confirmed(AdjustmentState.NumberedAdjustment adjustment) {
+    behind = behind && adjustment.number() != last;
   }
 }

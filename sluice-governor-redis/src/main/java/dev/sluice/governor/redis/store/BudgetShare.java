@@ -8,12 +8,12 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Divides a budget among nodes, so that all of them together have no more than the whole.
+ * The share of one node of a budget; the shares of all nodes add up to at most the whole.
  *
- * @param parts what belongs to one node, of {@link MembershipConfig#PARTS}
+ * @param parts the share, in parts of {@link MembershipConfig#PARTS}
  */
 record BudgetShare(int parts) {
-  /** Returns the part of this node; null if there is too little to divide. */
+  /** Returns the budget of this node; null if its share of some limit is less than one. */
   @Nullable ModelBudget of(ModelBudget whole) {
     if (isNothing(whole.tokens())
         || whole.requests().stream().anyMatch(this::isNothing)
@@ -54,7 +54,7 @@ record BudgetShare(int parts) {
         : whole / MembershipConfig.PARTS * parts;
   }
 
-  /** Where 0 is no limit, it is no limit for a share either. */
+  /** Returns whether nothing is left of a limit; 0 is no limit, and none for a share either. */
   private boolean isNothing(long limit) {
     return limit > 0 && part(limit) == 0;
   }
@@ -70,7 +70,7 @@ record BudgetShare(int parts) {
     return own == null || !isNothing(own.tokens());
   }
 
-  /** Returns it as a fraction of the whole. */
+  /** Returns the share as a fraction of the whole. */
   double fraction() {
     return parts / (double) MembershipConfig.PARTS;
   }

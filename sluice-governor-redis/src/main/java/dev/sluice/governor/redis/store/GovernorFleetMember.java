@@ -25,7 +25,7 @@ import java.util.function.Supplier;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** The part of this node's models in the fleet. */
+/** The membership of this node in the fleet, for all its models. */
 public final class GovernorFleetMember implements AutoCloseable, FleetConnection.Member {
   private static final Logger LOG = LoggerFactory.getLogger(RedisBudgets.class);
   private static final String THREADS = "sluice-budgets";
@@ -35,30 +35,30 @@ public final class GovernorFleetMember implements AutoCloseable, FleetConnection
   private final RedisBudgetsConfig config;
   private final RedisErrorLog refusals = RedisErrorLog.create();
   private final AtomicLong refusedNanos = new AtomicLong(System.nanoTime() - SECOND_NANOS);
-  private final AtomicLong grantedAlone = new AtomicLong();
+  private final AtomicLong grantedLocally = new AtomicLong();
   private final String node;
   private final FleetConnection connection;
   private volatile Supplier<Collection<RedisModelStore>> modelStores = List::of;
 
-  /** Whether this node was a member: then Redis knows what it may have granted by itself. */
+  /** Whether this node was a member: then Redis has reserved its share. */
   private volatile boolean member;
 
-  /** Whether this node began without Redis, and may have granted something. */
-  private volatile boolean beganAlone;
+  /** Whether this node started without Redis, and may have granted tokens. */
+  private volatile boolean startedWithoutRedis;
 
-  /** Makes the connection of a fleet; simulations put their own in its place. */
+  /** Creates the connection to a fleet; simulations replace it. */
   @FunctionalInterface
   public interface Opening {
     FleetConnection open(
-        ConnectionConfig terms, MembershipConfig membership, FleetConnection.Member member);
+        ConnectionConfig connection, MembershipConfig membership, FleetConnection.Member member);
   }
 
   GovernorFleetMember(RedisBudgetsConfig config) {
     this(
         config,
         newNode(),
-        (terms, membership, member) ->
-            new FleetConnection(config.address(), terms, membership, member));
+        (connection, membership, member) ->
+            new FleetConnection(config.address(), connection, membership, member));
   }
 
   public GovernorFleetMember(RedisBudgetsConfig config, String node, Opening opening) {
@@ -91,7 +91,7 @@ public final class GovernorFleetMember implements AutoCloseable, FleetConnection
     modelStores = all;
   }
 
-  /** Opens the connection; returns when Redis decides, or did not answer. */
+  /** Opens the connection; returns when Redis decides, or when the start has timed out. */
   void start() {
     connection.start();
   }
@@ -117,7 +117,7 @@ public final class GovernorFleetMember implements AutoCloseable, FleetConnection
     return connection.serverNanos();
   }
 
-  /** Returns whether the outage policy decides. */
+  /** Returns whether the outage mode decides. */
   boolean isOut() {
     return connection.state() == ConnectionState.OUT;
   }
@@ -127,16 +127,16 @@ public final class GovernorFleetMember implements AutoCloseable, FleetConnection
     return config.outageMode() == OutageMode.LOCAL && isOut();
   }
 
-  boolean beganAlone() {
-    return beganAlone;
+  boolean startedWithoutRedis() {
+    return startedWithoutRedis;
   }
 
-  /** Counts what was granted without Redis. */
-  void grantedAlone(long tokens) {
-    grantedAlone.addAndGet(tokens);
+  /** Counts tokens that were granted without Redis. */
+  void grantedLocally(long tokens) {
+    grantedLocally.addAndGet(tokens);
   }
 
-  /** Returns what a store in this process answers, which it does at once. */
+  /** Returns the answer of a store in this process, which is complete at once. */
   static <T> T now(CompletableFuture<T> answer) {
     try {
       return answer.join();
@@ -151,9 +151,9 @@ public final class GovernorFleetMember implements AutoCloseable, FleetConnection
         "Redis does not answer; stored here and sent later: " + operation, null);
   }
 
-  // ---- what the connection tells
+  // ---- callbacks of the connection
 
-  /** Sends what Redis has not confirmed; nobody waits for it. */
+  /** Sends everything that Redis has not confirmed; no caller waits for it. */
   @Override
   public CompletableFuture<Void> seen(MembersView view) {
     if (connection.state().asksRedis()) {
@@ -164,23 +164,23 @@ public final class GovernorFleetMember implements AutoCloseable, FleetConnection
 
   @Override
   public void lost(String cause) {
-    beganAlone = !member;
+    startedWithoutRedis = !member;
     double share =
         config.outageMode() == OutageMode.LOCAL
             ? new BudgetShare(connection.share()).fraction()
             : 0;
     LOG.warn("budgets: outage started, this node has {} of every budget: {}", share, cause);
-    tell(() -> config.outageListener().outageStarted(cause, share));
+    notifyListener(() -> config.outageListener().outageStarted(cause, share));
   }
 
   @Override
   public void alone() {
-    modelStores.get().forEach(RedisModelStore::beAlone);
+    modelStores.get().forEach(RedisModelStore::decideLocally);
   }
 
   /**
-   * Where Redis refuses what one model has to tell, or the part of a cluster that has it does not
-   * answer, the other models go on. Calls of that one fail until its report is accepted.
+   * If Redis refuses the report of one model, or the part of a cluster that has it does not answer,
+   * calls about this model fail until its report is accepted; the other models go on.
    */
   @Override
   public CompletableFuture<Void> report() {
@@ -208,21 +208,21 @@ public final class GovernorFleetMember implements AutoCloseable, FleetConnection
   @Override
   public void connected(Optional<Duration> outage) {
     member = true;
-    beganAlone = false;
-    long granted = grantedAlone.getAndSet(0);
+    startedWithoutRedis = false;
+    long granted = grantedLocally.getAndSet(0);
     outage.ifPresent(
         away -> {
           LOG.info(
               "budgets: outage ended after {} ms; this node granted {} tokens",
               away.toMillis(),
               granted);
-          tell(() -> config.outageListener().outageEnded(away, granted));
+          notifyListener(() -> config.outageListener().outageEnded(away, granted));
         });
-    modelStores.get().forEach(RedisModelStore::look);
+    modelStores.get().forEach(RedisModelStore::check);
     var unused = all(RedisModelStore::sendAgain);
   }
 
-  /** The listener is told about once a second. */
+  /** Notifies the listener at most once a second. */
   @Override
   public void refused(String error) {
     refusals.refused(
@@ -232,11 +232,11 @@ public final class GovernorFleetMember implements AutoCloseable, FleetConnection
     long last = refusedNanos.get();
     long now = System.nanoTime();
     if (now - last >= SECOND_NANOS && refusedNanos.compareAndSet(last, now)) {
-      tell(() -> config.outageListener().redisError(error));
+      notifyListener(() -> config.outageListener().redisError(error));
     }
   }
 
-  private void tell(Runnable message) {
+  private void notifyListener(Runnable message) {
     connection.execute(
         () -> {
           try {

@@ -19,7 +19,7 @@ public enum GovernorScript implements LuaScript {
   /** Adopts what a node decided during an outage. */
   REPORT("", "report"),
   /** Restores reservations that the stored state does not have. */
-  KEEP_GRANTS("", "keep_grants");
+  RESTORE_GRANTS("", "restore_grants");
 
   private final String body;
   private final String digest;

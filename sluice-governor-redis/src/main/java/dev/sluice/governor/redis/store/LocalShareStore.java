@@ -22,51 +22,50 @@ import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Decides for one model while Redis is away: the store of a single process with this node's share
- * of the budget, from empty, which begins with the reservations and the awaited tickets of this
- * node, and with what it left in an earlier outage of which Redis has not confirmed the report.
- * Thread-safe.
+ * Decides for one model while Redis is unreachable: the store of a single process with this node's
+ * share of the budget, which starts empty. It has the reservations and the awaited tickets of this
+ * node, and those of an earlier outage whose report Redis has not confirmed. Thread-safe.
  */
 final class LocalShareStore {
   /*
-   * A store is opened and asked inside FleetConnection.whileOut, so Redis has reserved the share by then. It grants
-   * nothing after `end`, which comes before the heartbeat that frees the share.
+   * A store is opened and called inside FleetConnection.whileOut, so Redis has reserved the share by then. It grants
+   * nothing after `end`, which comes before the heartbeat that releases the share.
    */
 
-  /** A message may come for each settlement of the fleet. */
+  /** Bounded, because each settlement of the fleet may send a notice. */
   private static final int MOST_SETTLED_ELSEWHERE = 100_000;
 
   private final String model;
   private final GovernorFleetMember fleet;
-  private final ModelScripts books;
+  private final ModelScripts scripts;
   private final StoreTimer timer;
   private final BudgetListener listener;
   private final LocalShareStore.OutageCallbacks callers;
 
-  /** Of the outage that goes on; null if none was needed yet. Written under the lock of this. */
-  private volatile LocalShareStore.@Nullable OutageRun begun;
+  /** The present outage; null before it is needed. Written under the lock of this. */
+  private volatile LocalShareStore.@Nullable OutageRun current;
 
-  /** The state that this node keeps for its callers. */
+  /** The state of the callers of this node. */
   interface OutageCallbacks {
-    /** Returns what was granted to them and is not settled, and what they have not claimed yet. */
+    /** Returns open reservations, and grants that are not claimed yet. */
     List<StoreSnapshot.OpenReservation> open();
 
-    /** Returns the tickets in line, in order. */
-    List<StoreSnapshot.OpenTicket> inLine();
+    /** Returns the waiting tickets, in order. */
+    List<StoreSnapshot.OpenTicket> waiting();
 
     /** Returns whether a caller of this node waits for a ticket. */
     boolean isAwaited(String id);
 
-    /** Returns what the provider said and holds; null for nothing. */
+    /** Returns the provider's adjustment in force; null if there is none. */
     @Nullable ProviderAdjustment adjustment();
 
     /** Returns the budget of the model; null if the model was removed. */
     @Nullable ModelBudget budget();
 
-    /** A ticket that they wait for is decided. */
+    /** Delivers the decision about an awaited ticket. */
     void decided(String ticket, TokenDecision outcome);
 
-    /** Local decisions have ended. Called under a lock: takes only locks of what is kept here. */
+    /** Receives the result of the outage. Called under a lock; must not wait for other locks. */
     void ended(LocalShareStore.OutageResult result);
   }
 
@@ -94,31 +93,31 @@ final class LocalShareStore {
   /**
    * The result of one outage.
    *
-   * @param over tickets of Redis that were granted and settled here, or have left the line
+   * @param ended tickets of Redis that were granted and settled here, or have stopped waiting
    * @param granted reservations that this node made and that are not settled
-   * @param waiting tickets that this node made and that are in line
-   * @param left everything that was open at the end
+   * @param waiting tickets that this node made and that still wait
+   * @param open everything that was open at the end
    * @param bySecond tokens granted here by second of the time of Redis
    * @param tokens tokens granted here
    */
   record OutageResult(
-      List<String> over,
+      List<String> ended,
       List<StoreSnapshot.OpenReservation> granted,
       List<StoreSnapshot.OpenTicket> waiting,
-      StoreSnapshot left,
+      StoreSnapshot open,
       Map<Long, Long> bySecond,
       long tokens) {}
 
   LocalShareStore(
       String model,
       GovernorFleetMember fleet,
-      ModelScripts books,
+      ModelScripts scripts,
       StoreTimer timer,
       BudgetListener listener,
       LocalShareStore.OutageCallbacks callers) {
     this.model = model;
     this.fleet = fleet;
-    this.books = books;
+    this.scripts = scripts;
     this.timer = timer;
     this.listener = listener;
     this.callers = callers;
@@ -149,31 +148,31 @@ final class LocalShareStore {
 
   private <T> Optional<T> whileOut(Function<LocalShareStore.OutageRun, T> decision) {
     return fleet.isLocal()
-        ? fleet.connection().whileOut(() -> decision.apply(begin()))
+        ? fleet.connection().whileOut(() -> decision.apply(run()))
         : Optional.empty();
   }
 
-  /** Opens the store, so that tickets are granted though nobody asks. */
+  /** Opens the store, so that tickets are granted without a call. */
   void open() {
     whileOut(now -> true);
   }
 
-  private LocalShareStore.OutageRun begin() {
-    LocalShareStore.OutageRun present = begun;
-    if (present != null) {
-      return present;
+  private LocalShareStore.OutageRun run() {
+    LocalShareStore.OutageRun run = current;
+    if (run != null) {
+      return run;
     }
     synchronized (this) {
-      if (begun == null) {
+      if (current == null) {
         LocalShareStore.OutageRun next =
             new LocalShareStore.OutageRun(new BudgetShare(fleet.connection().share()), newCount());
         ModelBudget part = part(next.share);
         if (part != null) {
           openStore(next, part);
         }
-        begun = next;
+        current = next;
       }
-      return begun;
+      return current;
     }
   }
 
@@ -198,18 +197,18 @@ final class LocalShareStore {
   }
 
   private void openStore(LocalShareStore.OutageRun next, ModelBudget part) {
-    StoreSnapshot open = new StoreSnapshot(callers.open(), callers.inLine());
+    StoreSnapshot open = new StoreSnapshot(callers.open(), callers.waiting());
     for (StoreSnapshot.OpenReservation each : open.reservations()) {
       if (each.claimed()) {
         next.before.add(each.answer().reservation());
       } else {
-        // Of an earlier outage, and not confirmed: what becomes of it is reported again.
+        // From an earlier, unconfirmed outage: its end is reported again.
         next.tickets.add(ticketOf(each));
       }
     }
     List<StoreSnapshot.OpenTicket> served =
         open.tickets().stream()
-            .filter(each -> next.share.hasTenant(books.terms().budget(), each.request().tenant()))
+            .filter(each -> next.share.hasTenant(scripts.config().budget(), each.request().tenant()))
             .toList();
     OutageBudgetStore store =
         LocalBudgetStore.forOutage(
@@ -235,13 +234,13 @@ final class LocalShareStore {
   private BudgetConfig config(ModelBudget part) {
     return BudgetConfig.builder()
         .models(Map.of(model, part))
-        .waitingList(books.terms().rules())
+        .waitingList(scripts.config().waitingList())
         .build();
   }
 
-  // ---- callers that wait
+  // ---- waiters
 
-  /** Tells the callers what becomes of a ticket; false if it is not known here. */
+  /** Delivers the decision about a ticket to its waiters; returns false if it is unknown here. */
   boolean await(String ticket) {
     return whileOut(
             now ->
@@ -261,10 +260,10 @@ final class LocalShareStore {
   }
 
   /**
-   * No caller has heard what became of a ticket: it has to be asked for again. False if this node's
-   * share does not decide any more.
+   * Undoes the claim of a decision that reached no waiter. Returns false if this node's share does
+   * not decide any more.
    */
-  boolean unheard(String ticket) {
+  boolean undelivered(String ticket) {
     return whileOut(
             now ->
                 ask(
@@ -290,7 +289,7 @@ final class LocalShareStore {
     synchronized (this) {
       now.waiters.remove(ticket);
       if (isOnlyForTheShare(outcome)) {
-        // It keeps its place in Redis, and is told later.
+        // It keeps its place in Redis, which decides later.
         now.tickets.remove(ticket);
         return;
       }
@@ -298,7 +297,7 @@ final class LocalShareStore {
     callers.decided(ticket, outcome);
   }
 
-  /** Returns whether it exceeds this node's share after a change of the rules. */
+  /** Returns whether it exceeds this node's share after a change of the configuration. */
   private static boolean isOnlyForTheShare(TokenDecision outcome) {
     return outcome instanceof TokenDecision.Impossible;
   }
@@ -307,7 +306,7 @@ final class LocalShareStore {
   void leave(String ticket) {
     CompletableFuture<?> waiter = null;
     synchronized (this) {
-      LocalShareStore.OutageRun now = begun;
+      LocalShareStore.OutageRun now = current;
       waiter = now == null ? null : now.waiters.remove(ticket);
     }
     if (waiter != null) {
@@ -315,17 +314,17 @@ final class LocalShareStore {
     }
   }
 
-  // ---- rules
+  // ---- configuration
 
   /** Returns whether this node's share can serve a tenant at all. */
   boolean hasTenant(String tenant) {
-    LocalShareStore.OutageRun now = begun;
+    LocalShareStore.OutageRun now = current;
     ModelBudget whole = callers.budget();
     return whole != null && (now == null || now.share.hasTenant(whole, tenant));
   }
 
   void adjust(ProviderAdjustment adjustment) {
-    LocalShareStore.OutageRun now = begun;
+    LocalShareStore.OutageRun now = current;
     Long most = adjustment.maxTokens();
     ProviderAdjustment part =
         new ProviderAdjustment(
@@ -335,7 +334,7 @@ final class LocalShareStore {
     decide(store -> store.adjust(model, part));
   }
 
-  /** Goes by the present rules; if they leave no share, local decisions end as by {@link #end}. */
+  /** Applies the present configuration; without a share, local decisions end as by {@link #end}. */
   void reload() {
     var unused =
         whileOut(
@@ -350,7 +349,7 @@ final class LocalShareStore {
     ModelBudget part = part(now.share);
     if (store != null && part == null) {
       callers.ended(handOver(now, store));
-      begun = new LocalShareStore.OutageRun(now.share, newCount());
+      current = new LocalShareStore.OutageRun(now.share, newCount());
     } else if (store != null && part != null) {
       GovernorFleetMember.now(store.reload(config(part)));
     } else if (part != null) {
@@ -358,9 +357,9 @@ final class LocalShareStore {
     }
   }
 
-  /** Redis does not have to hold a reservation of this node any more. */
+  /** Records that a reservation of this node was settled at another node. */
   void settledElsewhere(String id) {
-    LocalShareStore.OutageRun now = begun;
+    LocalShareStore.OutageRun now = current;
     if (now != null && now.settledElsewhere.size() < MOST_SETTLED_ELSEWHERE) {
       now.settledElsewhere.add(id);
     }
@@ -369,30 +368,30 @@ final class LocalShareStore {
   // ---- the end
 
   /** Returns whether there is an outage that has not ended. */
-  boolean hasBegun() {
-    return begun != null;
+  boolean isRunning() {
+    return current != null;
   }
 
   /** Ends the outage: nothing is granted here any more. */
   synchronized void end() {
-    LocalShareStore.OutageRun now = begun;
+    LocalShareStore.OutageRun now = current;
     OutageBudgetStore store = now == null ? null : now.store;
     if (now != null && store != null) {
-      // Under the lock, and begun until then: the node does not return before this is kept.
+      // Under the lock, and before the run ends: the node must not return before this is stored.
       callers.ended(handOver(now, store));
     }
-    begun = null;
+    current = null;
   }
 
   private LocalShareStore.OutageResult handOver(
       LocalShareStore.OutageRun now, OutageBudgetStore store) {
     now.store = null;
     StoreSnapshot left = withoutSettled(store.handOver(), now.settledElsewhere);
-    Set<String> over = new HashSet<>(now.tickets);
-    left.tickets().forEach(each -> over.remove(each.id()));
-    left.reservations().forEach(each -> over.remove(ticketOf(each)));
+    Set<String> ended = new HashSet<>(now.tickets);
+    left.tickets().forEach(each -> ended.remove(each.id()));
+    left.reservations().forEach(each -> ended.remove(ticketOf(each)));
     return new LocalShareStore.OutageResult(
-        List.copyOf(over),
+        List.copyOf(ended),
         left.reservations().stream()
             .filter(each -> !now.before.contains(each.answer().reservation()))
             .toList(),

@@ -6,11 +6,11 @@ import java.util.List;
 import java.util.stream.Stream;
 
 /**
- * Where a model is in Redis, all in one slot of a cluster. The number in every key is that of the
- * layout of its value.
+ * The keys of a model in Redis, all in one slot of a cluster. The number in every key is the version
+ * of the layout; other key names or stored fields need another version.
  *
- * @param prefix what every key begins with
- * @param tag of the model
+ * @param prefix the prefix of all keys
+ * @param tag the tag of the model
  */
 public record ModelKeys(String prefix, String tag) {
   private static final int SCHEMA = 2;
@@ -21,12 +21,12 @@ public record ModelKeys(String prefix, String tag) {
     return new ModelKeys(prefix, BudgetStoreSupport.tagOf(model));
   }
 
-  /** The members of the fleet. */
+  /** Returns the key of the members of the fleet. */
   static String members(String prefix) {
     return prefix + LAYOUT + "{fleet}:members";
   }
 
-  /** The layout of what is stored; not in a key that has it. */
+  /** Returns the key of the layout version, which is not part of this key. */
   static MembershipConfig.Schema schema(String prefix) {
     return new MembershipConfig.Schema(
         prefix + "{fleet}:schema", SCHEMA, List.of(prefix + "1:{fleet}:nodes"));
@@ -36,14 +36,14 @@ public record ModelKeys(String prefix, String tag) {
     return prefix + LAYOUT + '{' + tag + "}:" + name;
   }
 
-  /** In the order in which the scripts have them. */
+  /** Returns all keys, in the order of {@code model_state.lua}. */
   public String[] all() {
     return Stream.of("books", "due", "line", "heads", "turns", "fifo", "refused", "over")
         .map(this::key)
         .toArray(String[]::new);
   }
 
-  /** Where is told what was decided for other nodes. */
+  /** Returns the channel of notices about decisions for other nodes. */
   public String channel() {
     return key("books") + ":news";
   }

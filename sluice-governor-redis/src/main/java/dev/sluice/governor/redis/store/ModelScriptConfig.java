@@ -18,23 +18,23 @@ import java.util.TreeMap;
 
 /** The configuration of a model in the form that scripts take. */
 public final class ModelScriptConfig {
-  /** A meter may owe twice its capacity, and a double counts up to 2^53 without a gap. */
+  /** A debt may be twice the capacity, and doubles represent integers up to 2^53 exactly. */
   private static final long MOST_UNITS = 1L << 52;
 
   private static final long NANOS_PER_MICRO = 1_000;
   private static final long SECOND_NANOS = 1_000_000_000L;
 
   private final ModelBudget budget;
-  private final WaitingListConfig rules;
-  private final String config;
+  private final WaitingListConfig waitingList;
+  private final String json;
   private final boolean plain;
   private final List<String> tenants = new ArrayList<>();
 
-  private ModelScriptConfig(String model, ModelBudget budget, WaitingListConfig rules) {
+  private ModelScriptConfig(String model, ModelBudget budget, WaitingListConfig waitingList) {
     this.budget = budget;
-    this.rules = rules;
+    this.waitingList = waitingList;
     ModelLimits limits = BudgetStoreSupport.limits(budget);
-    // In any process in the same order.
+    // In the same order in every process.
     new TreeMap<>(limits.tenants())
         .forEach(
             (name, rate) -> {
@@ -49,16 +49,17 @@ public final class ModelScriptConfig {
             && limits.classes().stream().allMatch(each -> each.guarantee() == null);
     ObjectNode all = describe(model, limits);
     all.put("print", BudgetStoreSupport.fingerprint(all + String.join("\n", tenants)));
-    this.config = all.toString();
+    json = all.toString();
   }
 
   /**
-   * Checks that Redis can reckon with it.
+   * Creates the configuration of a model.
    *
    * @throws IllegalArgumentException if no exact units fit
    */
-  public static ModelScriptConfig of(String model, ModelBudget budget, WaitingListConfig rules) {
-    return new ModelScriptConfig(model, budget, rules);
+  public static ModelScriptConfig of(
+      String model, ModelBudget budget, WaitingListConfig waitingList) {
+    return new ModelScriptConfig(model, budget, waitingList);
   }
 
   private ObjectNode describe(String model, ModelLimits limits) {
@@ -74,9 +75,9 @@ public final class ModelScriptConfig {
     ArrayNode classes = all.putArray("classes");
     for (ModelLimits.ClassLimit each : limits.classes()) {
       ObjectNode one = classes.addObject().put("name", each.name()).put("ceiling", each.ceiling());
-      Limit.Balanced guarantee = each.guarantee();
-      if (guarantee != null) {
-        one.set("g", rate("the minimum share of " + each.name(), guarantee));
+      Limit.Balanced minimumShare = each.guarantee();
+      if (minimumShare != null) {
+        one.set("g", rate("the minimum share of " + each.name(), minimumShare));
       }
     }
     Limit.Balanced others = limits.otherTenants();
@@ -86,10 +87,10 @@ public final class ModelScriptConfig {
     }
     all.put("tenants", !limits.tenants().isEmpty());
     return all.put("most", limits.maxChargedTokens())
-        .put("maxLine", rules.maxWaiting())
-        .put("patience", micros(rules.ticketIdleTimeout()))
-        .put("life", micros(rules.reservationTimeout()))
-        .put("batch", rules.drainBatch());
+        .put("maxLine", waitingList.maxWaiting())
+        .put("patience", micros(waitingList.ticketIdleTimeout()))
+        .put("life", micros(waitingList.reservationTimeout()))
+        .put("batch", waitingList.drainBatch());
   }
 
   private ObjectNode tenant(String what, Limit.Balanced rate, String name) {
@@ -97,7 +98,7 @@ public final class ModelScriptConfig {
         .put("weight", Objects.requireNonNull(budget.tenants().get(name)).weight());
   }
 
-  /** A token is worth {@code unit}, and a microsecond brings {@code mint}. */
+  /** A token is worth {@code unit}, and {@code mint} accrues per microsecond. */
   private static ObjectNode rate(String what, Limit.Balanced rate) {
     long period = rate.refillPeriod().toNanos() / NANOS_PER_MICRO;
     long divisor =
@@ -120,7 +121,7 @@ public final class ModelScriptConfig {
         .put("mint", rate.refillTokens() / divisor);
   }
 
-  /** Rounded up. */
+  /** Rounds up. */
   static long micros(Duration time) {
     return Math.floorDiv(time.toNanos() + NANOS_PER_MICRO - 1, NANOS_PER_MICRO);
   }
@@ -129,16 +130,16 @@ public final class ModelScriptConfig {
     return budget;
   }
 
-  WaitingListConfig rules() {
-    return rules;
+  WaitingListConfig waitingList() {
+    return waitingList;
   }
 
-  /** Whether there are neither budgets of tenants nor guarantees: Redis has a quick way then. */
+  /** Returns whether the fast scripts apply: no budgets of tenants and no minimum shares. */
   boolean isPlain() {
     return plain;
   }
 
-  /** Classes in the order in which they go. */
+  /** Returns the priority classes, the most urgent first. */
   Set<String> classes() {
     return budget.priorityClasses().keySet();
   }
@@ -146,19 +147,19 @@ public final class ModelScriptConfig {
   /**
    * Returns the arguments of {@link GovernorScript#CONFIGURE}.
    *
-   * @param join whether books that are there keep their rules
-   * @param full whether books that have to be made may begin full
-   * @param generation of books that have to be made
+   * @param join whether existing state keeps its configuration
+   * @param full whether new state may start full
+   * @param generation the generation of new state
    */
   public String[] configure(boolean join, boolean full, long generation) {
-    List<String> words =
+    List<String> arguments =
         new ArrayList<>(
             List.of(
                 join ? "join" : "configure",
-                config,
+                json,
                 full ? "full" : "empty",
                 Long.toString(generation)));
-    words.addAll(tenants);
-    return words.toArray(String[]::new);
+    arguments.addAll(tenants);
+    return arguments.toArray(String[]::new);
   }
 }

@@ -18,24 +18,24 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The books of one model in Redis: every call about it goes through here. Where Redis has none, or
- * others than those that this node knows, it is told the rules, what this node holds and what the
- * provider told it, and asked once more: so no books that do not know of this node's slots answer
- * it. The life of the books is told in {@code model_state.lua}.
+ * The scripts of one model. If Redis has no state, or state of a generation that this node does not
+ * know, the node first sends its configuration, the provider's adjustment and its open grants, and
+ * then the call again: state without this node's slots answers none of its calls. Generations are
+ * described in {@code model_state.lua}.
  */
 public final class ModelScripts {
   private static final Logger LOG = LoggerFactory.getLogger(RedisBudgets.class);
 
-  /** Counted by a double without a gap. */
+  /** Doubles represent every generation exactly. */
   private static final long GENERATIONS = 1L << 52;
 
-  /** How long Redis may take for what it is told in books that it has lost; no caller waits. */
-  private static final long TIMEOUTS_TO_JOIN = 3;
+  /** The timeouts that a call of a returning node may take: no caller waits for it. */
+  private static final long TIMEOUTS_DURING_RETURN = 3;
 
-  /** Until this node has reported, its calls grant nothing from the line (model_state.lua). */
+  /** Until this node has reported, its calls grant no waiters (model_state.lua). */
   private static final String UNREPORTED = "!";
 
-  /** How many grants books are told to hold at once: a script that holds them takes some ms. */
+  /** The most grants that one call restores, which takes some milliseconds. */
   public static final int PORTION = 100;
 
   private final String model;
@@ -46,49 +46,49 @@ public final class ModelScripts {
   private final ModelScripts.Owner owner;
   private final StoreTimer timer;
   private final long timeoutNanos;
-  private final AtomicInteger underWay = new AtomicInteger();
+  private final AtomicInteger pendingCalls = new AtomicInteger();
 
-  private volatile ModelScriptConfig terms;
+  private volatile ModelScriptConfig config;
 
   /** The configuration that Redis has confirmed; other nodes may have changed it since. */
   private volatile @Nullable ModelScriptConfig confirmed;
 
-  /** Of the books that know what is held here; 0 if there never were any. */
+  /** The generation of the state that has the grants of this node; 0 before the first. */
   private volatile long generation;
 
   // Guarded by this.
-  private boolean begun;
+  private boolean stateKnown;
   private @Nullable CompletableFuture<Void> joining;
-  private long missed;
+  private long lostGeneration;
 
-  /** The owner of the state of one model. */
+  /** The callbacks of the store of one model. */
   interface Owner {
-    /** Is told every answer before anybody else learns of it. */
-    void heard(ScriptResult answer);
+    /** Receives every result before the caller does. */
+    void received(ScriptResult answer);
 
-    /** Returns the grants that Redis must have. */
-    List<NodeGrants.Grant> held();
+    /** Returns the grants that the state must have. */
+    List<NodeGrants.Grant> openGrants();
 
-    /** Whether that is still so. */
-    boolean isHeld(String id);
+    /** Returns whether a grant is not settled. */
+    boolean isOpen(String id);
 
-    /** Whether Redis has to be told first what this node decided by itself. */
+    /** Returns whether Redis has not accepted the report of an outage. */
     boolean isUnreported();
 
     /**
      * Returns the provider adjustment in force, as arguments of {@link GovernorScript#CONFIGURE};
      * null if there is none.
      */
-    String @Nullable [] adjusted();
+    String @Nullable [] adjustment();
 
-    /** The books are known; once. */
-    void begun();
+    /** Is called once, when this node knows the generation of the state. */
+    void stateKnown();
   }
 
   ModelScripts(
       GovernorFleetMember fleet,
       String model,
-      ModelScriptConfig terms,
+      ModelScriptConfig config,
       StoreTimer timer,
       ModelScripts.Owner owner) {
     this.fleet = fleet;
@@ -97,81 +97,81 @@ public final class ModelScripts {
     this.connection = fleet.connection();
     this.node = fleet.node();
     this.keys = fleet.keys(model).all();
-    this.terms = terms;
+    this.config = config;
     this.owner = owner;
     this.timeoutNanos = fleet.config().timeout().toNanos();
   }
 
-  ModelScriptConfig terms() {
-    return terms;
+  ModelScriptConfig config() {
+    return config;
   }
 
-  /** Goes by these from now on; Redis is to be told by {@link #configure}. */
+  /** Replaces the configuration; {@link #configure} sends it to Redis. */
   void use(ModelScriptConfig next) {
-    terms = next;
+    config = next;
   }
 
   boolean isConfirmed() {
-    return confirmed == terms;
+    return confirmed == config;
   }
 
-  /** Whether every call has been answered, and nobody is told of one any more. */
-  boolean isQuiet() {
-    return underWay.get() == 0;
+  /** Returns whether every call has completed. */
+  boolean isIdle() {
+    return pendingCalls.get() == 0;
   }
 
   /**
-   * Asks; fails with {@link RedisUnavailableException} if there is no answer in time.
+   * Calls a script; fails with {@link RedisUnavailableException} if there is no answer in time.
    *
-   * <p>This node may be a member again before Redis has accepted the report of this model. Until
-   * then Redis does not know what it has to decide by, and is sent no call.
+   * <p>A node may be a member again before Redis has accepted the report of this model. Until then
+   * no call is sent.
    */
-  CompletableFuture<ScriptResult> call(GovernorScript script, String... words) {
-    return ask(false, timeoutNanos, script, words);
+  CompletableFuture<ScriptResult> call(GovernorScript script, String... args) {
+    return send(false, timeoutNanos, script, args);
   }
 
-  /** {@link #call} with more time, also while this node returns: for what Redis has to know. */
-  CompletableFuture<ScriptResult> tell(GovernorScript script, String... words) {
-    return ask(true, TIMEOUTS_TO_JOIN * timeoutNanos, script, words);
+  /** {@link #call} with more time, also while this node returns. */
+  CompletableFuture<ScriptResult> callDuringReturn(GovernorScript script, String... args) {
+    return send(true, TIMEOUTS_DURING_RETURN * timeoutNanos, script, args);
   }
 
-  /** Whether Redis still has the books that are known here: if not, it is told what is held. */
+  /** Restores the grants of this node if the generation of the state has changed. */
   CompletableFuture<Void> check() {
     long known = generation;
     return connection
-        .tell(GovernorScript.KEEP_GRANTS, keys, arguments(true, known))
+        .tell(GovernorScript.RESTORE_GRANTS, keys, arguments(true, known))
         .thenCompose(
-            said -> ScriptResult.isUnknown(said) ? join(known) : CompletableFuture.allOf());
+            reply -> ScriptResult.isUnknown(reply) ? join(known) : CompletableFuture.allOf());
   }
 
-  @SuppressWarnings("FutureReturnValueIgnored") // what they lead to is tracked
-  private CompletableFuture<ScriptResult> ask(
-      boolean told, long patienceNanos, GovernorScript script, String[] words) {
+  @SuppressWarnings("FutureReturnValueIgnored") // the call is tracked
+  private CompletableFuture<ScriptResult> send(
+      boolean returning, long waitNanos, GovernorScript script, String[] args) {
     Tracked tracked = new Tracked();
-    // Callers that got no answer by then go by it that Redis does nothing later.
-    long deadline = connection.nanoTime() + patienceNanos;
+    // Callers without an answer by then assume that the script does not run later.
+    long deadline = connection.nanoTime() + waitNanos;
     long known = generation;
-    Supplier<String[]> arguments = arguments(told, known, words);
-    (told ? connection.tell(script, keys, arguments) : connection.call(script, keys, arguments))
+    Supplier<String[]> arguments = arguments(returning, known, args);
+    (returning ? connection.tell(script, keys, arguments) : connection.call(script, keys, arguments))
         .whenComplete(
-            (said, failure) -> {
-              if (said != null && ScriptResult.isUnknown(said)) {
+            (reply, failure) -> {
+              if (reply != null && ScriptResult.isUnknown(reply)) {
                 inTime(
                         deadline - connection.nanoTime(),
                         join(known)
-                            .thenCompose(joined -> askAgain(deadline, told, script, words))
-                            .thenApply(late -> known(late, words)))
-                    .whenComplete((answer, late) -> tracked.end(answer, unlessTooLate(late)));
+                            .thenCompose(joined -> sendAgain(deadline, returning, script, args))
+                            .thenApply(late -> known(late, args)))
+                    .whenComplete((answer, late) -> tracked.end(answer, asUnavailable(late)));
               } else {
-                tracked.end(said, words, failure);
+                tracked.end(reply, args, failure);
               }
             });
     return tracked;
   }
 
-  private CompletableFuture<List<Object>> askAgain(
-      long deadline, boolean told, GovernorScript script, String[] words) {
-    return connection.callBy(deadline, told, script, keys, arguments(told, generation, words));
+  private CompletableFuture<List<Object>> sendAgain(
+      long deadline, boolean returning, GovernorScript script, String[] args) {
+    return connection.callBy(deadline, returning, script, keys, arguments(returning, generation, args));
   }
 
   private <T> CompletableFuture<T> inTime(long nanos, CompletableFuture<T> answer) {
@@ -183,7 +183,7 @@ public final class ModelScripts {
     return answer;
   }
 
-  private @Nullable Throwable unlessTooLate(@Nullable Throwable failure) {
+  private @Nullable Throwable asUnavailable(@Nullable Throwable failure) {
     return failure instanceof TimeoutException
         ? new RedisUnavailableException(
             "Redis lost the state of model "
@@ -193,8 +193,8 @@ public final class ModelScripts {
         : failure;
   }
 
-  /** Unless that was done since this generation was the one that is known. */
-  @SuppressWarnings("FutureReturnValueIgnored") // it ends what is returned
+  /** Restores the grants of this node, unless that has changed the known generation already. */
+  @SuppressWarnings("FutureReturnValueIgnored") // it completes the returned future
   private CompletableFuture<Void> join(long known) {
     CompletableFuture<Void> mine = new CompletableFuture<>();
     boolean first;
@@ -206,15 +206,15 @@ public final class ModelScripts {
         return joining;
       }
       joining = mine;
-      first = missed != known;
-      missed = known;
+      first = lostGeneration != known;
+      lostGeneration = known;
     }
     if (first) {
       LOG.warn("Redis lost the state of model {}; its budgets restart empty", model);
     }
     // Exceptions must complete it, too.
     CompletableFuture.completedFuture(isConfirmed())
-        .thenCompose(this::tell)
+        .thenCompose(this::sendConfig)
         .whenComplete(
             (answer, failure) -> {
               if (failure == null) {
@@ -231,7 +231,7 @@ public final class ModelScripts {
     return connection.nanoTime();
   }
 
-  /** Returns how long after it was sent Redis runs a {@link #call} at the latest. */
+  /** Returns the time after which a {@link #call} does not run any more. */
   long timeoutNanos() {
     return timeoutNanos;
   }
@@ -241,17 +241,17 @@ public final class ModelScripts {
     return connection.serverNanos();
   }
 
-  /** Tells Redis the rules. */
+  /** Sends the configuration to Redis. */
   CompletableFuture<ScriptResult> configure() {
     Tracked tracked = new Tracked();
-    var unused = tell(false).whenComplete(tracked::end);
+    var unused = sendConfig(false).whenComplete(tracked::end);
     return tracked;
   }
 
-  private CompletableFuture<ScriptResult> tell(boolean join) {
-    ModelScriptConfig mine = terms;
+  private CompletableFuture<ScriptResult> sendConfig(boolean join) {
+    ModelScriptConfig mine = config;
     long known = generation;
-    boolean full = known == 0 && !fleet.beganAlone();
+    boolean full = known == 0 && !fleet.startedWithoutRedis();
     long next = ThreadLocalRandom.current().nextLong(1, GENERATIONS);
     return connection
         .tell(
@@ -259,104 +259,106 @@ public final class ModelScripts {
             keys,
             arguments(true, known, mine.configure(join, full, next)))
         .thenCompose(
-            said -> {
-              ScriptResult answer = known(said);
+            reply -> {
+              ScriptResult answer = known(reply);
               long now = answer.result().number(1);
-              return (now == known ? CompletableFuture.completedFuture(null) : hold(now))
+              return (now == known ? CompletableFuture.completedFuture(null) : restore(now))
                   .thenApply(
-                      held -> {
-                        begin(now);
+                      restored -> {
+                        stateKnown(now);
                         confirmed = mine;
                         return answer;
                       });
             });
   }
 
-  /** Has books of that generation know it, too. */
-  private CompletableFuture<?> hold(long now) {
-    // The provider adjustment is first: many grants take longer than new state waits.
-    String[] adjusted = owner.adjusted();
-    return (adjusted == null
+  /** Restores the adjustment and the grants in the state of that generation. */
+  private CompletableFuture<?> restore(long now) {
+    // The adjustment is first: many grants may take longer than new state waits.
+    String[] adjustment = owner.adjustment();
+    return (adjustment == null
             ? CompletableFuture.completedFuture(null)
-            : tell(now, GovernorScript.CONFIGURE, adjusted))
-        .thenCompose(told -> hold(now, owner.held(), 0));
+            : callFor(now, GovernorScript.CONFIGURE, adjustment))
+        .thenCompose(adjusted -> restore(now, owner.openGrants(), 0));
   }
 
-  /** From {@code at} on, one portion after the other, without those that were settled meanwhile. */
-  private CompletableFuture<?> hold(long now, List<NodeGrants.Grant> grants, int at) {
+  /** Restores the grants from {@code at} on in portions, without those that were settled meanwhile. */
+  private CompletableFuture<?> restore(long now, List<NodeGrants.Grant> grants, int at) {
     if (at >= grants.size()) {
       return CompletableFuture.allOf();
     }
     int next = Math.min(grants.size(), at + PORTION);
-    String[] words =
+    String[] args =
         grants.subList(at, next).stream()
-            .filter(each -> owner.isHeld(each.id()))
-            .flatMap(each -> each.words().stream())
+            .filter(each -> owner.isOpen(each.id()))
+            .flatMap(each -> each.arguments().stream())
             .toArray(String[]::new);
-    return words.length == 0
-        ? hold(now, grants, next)
-        : tell(now, GovernorScript.KEEP_GRANTS, words).thenCompose(held -> hold(now, grants, next));
+    return args.length == 0
+        ? restore(now, grants, next)
+        : callFor(now, GovernorScript.RESTORE_GRANTS, args)
+            .thenCompose(restored -> restore(now, grants, next));
   }
 
-  private CompletableFuture<ScriptResult> tell(long now, GovernorScript script, String[] words) {
-    return connection.tell(script, keys, arguments(true, now, words)).thenApply(this::known);
+  private CompletableFuture<ScriptResult> callFor(
+      long now, GovernorScript script, String[] args) {
+    return connection.tell(script, keys, arguments(true, now, args)).thenApply(this::known);
   }
 
-  private void begin(long now) {
+  private void stateKnown(long now) {
     boolean first;
     synchronized (this) {
       generation = now;
-      first = !begun;
-      begun = true;
+      first = !stateKnown;
+      stateKnown = true;
     }
     if (first) {
-      owner.begun();
+      owner.stateKnown();
     }
   }
 
-  /** Returns the arguments at the moment in which they are sent: that may be after a return. */
-  private Supplier<String[]> arguments(boolean told, long known, String... words) {
+  /** Returns the arguments at the time at which they are sent, which may be after a return. */
+  private Supplier<String[]> arguments(boolean returning, long known, String... args) {
     return () -> {
       boolean unreported = owner.isUnreported();
-      if (unreported && !told) {
+      if (unreported && !returning) {
         throw new RedisUnavailableException(
-            "Redis does not know yet what was decided without it about model " + model,
+            "Redis has not accepted the decisions of the last outage about model " + model,
             null,
             false);
       }
-      String[] arguments = new String[words.length + 1];
+      String[] arguments = new String[args.length + 1];
       arguments[0] = node + known + (unreported ? UNREPORTED : "");
-      System.arraycopy(words, 0, arguments, 1, words.length);
+      System.arraycopy(args, 0, arguments, 1, args.length);
       return arguments;
     };
   }
 
-  private ScriptResult known(List<Object> said, String... words) {
-    if (ScriptResult.isUnknown(said)) {
+  private ScriptResult known(List<Object> reply, String... args) {
+    if (ScriptResult.isUnknown(reply)) {
       throw new RedisUnavailableException("Redis keeps losing the state of model " + model, null);
     }
-    ScriptResult answer = ScriptResult.of(said, words);
+    ScriptResult answer = ScriptResult.of(reply, args);
     try {
-      owner.heard(answer);
+      owner.received(answer);
     } catch (RuntimeException failure) {
-      // Redis has done what it was asked for.
+      // The script has run.
       LOG.warn("model {}: cannot parse a reply of Redis", model, failure);
     }
     return answer;
   }
 
-  /** A call that counts until whoever waits for it has been told. */
+  /** A call that is pending until its future has completed. */
   private final class Tracked extends CompletableFuture<ScriptResult> {
     Tracked() {
-      underWay.incrementAndGet();
+      pendingCalls.incrementAndGet();
     }
 
-    void end(@Nullable List<Object> said, String[] words, @Nullable Throwable failure) {
+    void end(@Nullable List<Object> reply, String[] args, @Nullable Throwable failure) {
       ScriptResult answer = null;
       Throwable thrown = failure;
-      if (said != null) {
+      if (reply != null) {
         try {
-          answer = known(said, words);
+          answer = known(reply, args);
         } catch (RuntimeException | Error e) {
           thrown = e;
         }
@@ -370,7 +372,7 @@ public final class ModelScripts {
       } else {
         completeExceptionally(causeOf(Objects.requireNonNull(failure)));
       }
-      underWay.decrementAndGet();
+      pendingCalls.decrementAndGet();
     }
   }
 

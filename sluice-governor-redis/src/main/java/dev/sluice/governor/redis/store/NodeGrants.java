@@ -16,36 +16,36 @@ import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Grants that this node has told somebody of and that are not settled, as long as they live. Of too
- * many the oldest are forgotten. For any number of threads.
+ * Grants that this node has delivered and that are neither settled nor expired. Bounded: the oldest
+ * are dropped. Thread-safe.
  */
 public final class NodeGrants {
   private static final int MOST = 100_000;
 
   private final StoreTimer timer;
-  private final LongSupplier lifeNanos;
+  private final LongSupplier timeoutNanos;
 
-  // Guarded by this. In the order in which they end, but where lives have become longer.
+  // Guarded by this. In the order of expiration, unless the timeout has become longer.
   private final Map<String, NodeGrants.GrantState> byId = new LinkedHashMap<>();
   private final Map<IdempotencyKey, String> byKey = new LinkedHashMap<>();
 
   /**
    * A grant.
    *
-   * @param answer what was told
-   * @param tenant whose turn it was
-   * @param key its idempotency key; null for none
-   * @param free whether nobody was asked for it, and nobody is to be charged
+   * @param answer the decision for the caller
+   * @param tenant the tenant
+   * @param key the idempotency key; null for none
+   * @param unchecked whether it was granted by outage mode {@code open}, without a charge
    */
-  record Grant(TokenDecision.Granted answer, String tenant, @Nullable String key, boolean free) {
-    /** A grant that this node made, and that Redis is told of. */
-    static Grant of(StoreSnapshot.OpenReservation held) {
-      TokenRequest request = held.request();
-      return new Grant(held.answer(), request.tenant(), request.idempotencyKey(), false);
+  record Grant(TokenDecision.Granted answer, String tenant, @Nullable String key, boolean unchecked) {
+    /** Returns a grant of this node's share, which is reported to Redis. */
+    static Grant of(StoreSnapshot.OpenReservation reservation) {
+      TokenRequest request = reservation.request();
+      return new Grant(reservation.answer(), request.tenant(), request.idempotencyKey(), false);
     }
 
-    /** As a store in this process has it. */
-    StoreSnapshot.OpenReservation held(ReplyMapper replies) {
+    /** Returns the reservation, for a store in this process. */
+    StoreSnapshot.OpenReservation reservation(ReplyMapper replies) {
       TokenRequest request =
           TokenRequest.of(answer.model(), answer.requestedTokens())
               .withPriorityClass(answer.priorityClass())
@@ -61,8 +61,8 @@ public final class NodeGrants {
       return ReplyMapper.idIn(answer.reservation());
     }
 
-    /** As the scripts have it. */
-    List<String> words() {
+    /** Returns the arguments of {@link GovernorScript#RESTORE_GRANTS}. */
+    List<String> arguments() {
       return List.of(
           id(),
           Long.toString(answer.tokens()),
@@ -73,8 +73,8 @@ public final class NodeGrants {
     }
 
     /**
-     * As far as it is known without Redis: nothing has come back yet, and no more than {@code most}
-     * can be charged.
+     * Returns the settlement as far as it is known without Redis: without a refund, and with a
+     * charge of at most {@code most}.
      */
     TokenSettlement settled(long actual, long most) {
       long overused = Math.max(0, Math.min(actual, most) - answer.tokens());
@@ -88,28 +88,29 @@ public final class NodeGrants {
   }
 
   /**
-   * How a grant stands.
+   * The state of a grant.
    *
-   * @param told how often it was told, or is about to be
+   * @param endsAt the time at which it expires
+   * @param deliveries the number of callers that have it or will have it
    */
-  private record GrantState(Grant grant, long endsAt, int told) {}
+  private record GrantState(Grant grant, long endsAt, int deliveries) {}
 
   /**
-   * A grant that lives as long again.
+   * A grant that was extended.
    *
-   * @param before when it would have ended otherwise, by the timer
+   * @param before the time at which it would have expired otherwise, by the timer
    */
   record Extended(Grant grant, long before) {}
 
-  NodeGrants(StoreTimer timer, LongSupplier lifeNanos) {
+  NodeGrants(StoreTimer timer, LongSupplier timeoutNanos) {
     this.timer = timer;
-    this.lifeNanos = lifeNanos;
+    this.timeoutNanos = timeoutNanos;
   }
 
-  /** A caller was told of it. One that is told of again, as by a poll, lives no longer. */
+  /** Adds a delivered grant. A second delivery, as by a poll, does not extend it. */
   synchronized void add(Grant grant) {
     forgetEnded();
-    if (byId.computeIfPresent(grant.id(), (id, held) -> told(held, 1)) == null) {
+    if (byId.computeIfPresent(grant.id(), (id, state) -> withDeliveries(state, 1)) == null) {
       put(grant, 1);
     }
     if (byId.size() > MOST) {
@@ -117,12 +118,12 @@ public final class NodeGrants {
     }
   }
 
-  private static GrantState told(GrantState held, int more) {
-    return new GrantState(held.grant(), held.endsAt(), held.told() + more);
+  private static GrantState withDeliveries(GrantState state, int more) {
+    return new GrantState(state.grant(), state.endsAt(), state.deliveries() + more);
   }
 
-  private void put(Grant grant, int told) {
-    byId.put(grant.id(), new GrantState(grant, timer.nanoTime() + lifeNanos.getAsLong(), told));
+  private void put(Grant grant, int deliveries) {
+    byId.put(grant.id(), new GrantState(grant, timer.nanoTime() + timeoutNanos.getAsLong(), deliveries));
     if (grant.key() != null) {
       byKey.put(new IdempotencyKey(grant.tenant(), grant.key()), grant.id());
     }
@@ -148,32 +149,32 @@ public final class NodeGrants {
   }
 
   private @Nullable Grant drop(String id) {
-    NodeGrants.GrantState held = byId.remove(id);
-    if (held == null) {
+    NodeGrants.GrantState state = byId.remove(id);
+    if (state == null) {
       return null;
     }
-    forgetKey(held.grant());
-    return held.grant();
+    forgetKey(state.grant());
+    return state.grant();
   }
 
   synchronized @Nullable Grant find(String id) {
     forgetEnded();
-    NodeGrants.GrantState held = byId.get(id);
-    return held == null ? null : held.grant();
+    NodeGrants.GrantState state = byId.get(id);
+    return state == null ? null : state.grant();
   }
 
   /**
-   * Returns the decision that was told for the idempotency key of a request.
+   * Returns the decision that was delivered for the idempotency key of a request.
    *
    * @throws IllegalArgumentException if that was another request
    */
   synchronized Optional<TokenDecision> find(TokenRequest request) {
-    return granted(request).map(grant -> same(grant.answer(), request));
+    return granted(request).map(grant -> requireSame(grant.answer(), request));
   }
 
-  /** {@link #find} of those for which nobody was asked. */
-  synchronized Optional<TokenDecision> findFree(TokenRequest request) {
-    return granted(request).filter(Grant::free).map(grant -> same(grant.answer(), request));
+  /** Returns {@link #find} for grants of outage mode {@code open}. */
+  synchronized Optional<TokenDecision> findUnchecked(TokenRequest request) {
+    return granted(request).filter(Grant::unchecked).map(grant -> requireSame(grant.answer(), request));
   }
 
   private Optional<Grant> granted(TokenRequest request) {
@@ -182,7 +183,7 @@ public final class NodeGrants {
     return Optional.ofNullable(id == null ? null : find(id));
   }
 
-  private static TokenDecision same(TokenDecision.Granted answer, TokenRequest request) {
+  private static TokenDecision requireSame(TokenDecision.Granted answer, TokenRequest request) {
     if (answer.requestedTokens() != request.tokens()
         || !answer.priorityClass().equals(request.priorityClass())) {
       throw BudgetStoreSupport.otherRequest(
@@ -191,38 +192,38 @@ public final class NodeGrants {
     return answer;
   }
 
-  /** It is settled; null if it is not known. */
+  /** Removes a settled grant; returns null if it is unknown. */
   synchronized @Nullable Grant remove(String id) {
     forgetEnded();
     return drop(id);
   }
 
-  /** A caller that was to be told of it had gone: removes it, unless another one is told of it. */
-  synchronized void unheard(String id) {
-    GrantState left = byId.computeIfPresent(id, (same, held) -> told(held, -1));
-    if (left != null && left.told() == 0) {
+  /** Removes a grant that did not reach its caller, unless another caller has it. */
+  synchronized void undelivered(String id) {
+    GrantState left = byId.computeIfPresent(id, (same, state) -> withDeliveries(state, -1));
+    if (left != null && left.deliveries() == 0) {
       drop(id);
     }
   }
 
-  /** It lives as long again; null if it is not known. */
+  /** Restarts the timeout of a grant; returns null if it is unknown. */
   synchronized @Nullable Extended extend(String id) {
     forgetEnded();
-    GrantState held = byId.get(id);
-    if (held == null) {
+    GrantState state = byId.get(id);
+    if (state == null) {
       return null;
     }
     drop(id);
-    put(held.grant(), held.told());
-    return new Extended(held.grant(), held.endsAt());
+    put(state.grant(), state.deliveries());
+    return new Extended(state.grant(), state.endsAt());
   }
 
-  /** Lives are shorter now: none ends later than one that begins. */
+  /** Applies a shorter timeout: no grant expires later than a new one. */
   synchronized void shorten() {
-    long latest = timer.nanoTime() + lifeNanos.getAsLong();
+    long latest = timer.nanoTime() + timeoutNanos.getAsLong();
     byId.replaceAll(
-        (id, held) ->
-            held.endsAt() - latest > 0 ? new GrantState(held.grant(), latest, held.told()) : held);
+        (id, state) ->
+            state.endsAt() - latest > 0 ? new GrantState(state.grant(), latest, state.deliveries()) : state);
   }
 
   synchronized int size() {

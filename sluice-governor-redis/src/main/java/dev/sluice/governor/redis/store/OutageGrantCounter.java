@@ -9,17 +9,17 @@ import java.util.TreeMap;
 import java.util.concurrent.TimeUnit;
 
 /**
- * Counts what this node grants by itself in one outage, by the second of Redis's time, and passes
- * it on to a listener. Unused tokens of a grant are subtracted from the second in which it was
+ * Counts the tokens that this node grants in one outage, by the second of Redis's time, and forwards
+ * the events to a listener. Unused tokens of a grant are subtracted from the second in which it was
  * granted. Thread-safe.
  */
 public final class OutageGrantCounter implements BudgetListener {
-  /** Redis counts no longer than this (COUNTED_SECONDS in clock.lua). */
+  /** Redis counts as many seconds (COUNTED_SECONDS in clock.lua). */
   private static final int MOST_SECONDS = 1_024;
 
-  private final BudgetListener told;
+  private final BudgetListener listener;
 
-  /** One difference for the whole outage: a settlement finds the second of its grant by it. */
+  /** The same for the whole outage, so that a settlement finds the second of its grant. */
   private final long aheadNanos;
 
   // Guarded by this.
@@ -27,23 +27,23 @@ public final class OutageGrantCounter implements BudgetListener {
   private long granted;
 
   /**
-   * Creates a count of nothing.
+   * Creates an empty count.
    *
    * @param aheadNanos how far the clock of Redis is ahead of the timer of the store
    */
-  public OutageGrantCounter(BudgetListener told, long aheadNanos) {
-    this.told = told;
+  public OutageGrantCounter(BudgetListener listener, long aheadNanos) {
+    this.listener = listener;
     this.aheadNanos = aheadNanos;
   }
 
-  /** Returns the tokens granted in the last seconds, less those of them that were given back. */
+  /** Returns the tokens granted in the last seconds, less their refunds. */
   public Map<Long, Long> bySecond() {
     return bySecond(aheadNanos);
   }
 
   /**
-   * {@link #bySecond()}, if the clock of Redis was not known when the outage began. By less than a
-   * second too early, so that no second has more than was granted in it.
+   * Returns {@link #bySecond()} for an outage that began before the clock of Redis was known. Seconds
+   * are too early by less than one, so that no second has more than was granted in it.
    *
    * @param ahead how far the clock of Redis is ahead of the timer of the store
    */
@@ -79,14 +79,14 @@ public final class OutageGrantCounter implements BudgetListener {
 
   @Override
   public void requested(TokenRequest request, TokenDecision outcome, long nanos) {
-    told.requested(request, outcome, inTimeOfRedis(nanos));
+    listener.requested(request, outcome, inTimeOfRedis(nanos));
   }
 
   @Override
   public void granted(TokenRequest request, long tokens, long waitedNanos, long nanos) {
     long now = inTimeOfRedis(nanos);
     count(tokens, now);
-    told.granted(request, tokens, waitedNanos, now);
+    listener.granted(request, tokens, waitedNanos, now);
   }
 
   @Override
@@ -95,6 +95,6 @@ public final class OutageGrantCounter implements BudgetListener {
     if (settled.refundedTokens() > 0) {
       takeBack(settled.refundedTokens(), granted);
     }
-    told.settled(settled, granted, inTimeOfRedis(nanos));
+    listener.settled(settled, granted, inTimeOfRedis(nanos));
   }
 }

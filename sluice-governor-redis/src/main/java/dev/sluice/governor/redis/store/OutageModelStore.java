@@ -24,8 +24,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Answers for one model what Redis does not, by the outage policy, and keeps what Redis has to be
- * told afterwards. Thread-safe.
+ * Answers the calls about one model that Redis does not, by the outage mode, and stores the messages
+ * to send to Redis afterwards. Thread-safe.
  */
 final class OutageModelStore {
   private static final Logger LOG = LoggerFactory.getLogger(RedisBudgets.class);
@@ -35,7 +35,7 @@ final class OutageModelStore {
   private final ModelScripts scripts;
   private final ReplyMapper replies;
   private final BudgetListener listener;
-  private final NodeGrants own;
+  private final NodeGrants grants;
   private final SettlementOutbox outbox;
   private final AdjustmentState adjustments;
   private final LocalShareStore local;
@@ -45,36 +45,36 @@ final class OutageModelStore {
   private final AtomicBoolean sending = new AtomicBoolean();
   private volatile GovernorStatus.@Nullable Model lastStatus;
 
-  /** Not in this node's file any more. */
+  /** Whether the configuration of this node no longer has the model. */
   private volatile boolean removed;
 
   OutageModelStore(
       String model,
       GovernorFleetMember fleet,
-      ModelScripts books,
+      ModelScripts scripts,
       StoreTimer timer,
       BudgetListener listener,
       SettlementOutbox outbox) {
     this.model = model;
     this.fleet = fleet;
-    this.scripts = books;
+    this.scripts = scripts;
     this.replies = new ReplyMapper(model);
     this.listener = listener;
     this.outbox = outbox;
     this.adjustments = new AdjustmentState(timer);
-    this.own = new NodeGrants(timer, () -> books.terms().rules().reservationTimeout().toNanos());
+    this.grants = new NodeGrants(timer, () -> scripts.config().waitingList().reservationTimeout().toNanos());
     Callers callers = new Callers();
-    this.reports = new OutageReports(books, timer, callers);
+    this.reports = new OutageReports(scripts, timer, callers);
     this.waitingList =
-        new TicketWaitingList(books, replies, timer, fleet.config().spreadNanos(), this);
-    this.local = new LocalShareStore(model, fleet, books, timer, listener, callers);
+        new TicketWaitingList(scripts, replies, timer, fleet.config().spreadNanos(), this);
+    this.local = new LocalShareStore(model, fleet, scripts, timer, listener, callers);
   }
 
   TicketWaitingList waitingList() {
     return waitingList;
   }
 
-  /** Decides by this node's share. */
+  /** Returns the store that decides by this node's share. */
   LocalShareStore local() {
     return local;
   }
@@ -87,27 +87,27 @@ final class OutageModelStore {
     @Override
     public List<StoreSnapshot.OpenReservation> open() {
       return Stream.concat(
-              held().stream().map(each -> each.held(replies)),
+              openGrants().stream().map(each -> each.reservation(replies)),
               reports.unclaimed().stream()
                   .filter(each -> !isKnown(ReplyMapper.idIn(each.answer().reservation()))))
           .toList();
     }
 
     @Override
-    public List<StoreSnapshot.OpenTicket> inLine() {
-      return reports.inLineWith(waitingList.places()).stream()
+    public List<StoreSnapshot.OpenTicket> waiting() {
+      return reports.withUnconfirmed(waitingList.places()).stream()
           .filter(each -> !isKnown(ReplyMapper.idIn(each.id())))
           .toList();
     }
 
-    /** A poll may have told of a grant of which waiters have not heard, or a caller has left. */
+    /** A poll may have delivered a grant that waiters do not have yet, or a caller has left. */
     private boolean isKnown(String id) {
       return isOpen(id) || outbox.ends(id);
     }
 
     @Override
     public @Nullable ModelBudget budget() {
-      return removed ? null : scripts.terms().budget();
+      return removed ? null : scripts.config().budget();
     }
 
     @Override
@@ -118,18 +118,18 @@ final class OutageModelStore {
 
     @Override
     public void decided(String ticket, TokenDecision outcome) {
-      waitingList.decidedHere(ReplyMapper.idIn(ticket), outcome);
+      waitingList.decidedLocally(ReplyMapper.idIn(ticket), outcome);
     }
 
-    /** Redis is to be told what became of them. */
+    /** Stores the result of the outage for the report. */
     @Override
     public void ended(LocalShareStore.OutageResult result) {
-      fleet.grantedAlone(result.tokens());
-      // No caller was told of the others: Redis gives them back if nobody asks for them.
+      fleet.grantedLocally(result.tokens());
+      // The others were not delivered: Redis returns them if no caller asks for them.
       result.granted().stream()
           .filter(StoreSnapshot.OpenReservation::claimed)
-          .forEach(each -> own.add(NodeGrants.Grant.of(each)));
-      waitingList.goOn(result.waiting());
+          .forEach(each -> grants.add(NodeGrants.Grant.of(each)));
+      waitingList.reported(result.waiting());
       reports.add(result, unansweredKeys.takeDecided());
     }
 
@@ -144,32 +144,32 @@ final class OutageModelStore {
     }
 
     @Override
-    public void over(String id) {
-      own.remove(id);
+    public void ended(String id) {
+      grants.remove(id);
     }
   }
 
-  /** A caller was told of it here. */
+  /** Records a grant that was delivered to a caller. */
   void granted(TokenDecision.Granted answer, String tenant, @Nullable String key) {
-    own.add(new NodeGrants.Grant(answer, tenant, key, false));
+    grants.add(new NodeGrants.Grant(answer, tenant, key, false));
   }
 
-  /** It is settled, as Redis or another node has said. */
-  void over(String id) {
-    own.remove(id);
-    outbox.over(id);
+  /** Records the end of a grant or ticket, which Redis or another node has reported. */
+  void ended(String id) {
+    grants.remove(id);
+    outbox.ended(id);
     local.settledElsewhere(id);
   }
 
-  /** A caller that was to be told of it had gone. */
-  void unheard(String id) {
-    own.unheard(id);
+  /** Records that a grant of Redis reached no caller. */
+  void undelivered(String id) {
+    grants.undelivered(id);
   }
 
-  /** No caller was told of what this node has granted: somebody may still come and ask. */
-  void unheardHere(String id) {
-    if (!local.unheard(replies.ticket(id))) {
-      own.unheard(id);
+  /** Undoes the claim of a grant of this node that reached no caller; a later poll may claim it. */
+  void undeliveredLocally(String id) {
+    if (!local.undelivered(replies.ticket(id))) {
+      grants.undelivered(id);
       if (!isOpen(id) && !waitingList.isAwaited(id)) {
         outbox.cancel(id, true);
       }
@@ -181,38 +181,38 @@ final class OutageModelStore {
     return outbox;
   }
 
-  void livesOn(String id) {
-    own.extend(id);
+  void extended(String id) {
+    grants.extend(id);
   }
 
-  /** Returns what books that do not know it have to hold. */
-  List<NodeGrants.Grant> held() {
-    return own.all().stream().filter(each -> !each.free()).toList();
+  /** Returns the grants to restore in new state. */
+  List<NodeGrants.Grant> openGrants() {
+    return grants.all().stream().filter(each -> !each.unchecked()).toList();
   }
 
-  /** Returns whether a caller was told of it here, and it is not settled. */
+  /** Returns whether a grant was delivered to a caller of this node, and is not settled. */
   boolean isOpen(String id) {
-    return own.find(id) != null;
+    return grants.find(id) != null;
   }
 
-  /** Answers a request that Redis was not asked about, or did not answer. */
+  /** Decides a request that Redis was not asked about, or did not answer. */
   Optional<TokenDecision> ask(TokenRequest request, boolean now, boolean mayBeLocal) {
     fleet.connection().requireLayout();
-    Optional<TokenDecision> before = findHere(request);
+    Optional<TokenDecision> before = findLocally(request);
     if (before.isPresent()) {
       return before;
     }
     if (fleet.config().outageMode() == OutageMode.OPEN) {
-      return Optional.of(grantedFreely(request));
+      return Optional.of(grantUnchecked(request));
     }
-    TokenDecision refused = replies.tooLarge(request, scripts.terms().budget());
+    TokenDecision refused = replies.tooLarge(request, scripts.config().budget());
     if (refused == null && mayBeLocal && local.hasTenant(request.tenant())) {
       Optional<Optional<TokenDecision>> here =
           local.decide(
               store ->
                   (now ? store.tryAcquire(request) : store.request(request).thenApply(Optional::of))
-                      // Before the return begins, whose report has the key.
-                      .thenApply(outcome -> unansweredKeys.decidedHere(request, outcome)));
+                      // Before the return begins, because its report has the key.
+                      .thenApply(outcome -> unansweredKeys.decidedLocally(request, outcome)));
       // Redis may later grant a request that exceeds the share.
       if (here.isPresent()
           && here.get().filter(TokenDecision.Impossible.class::isInstance).isEmpty()) {
@@ -232,23 +232,23 @@ final class OutageModelStore {
     return Optional.of(refused);
   }
 
-  private TokenDecision grantedFreely(TokenRequest request) {
+  private TokenDecision grantUnchecked(TokenRequest request) {
     TokenDecision.Granted answer =
         new TokenDecision.Granted(
             model,
             request.priorityClass(),
-            BudgetStoreSupport.reserved(scripts.terms().budget(), request),
+            BudgetStoreSupport.reserved(scripts.config().budget(), request),
             0,
             request.tokens(),
             replies.reservation(RedisModelStore.newId()));
-    own.add(new NodeGrants.Grant(answer, request.tenant(), request.idempotencyKey(), true));
+    grants.add(new NodeGrants.Grant(answer, request.tenant(), request.idempotencyKey(), true));
     listener.requested(request, answer, fleet.serverNanos());
     return answer;
   }
 
   /**
-   * Redis has not said what became of it, so nobody uses what it may have granted; under a key, a
-   * retry finds it, unless this node decides the retry by itself.
+   * Records a request without an answer. A grant of Redis for it is returned; under a key, a retry
+   * finds that grant, unless this node decides the retry by itself.
    */
   void unanswered(String id, TokenRequest request) {
     if (request.idempotencyKey() == null || fleet.config().outageMode() == OutageMode.OPEN) {
@@ -258,52 +258,52 @@ final class OutageModelStore {
     }
   }
 
-  /** Redis has answered it. */
+  /** Records that Redis has answered a request. */
   void answered(TokenRequest request) {
     if (request.idempotencyKey() != null) {
       unansweredKeys.answered(request);
     }
   }
 
-  /** Returns what was granted under the same key without Redis, of which Redis is not told. */
-  Optional<TokenDecision> findFree(TokenRequest request) {
-    return request.idempotencyKey() == null ? Optional.empty() : own.findFree(request);
+  /** Returns the grant of outage mode {@code open} under the same key. */
+  Optional<TokenDecision> findUnchecked(TokenRequest request) {
+    return request.idempotencyKey() == null ? Optional.empty() : grants.findUnchecked(request);
   }
 
-  /** Returns what this node knows under the same key while Redis is away. */
-  Optional<TokenDecision> findHere(TokenRequest request) {
+  /** Returns the decision under the same key that this node knows in an outage. */
+  Optional<TokenDecision> findLocally(TokenRequest request) {
     if (request.idempotencyKey() == null) {
       return Optional.empty();
     }
     return local
         .decide(store -> store.find(request))
         .flatMap(found -> found)
-        .or(() -> fleet.isOut() ? own.find(request) : findFree(request));
+        .or(() -> fleet.isOut() ? grants.find(request) : findUnchecked(request));
   }
 
-  /** Returns whose it is, as far as it is known here. */
+  /** Returns the owner of a ticket or reservation that this node knows. */
   Optional<TokenOwner> owner(String id) {
-    return Optional.ofNullable(own.find(id))
+    return Optional.ofNullable(grants.find(id))
         .map(NodeGrants.Grant::owner)
         .or(() -> local.decide(store -> store.owner(replies.reservation(id))).flatMap(each -> each))
         .or(() -> local.decide(store -> store.owner(replies.ticket(id))).flatMap(each -> each));
   }
 
-  /** Settles by this node alone what it granted alone. */
+  /** Settles a grant that this node made without Redis. */
   Optional<TokenSettlement> settle(String id, long actual) {
-    endIfShut();
-    NodeGrants.Grant grant = own.find(id);
+    endAfterReturn();
+    NodeGrants.Grant grant = grants.find(id);
     if (grant == null) {
       return settleLocally(id, actual);
     }
-    if (grant.free()) {
-      own.remove(id);
-      return Optional.of(grant.settled(actual, scripts.terms().budget().maxChargedTokens()));
+    if (grant.unchecked()) {
+      grants.remove(id);
+      return Optional.of(grant.settled(actual, scripts.config().budget().maxChargedTokens()));
     }
     return Optional.empty();
   }
 
-  /** Of a grant of Redis the share has not charged the tokens, but counts the slot. */
+  /** Settles a grant in the share, which counts the slot of a grant of Redis without its tokens. */
   private Optional<TokenSettlement> settleLocally(String id, long actual) {
     Optional<TokenSettlement> settled =
         local.decide(store -> store.settle(replies.reservation(id), actual)).flatMap(done -> done);
@@ -313,10 +313,10 @@ final class OutageModelStore {
     return settled;
   }
 
-  /** Redis does not answer: it is told later. */
-  CompletableFuture<Optional<TokenSettlement>> keepSettled(String id, long actual) {
-    endIfShut();
-    NodeGrants.Grant grant = own.remove(id);
+  /** Stores a settlement for Redis, which does not answer. */
+  CompletableFuture<Optional<TokenSettlement>> storeSettlement(String id, long actual) {
+    endAfterReturn();
+    NodeGrants.Grant grant = grants.remove(id);
     if (grant != null) {
       settleLocally(id, 0);
     }
@@ -327,25 +327,25 @@ final class OutageModelStore {
         ? CompletableFuture.failedFuture(
             GovernorFleetMember.storedForLater("settlement of " + replies.reservation(id)))
         : CompletableFuture.completedFuture(
-            Optional.of(grant.settled(actual, scripts.terms().budget().maxChargedTokens())));
+            Optional.of(grant.settled(actual, scripts.config().budget().maxChargedTokens())));
   }
 
-  /** Extends by this node alone what it granted alone. */
+  /** Extends a grant that this node made without Redis. */
   boolean extend(String id) {
-    endIfShut();
-    NodeGrants.Grant grant = own.find(id);
-    if (grant != null && grant.free()) {
-      own.extend(id);
+    endAfterReturn();
+    NodeGrants.Grant grant = grants.find(id);
+    if (grant != null && grant.unchecked()) {
+      grants.extend(id);
       return true;
     }
     boolean extended = local.decide(store -> store.extend(replies.reservation(id))).orElse(false);
     return extended && grant == null;
   }
 
-  /** Redis does not answer: it is told later of what is known here. */
-  CompletableFuture<Boolean> keepExtended(String id, Throwable failure) {
-    endIfShut();
-    NodeGrants.Extended extended = own.extend(id);
+  /** Stores an extension for Redis, which does not answer, if this node knows the grant. */
+  CompletableFuture<Boolean> storeExtension(String id, Throwable failure) {
+    endAfterReturn();
+    NodeGrants.Extended extended = grants.extend(id);
     if (extended == null) {
       return CompletableFuture.failedFuture(failure);
     }
@@ -353,17 +353,17 @@ final class OutageModelStore {
     return CompletableFuture.completedFuture(true);
   }
 
-  /** Cancels by this node alone what it knows. */
+  /** Cancels a ticket that the share decides. */
   boolean cancel(String id) {
-    endIfShut();
-    return own.find(id) == null
+    endAfterReturn();
+    return grants.find(id) == null
         && local.decide(store -> store.cancel(replies.ticket(id))).orElse(false);
   }
 
-  /** Redis does not answer: it is told later. */
-  CompletableFuture<Boolean> keepCancelled(String id, boolean awaited) {
-    endIfShut();
-    boolean granted = own.remove(id) != null;
+  /** Stores a cancellation for Redis, which does not answer. */
+  CompletableFuture<Boolean> storeCancellation(String id, boolean awaited) {
+    endAfterReturn();
+    boolean granted = grants.remove(id) != null;
     if (granted) {
       settleLocally(id, 0);
     }
@@ -374,19 +374,19 @@ final class OutageModelStore {
             GovernorFleetMember.storedForLater("cancellation of " + replies.ticket(id)));
   }
 
-  /** Redis does not answer: it is told later. */
-  void keepAdjusted(ProviderAdjustment adjustment) {
+  /** Stores an adjustment for Redis, which does not answer. */
+  void storeAdjustment(ProviderAdjustment adjustment) {
     adjustments.missed();
     local.adjust(adjustment);
   }
 
   void reload() {
     removed = false;
-    own.shorten();
+    grants.shorten();
     local.reload();
   }
 
-  /** Refuses all tickets from now on; grants can still be settled. */
+  /** Denies all tickets from now on; grants can still be settled. */
   void remove() {
     removed = true;
     local.reload();
@@ -399,9 +399,9 @@ final class OutageModelStore {
     return removed;
   }
 
-  /** A return has begun: what the share granted is like what Redis has granted, from here on. */
-  private void endIfShut() {
-    if (!fleet.isOut() && local.hasBegun()) {
+  /** Ends local decisions if a return has begun: from then on grants of the share belong to Redis. */
+  private void endAfterReturn() {
+    if (!fleet.isOut() && local.isRunning()) {
       local.end();
     }
   }
@@ -411,23 +411,23 @@ final class OutageModelStore {
     return !reports.isEmpty();
   }
 
-  /** For when Redis does not answer. */
-  void stands(GovernorStatus.Model status) {
+  /** Remembers the status for a time in which Redis does not answer. */
+  void remember(GovernorStatus.Model status) {
     lastStatus = status;
   }
 
-  /** Returns the status of the share, or what Redis said last, or that there is nothing. */
+  /** Returns the status of the share, or the last one of Redis, or an empty one. */
   GovernorStatus.Model status() {
     return local
         .decide(store -> store.status())
         .flatMap(status -> Optional.ofNullable(status.models().get(model)))
-        .map(status -> replies.ofShare(status, scripts.terms()))
+        .map(status -> replies.ofShare(status, scripts.config()))
         .or(() -> Optional.ofNullable(lastStatus))
-        .orElseGet(() -> replies.nothingLeft(scripts.terms()));
+        .orElseGet(() -> replies.nothingLeft(scripts.config()));
   }
 
-  /** Redis has reserved this node's share, unless it has data of another layout. */
-  void beAlone() {
+  /** Decides by this node's share, unless Redis has data of another layout. */
+  void decideLocally() {
     if (fleet.connection().hasOtherLayout()) {
       local.end();
     } else {
@@ -436,17 +436,17 @@ final class OutageModelStore {
   }
 
   /**
-   * Ends local decisions, and tells Redis what became of them.
+   * Ends local decisions, and reports them to Redis.
    *
-   * @param rules tells Redis the rules first
+   * @param config sends the configuration first
    */
-  CompletableFuture<Void> report(Supplier<CompletableFuture<?>> rules) {
-    // Before anything is sent: from here on this node's calls grant nothing from the line.
+  CompletableFuture<Void> report(Supplier<CompletableFuture<?>> config) {
+    // Before the first call: from here on this node's calls grant no waiters.
     local.end();
-    return rules.get().thenCompose(told -> send());
+    return config.get().thenCompose(configured -> send());
   }
 
-  /** Sends what Redis has not confirmed. */
+  /** Sends everything that Redis has not confirmed. */
   CompletableFuture<Void> sendAgain() {
     if (!sending.compareAndSet(false, true)) {
       return CompletableFuture.allOf();
@@ -467,7 +467,7 @@ final class OutageModelStore {
     return missed == null
         ? CompletableFuture.allOf()
         : scripts
-            .tell(GovernorScript.CONFIGURE, missed.words())
+            .callDuringReturn(GovernorScript.CONFIGURE, missed.arguments())
             .thenRun(() -> adjustments.confirmed(missed));
   }
 

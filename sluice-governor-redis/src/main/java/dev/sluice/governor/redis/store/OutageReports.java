@@ -15,126 +15,124 @@ import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The decisions of this node about one model in outages that Redis has not confirmed. Sent in
- * order, with numbers, so that a report that is sent twice counts once. Thread-safe.
+ * Reports of outages of one model that Redis has not confirmed. They are sent in order, with
+ * numbers, so that a report that is sent twice counts once. Thread-safe.
  */
 final class OutageReports {
-  /** So many reservations or tickets at once: a call must not hold up others for long. */
+  /** The most reservations or tickets of one call, which must not block others for long. */
   private static final int PORTION = 500;
 
   private final ModelScripts scripts;
   private final StoreTimer timer;
   private final Callers callers;
 
-  /** Changed under the lock of this. Every call to Redis asks whether it is empty. */
+  /** Written under the lock of this. Every call to Redis checks whether it is empty. */
   private final Queue<Report> pending = new ConcurrentLinkedQueue<>();
 
   // Guarded by this.
   private long number;
 
-  /** The rest of the last outage, until Redis has confirmed it and decides about it. */
-  private StoreSnapshot left = StoreSnapshot.NONE;
+  /** The open reservations and tickets of the last outage, until Redis has confirmed them. */
+  private StoreSnapshot unconfirmed = StoreSnapshot.NONE;
 
-  /**
-   * The state that this node keeps for its callers, by the short ids of reservations and tickets.
-   */
+  /** The state of the callers of this node, by the short ids of reservations and tickets. */
   interface Callers {
-    /** Returns whether a reservation is not settled: it may have been since it was reported. */
+    /** Returns whether a reservation was not settled since it was added to a report. */
     boolean isOpen(String id);
 
     /** Returns whether a caller of this node waits for a ticket. */
     boolean isAwaited(String id);
 
-    /** Another node has settled a reservation. */
-    void over(String id);
+    /** Receives the id of a reservation that another node has settled. */
+    void ended(String id);
   }
 
   /** One call. */
   private record Report(
       long number,
-      List<String> over,
+      List<String> ended,
       List<IdempotencyKey> keys,
       List<StoreSnapshot.OpenReservation> granted,
       List<StoreSnapshot.OpenTicket> waiting,
       Map<Long, Long> bySecond) {}
 
-  OutageReports(ModelScripts books, StoreTimer timer, Callers callers) {
-    this.scripts = books;
+  OutageReports(ModelScripts scripts, StoreTimer timer, Callers callers) {
+    this.scripts = scripts;
     this.timer = timer;
     this.callers = callers;
   }
 
   /**
-   * Adds what became of one outage.
+   * Adds the result of one outage.
    *
-   * @param keys those for which Redis may have granted something of which no caller was told
+   * @param keys the keys for which Redis may have a grant that was not delivered
    */
-  synchronized void add(LocalShareStore.OutageResult ended, List<IdempotencyKey> keys) {
-    left = ended.left();
-    List<StoreSnapshot.OpenReservation> granted = ended.granted();
-    List<StoreSnapshot.OpenTicket> waiting = ended.waiting();
+  synchronized void add(LocalShareStore.OutageResult result, List<IdempotencyKey> keys) {
+    unconfirmed = result.open();
+    List<StoreSnapshot.OpenReservation> granted = result.granted();
+    List<StoreSnapshot.OpenTicket> waiting = result.waiting();
     int most =
         Math.max(
-            Math.max(ended.over().size(), keys.size()), Math.max(granted.size(), waiting.size()));
+            Math.max(result.ended().size(), keys.size()), Math.max(granted.size(), waiting.size()));
     for (int from = 0; from == 0 || from < most; from += PORTION) {
       pending.add(
           new Report(
               ++number,
-              portion(ended.over(), from),
+              portion(result.ended(), from),
               portion(keys, from),
               portion(granted, from),
               portion(waiting, from),
-              from == 0 ? ended.bySecond() : Map.of()));
+              from == 0 ? result.bySecond() : Map.of()));
     }
   }
 
-  /** As the script has it, at this moment. */
-  private String[] words(Report report) {
-    List<String> words = new ArrayList<>(List.of(Long.toString(report.number())));
-    // A grant that was settled since the outage ended is over, too: its ticket must leave the line.
-    List<String> over = new ArrayList<>(report.over());
+  /** Returns the arguments of {@link GovernorScript#REPORT} at this moment. */
+  private String[] arguments(Report report) {
+    List<String> arguments = new ArrayList<>(List.of(Long.toString(report.number())));
+    // A grant that was settled since has ended, too: its ticket must leave the waiting list.
+    List<String> ended = new ArrayList<>(report.ended());
     List<StoreSnapshot.OpenReservation> open = new ArrayList<>();
-    for (StoreSnapshot.OpenReservation held : report.granted()) {
-      if (!held.claimed() || callers.isOpen(ReplyMapper.idIn(held.answer().reservation()))) {
-        open.add(held);
+    for (StoreSnapshot.OpenReservation grant : report.granted()) {
+      if (!grant.claimed() || callers.isOpen(ReplyMapper.idIn(grant.answer().reservation()))) {
+        open.add(grant);
       } else {
-        over.add(held.answer().reservation());
+        ended.add(grant.answer().reservation());
       }
     }
-    addList(words, over.stream().map(id -> List.of(ReplyMapper.idIn(id))).toList());
-    addList(words, report.keys().stream().map(key -> List.of(key.tenant(), key.key())).toList());
-    addList(words, open.stream().map(OutageReports::words).toList());
-    addList(words, report.waiting().stream().map(this::words).toList());
-    addList(words, words(report.bySecond()));
-    return words.toArray(String[]::new);
+    addList(arguments, ended.stream().map(id -> List.of(ReplyMapper.idIn(id))).toList());
+    addList(arguments, report.keys().stream().map(key -> List.of(key.tenant(), key.key())).toList());
+    addList(arguments, open.stream().map(OutageReports::arguments).toList());
+    addList(arguments, report.waiting().stream().map(this::arguments).toList());
+    addList(arguments, arguments(report.bySecond()));
+    return arguments.toArray(String[]::new);
   }
 
   private static <T> List<T> portion(List<T> all, int from) {
     return all.subList(Math.min(from, all.size()), Math.min(from + PORTION, all.size()));
   }
 
-  private static void addList(List<String> words, Collection<List<String>> entries) {
-    words.add(Integer.toString(entries.size()));
-    entries.forEach(words::addAll);
+  private static void addList(List<String> arguments, Collection<List<String>> entries) {
+    arguments.add(Integer.toString(entries.size()));
+    entries.forEach(arguments::addAll);
   }
 
-  private static List<String> words(StoreSnapshot.OpenReservation held) {
-    String key = held.request().idempotencyKey();
+  private static List<String> arguments(StoreSnapshot.OpenReservation grant) {
+    String key = grant.request().idempotencyKey();
     return List.of(
-        ReplyMapper.idIn(held.answer().reservation()),
-        Long.toString(held.answer().tokens()),
-        Long.toString(held.answer().requestedTokens()),
-        held.answer().priorityClass(),
-        held.request().tenant(),
+        ReplyMapper.idIn(grant.answer().reservation()),
+        Long.toString(grant.answer().tokens()),
+        Long.toString(grant.answer().requestedTokens()),
+        grant.answer().priorityClass(),
+        grant.request().tenant(),
         key == null ? "" : key,
-        held.ticket() == null ? "" : "ticket",
-        held.claimed() ? "" : "unclaimed");
+        grant.ticket() == null ? "" : "ticket",
+        grant.claimed() ? "" : "unclaimed");
   }
 
-  private List<String> words(StoreSnapshot.OpenTicket place) {
+  private List<String> arguments(StoreSnapshot.OpenTicket place) {
     String key = place.request().idempotencyKey();
     long now = timer.nanoTime();
-    long left = place.deadline() == Long.MAX_VALUE ? 0 : Math.max(1_000, place.deadline() - now);
+    long wait = place.deadline() == Long.MAX_VALUE ? 0 : Math.max(1_000, place.deadline() - now);
     String id = ReplyMapper.idIn(place.id());
     return List.of(
         id,
@@ -143,12 +141,12 @@ final class OutageReports {
         place.request().priorityClass(),
         place.request().tenant(),
         key == null ? "" : key,
-        Long.toString(TimeUnit.NANOSECONDS.toMicros(left)),
+        Long.toString(TimeUnit.NANOSECONDS.toMicros(wait)),
         Long.toString(TimeUnit.NANOSECONDS.toMicros(now - place.since())),
         callers.isAwaited(id) ? "awaited" : "");
   }
 
-  private static List<List<String>> words(Map<Long, Long> bySecond) {
+  private static List<List<String>> arguments(Map<Long, Long> bySecond) {
     List<List<String>> all = new ArrayList<>();
     bySecond.forEach(
         (second, tokens) -> all.add(List.of(Long.toString(second), Long.toString(tokens))));
@@ -159,25 +157,23 @@ final class OutageReports {
     return pending.isEmpty();
   }
 
-  private synchronized StoreSnapshot left() {
-    return left;
+  private synchronized StoreSnapshot unconfirmed() {
+    return unconfirmed;
   }
 
-  /** Returns grants that no caller has claimed, and of which Redis may not know. */
+  /** Returns unclaimed grants that Redis may not have. */
   List<StoreSnapshot.OpenReservation> unclaimed() {
-    return left().reservations().stream().filter(each -> !each.claimed()).toList();
+    return unconfirmed().reservations().stream().filter(each -> !each.claimed()).toList();
   }
 
-  /**
-   * Returns awaited tickets with those of which Redis may not know, by when they were asked for.
-   */
-  List<StoreSnapshot.OpenTicket> inLineWith(List<StoreSnapshot.OpenTicket> awaited) {
+  /** Returns awaited tickets and those that Redis may not have, by the time of the request. */
+  List<StoreSnapshot.OpenTicket> withUnconfirmed(List<StoreSnapshot.OpenTicket> awaited) {
     List<StoreSnapshot.OpenTicket> all = new ArrayList<>(awaited);
     Set<String> ids =
         awaited.stream().map(StoreSnapshot.OpenTicket::id).collect(Collectors.toSet());
     int at = 0;
     for (StoreSnapshot.OpenTicket each :
-        left().tickets().stream().sorted(OutageReports::inOrder).toList()) {
+        unconfirmed().tickets().stream().sorted(OutageReports::inOrder).toList()) {
       while (at < all.size() && inOrder(all.get(at), each) <= 0) {
         at++;
       }
@@ -192,10 +188,10 @@ final class OutageReports {
     return Long.signum(one.since() - other.since());
   }
 
-  /** Redis does not know a reservation: it was settled elsewhere, unless it is to be reported. */
+  /** Ends a reservation that Redis does not know, unless it is to be reported. */
   void unknown(String id) {
     if (!hasGranted(id)) {
-      callers.over(id);
+      callers.ended(id);
     }
   }
 
@@ -203,7 +199,7 @@ final class OutageReports {
   boolean hasGranted(String id) {
     return pending.stream()
         .flatMap(each -> each.granted().stream())
-        .anyMatch(held -> ReplyMapper.idIn(held.answer().reservation()).equals(id));
+        .anyMatch(grant -> ReplyMapper.idIn(grant.answer().reservation()).equals(id));
   }
 
   private synchronized @Nullable Report first() {
@@ -214,33 +210,33 @@ final class OutageReports {
     Report first = first();
     if (first != null && first.number() == report.number()) {
       pending.remove();
-      left = isEmpty() ? StoreSnapshot.NONE : left;
+      unconfirmed = isEmpty() ? StoreSnapshot.NONE : unconfirmed;
     }
   }
 
-  /** A later report tells of a grant that was claimed after this one. */
-  private void over(Report report, String id) {
+  /** Ends a reported grant; one that was claimed later is in a later report. */
+  private void ended(Report report, String id) {
     if (report.granted().stream()
         .anyMatch(
-            held -> held.claimed() && ReplyMapper.idIn(held.answer().reservation()).equals(id))) {
-      callers.over(id);
+            grant -> grant.claimed() && ReplyMapper.idIn(grant.answer().reservation()).equals(id))) {
+      callers.ended(id);
     }
   }
 
-  /** Sends them one after the other; fails with the first that is not answered. */
+  /** Sends all reports in order; fails with the first that is not answered. */
   CompletableFuture<Void> send() {
     Report next = first();
     if (next == null) {
       return CompletableFuture.allOf();
     }
     return scripts
-        .tell(GovernorScript.REPORT, words(next))
+        .callDuringReturn(GovernorScript.REPORT, arguments(next))
         .handle(
             (answer, failure) -> {
               if (failure != null) {
                 PermanentErrors.dropOrRethrow("a report of an outage", failure);
               } else {
-                answer.result().parts().stream().skip(1).forEach(id -> over(next, (String) id));
+                answer.result().parts().stream().skip(1).forEach(id -> ended(next, (String) id));
               }
               confirm(next);
               return true;

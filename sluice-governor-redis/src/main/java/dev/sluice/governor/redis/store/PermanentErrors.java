@@ -11,8 +11,8 @@ import org.slf4j.LoggerFactory;
 final class PermanentErrors {
   private static final Logger LOG = LoggerFactory.getLogger(RedisBudgets.class);
 
-  /** Rights and passwords are set right again; servers before 7 say it in their own words. */
-  private static final List<String> FOR_NOW =
+  /** Permissions and passwords can be corrected; servers before 7 have messages without a code. */
+  private static final List<String> TEMPORARY =
       List.of(
           "NOPERM",
           "NOAUTH",
@@ -22,16 +22,16 @@ final class PermanentErrors {
 
   private PermanentErrors() {}
 
-  /** Whether it is no use to ask for the same again. */
-  static boolean isForGood(Throwable failure) {
+  /** Returns whether every further attempt will fail. */
+  static boolean isPermanent(Throwable failure) {
     String text = RedisFailure.messageOf(failure);
     return RedisFailure.of(failure) == RedisFailure.REFUSED
-        && FOR_NOW.stream().noneMatch(text::contains);
+        && TEMPORARY.stream().noneMatch(text::contains);
   }
 
-  /** Says that it is given up, or throws, to have it sent again. */
+  /** Logs that a message is dropped, or throws, so that it is sent again. */
   static void dropOrRethrow(String what, Throwable failure) {
-    if (!isForGood(failure)) {
+    if (!isPermanent(failure)) {
       throw new CompletionException(failure);
     }
     LOG.warn("Redis permanently rejects {}; it is dropped", what, failure);

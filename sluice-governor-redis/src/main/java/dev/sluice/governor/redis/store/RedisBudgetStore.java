@@ -40,21 +40,21 @@ public final class RedisBudgetStore implements BudgetStore {
 
   private static final Logger LOG = LoggerFactory.getLogger(RedisBudgets.class);
 
-  /** The kind of an id, the tag of its model, and what Redis knows it by. */
+  /** The kind of an id, the tag of its model, and the id in Redis. */
   private static final Pattern ID = Pattern.compile("([tr])([0-9a-f]{10})-([0-9a-f]{32})");
 
   private final GovernorFleetMember fleet;
   private final StoreTimer timer;
   private final BudgetListener listener;
 
-  /** Also of models that were removed: what they granted can still be settled. */
+  /** Including removed models, whose grants can still be settled. */
   private final Map<String, RedisModelStore> everOpened = new LinkedHashMap<>();
 
   private volatile RedisBudgetStore.ModelStores modelStores =
       new RedisBudgetStore.ModelStores(Map.of(), Map.of());
   private volatile boolean closed;
 
-  /** By the name of the model, and by the tag of its tickets and reservations. */
+  /** The stores by model, and by the tag of tickets and reservations. */
   private record ModelStores(
       Map<String, RedisModelStore> byModel, Map<String, RedisModelStore> byTag) {}
 
@@ -66,21 +66,21 @@ public final class RedisBudgetStore implements BudgetStore {
 
   public static RedisBudgetStore open(
       RedisBudgetsConfig fleet, StoreTimer timer, BudgetConfig config, BudgetListener listener) {
-    Map<String, ModelScriptConfig> terms = terms(config);
-    RedisBudgetStore store = over(new GovernorFleetMember(fleet), timer, terms, listener);
+    Map<String, ModelScriptConfig> configs = configs(config);
+    RedisBudgetStore store = create(new GovernorFleetMember(fleet), timer, configs, listener);
     store.fleet.start();
     return store;
   }
 
   /** Creates a store whose connection is not open yet. */
-  public static RedisBudgetStore over(
+  public static RedisBudgetStore create(
       GovernorFleetMember fleet,
       StoreTimer timer,
-      Map<String, ModelScriptConfig> terms,
+      Map<String, ModelScriptConfig> configs,
       BudgetListener listener) {
     RedisBudgetStore store = new RedisBudgetStore(fleet, timer, listener);
-    store.use(terms);
-    // Also those of removed models: what they granted is charged, what was settled is sent.
+    store.use(configs);
+    // Including removed models, whose settlements are sent.
     fleet.serve(() -> store.modelStores.byTag().values());
     return store;
   }
@@ -91,19 +91,19 @@ public final class RedisBudgetStore implements BudgetStore {
   }
 
   /** Converts a configuration; limits that Redis cannot represent throw before any change. */
-  public static Map<String, ModelScriptConfig> terms(BudgetConfig config) {
-    Map<String, ModelScriptConfig> terms = new LinkedHashMap<>();
+  public static Map<String, ModelScriptConfig> configs(BudgetConfig config) {
+    Map<String, ModelScriptConfig> configs = new LinkedHashMap<>();
     config
         .models()
         .forEach(
             (model, budget) ->
-                terms.put(model, ModelScriptConfig.of(model, budget, config.waitingList())));
-    return terms;
+                configs.put(model, ModelScriptConfig.of(model, budget, config.waitingList())));
+    return configs;
   }
 
-  private void use(Map<String, ModelScriptConfig> terms) {
+  private void use(Map<String, ModelScriptConfig> configs) {
     Map<String, RedisModelStore> byModel = new LinkedHashMap<>();
-    terms.forEach(
+    configs.forEach(
         (model, each) ->
             byModel.put(
                 model,
@@ -114,12 +114,12 @@ public final class RedisBudgetStore implements BudgetStore {
     modelStores = new RedisBudgetStore.ModelStores(Collections.unmodifiableMap(byModel), byTag);
   }
 
-  /** Whether nothing is under way, and nobody is told of anything any more. */
-  public boolean isQuiet() {
-    return modelStores.byTag().values().stream().allMatch(RedisModelStore::isQuiet);
+  /** Returns whether every call has completed. */
+  public boolean isIdle() {
+    return modelStores.byTag().values().stream().allMatch(RedisModelStore::isIdle);
   }
 
-  // ---- what they are asked for
+  // ---- calls
 
   private <T> CompletableFuture<T> open(Supplier<CompletableFuture<T>> question) {
     if (closed) {
@@ -140,11 +140,11 @@ public final class RedisBudgetStore implements BudgetStore {
     return store;
   }
 
-  /** Calls the store of the model that an id names; returns {@code nobody} if there is none. */
+  /** Calls the store of the model that an id names; returns {@code absent} if there is none. */
   private <T> CompletableFuture<T> of(
       String kind,
       String id,
-      T nobody,
+      T absent,
       BiFunction<RedisModelStore, String, CompletableFuture<T>> ask) {
     return open(
         () -> {
@@ -154,7 +154,7 @@ public final class RedisBudgetStore implements BudgetStore {
                   ? modelStores.byTag().get(parts.group(2))
                   : null;
           return store == null
-              ? CompletableFuture.completedFuture(nobody)
+              ? CompletableFuture.completedFuture(absent)
               : ask.apply(store, parts.group(3));
         });
   }
@@ -220,19 +220,19 @@ public final class RedisBudgetStore implements BudgetStore {
     return open(() -> CompletableFuture.allOf(modelStore(model).adjust(adjustment)));
   }
 
-  /** If Redis does not answer it holds here, and for the others when Redis is back. */
+  /** Without an answer of Redis the configuration applies here at once, and to the fleet later. */
   @Override
   public synchronized CompletableFuture<Void> reload(BudgetConfig config) {
     return open(
         () -> {
-          Map<String, ModelScriptConfig> terms = terms(config);
+          Map<String, ModelScriptConfig> configs = configs(config);
           Map<String, RedisModelStore> before = modelStores.byModel();
-          use(terms);
+          use(configs);
           List<CompletableFuture<?>> calls = new ArrayList<>();
-          terms.forEach((model, each) -> calls.add(accepted(modelStore(model).reload(each))));
+          configs.forEach((model, each) -> calls.add(accepted(modelStore(model).reload(each))));
           before.forEach(
               (model, store) -> {
-                if (!terms.containsKey(model)) {
+                if (!configs.containsKey(model)) {
                   calls.add(accepted(store.remove()));
                 }
               });

@@ -21,14 +21,14 @@ import java.util.concurrent.CompletableFuture;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
-/** Where a model's tokens are asked for, in Redis. For any number of threads. */
+/** The budget and the waiting list of one model, in Redis. Thread-safe. */
 final class RedisModelStore {
   private static final SecureRandom RANDOM = new SecureRandom();
   private static final int ID_BYTES = 16;
   private static final String NO_DEADLINE = "0";
 
-  /** How a message ends that says that books were made. */
-  private static final String NEW_BOOKS = " new";
+  /** The end of a notice about new state. */
+  private static final String NEW_STATE = " new";
 
   private final String model;
   private final BudgetListener listener;
@@ -38,12 +38,12 @@ final class RedisModelStore {
   private final OutageModelStore outage;
   private final SerialRunner adjusting = new SerialRunner();
 
-  /** Whether Redis may have somebody in line for it all the same. */
-  private volatile boolean lineToEnd;
+  /** Whether Redis may still have waiters of the removed model. */
+  private volatile boolean waitersToDeny;
 
   RedisModelStore(
       String model,
-      ModelScriptConfig terms,
+      ModelScriptConfig config,
       GovernorFleetMember fleet,
       StoreTimer timer,
       BudgetListener listener) {
@@ -51,7 +51,7 @@ final class RedisModelStore {
     this.listener = new SequentialBudgetListener(listener);
     this.replies = new ReplyMapper(model);
     this.scripts =
-        new ModelScripts(fleet, model, terms, timer, new RedisModelStore.ScriptCallbacks(fleet));
+        new ModelScripts(fleet, model, config, timer, new RedisModelStore.ScriptCallbacks(fleet));
     this.outage =
         new OutageModelStore(
             model,
@@ -73,17 +73,17 @@ final class RedisModelStore {
     }
 
     @Override
-    public void heard(ScriptResult answer) {
-      RedisModelStore.this.heard(answer);
+    public void received(ScriptResult answer) {
+      RedisModelStore.this.received(answer);
     }
 
     @Override
-    public List<NodeGrants.Grant> held() {
-      return outage.held();
+    public List<NodeGrants.Grant> openGrants() {
+      return outage.openGrants();
     }
 
     @Override
-    public boolean isHeld(String id) {
+    public boolean isOpen(String id) {
       return outage.isOpen(id);
     }
 
@@ -93,73 +93,73 @@ final class RedisModelStore {
     }
 
     @Override
-    public String @Nullable [] adjusted() {
+    public String @Nullable [] adjustment() {
       AdjustmentState.NumberedAdjustment inForce = outage.adjustments().inForce();
-      return inForce == null ? null : inForce.words();
+      return inForce == null ? null : inForce.arguments();
     }
 
     @Override
-    public void begun() {
-      fleet.connection().subscribe(fleet.keys(model).channel(), RedisModelStore.this::heard);
+    public void stateKnown() {
+      fleet.connection().subscribe(fleet.keys(model).channel(), RedisModelStore.this::received);
     }
   }
 
-  boolean isQuiet() {
-    return scripts.isQuiet();
+  boolean isIdle() {
+    return scripts.isIdle();
   }
 
-  // ---- rules
+  // ---- configuration
 
-  /** Tells Redis the rules if it has not confirmed them, and what else it was not told. */
+  /** Sends the configuration and all other messages that Redis has not confirmed. */
   CompletableFuture<?> sendAgain() {
-    CompletableFuture<?> rules =
+    CompletableFuture<?> configured =
         outage.isRemoved() || scripts.isConfirmed()
             ? CompletableFuture.allOf()
             : scripts.configure();
-    return rules.thenCompose(told -> outage.sendAgain()).thenCompose(sent -> endLineIfRemoved());
+    return configured.thenCompose(done -> outage.sendAgain()).thenCompose(sent -> denyIfRemoved());
   }
 
-  /** Ends local decisions, and tells Redis what it has to know before it decides again. */
+  /** Ends local decisions, and reports them to Redis before it decides again. */
   CompletableFuture<?> report() {
     return outage
         .report(
             () ->
                 outage.isRemoved() || scripts.isConfirmed() ? scripts.check() : scripts.configure())
-        .thenCompose(sent -> endLineIfRemoved());
+        .thenCompose(sent -> denyIfRemoved());
   }
 
-  private CompletableFuture<Void> endLineIfRemoved() {
-    return outage.isRemoved() && lineToEnd ? endLine() : CompletableFuture.allOf();
+  private CompletableFuture<Void> denyIfRemoved() {
+    return outage.isRemoved() && waitersToDeny ? denyWaiters() : CompletableFuture.allOf();
   }
 
-  /** Redis has reserved this node's share. */
-  void beAlone() {
-    outage.beAlone();
+  /** Decides by this node's share, which Redis has reserved. */
+  void decideLocally() {
+    outage.decideLocally();
   }
 
-  /** Goes by these from now on; done when Redis does, too. */
-  CompletableFuture<?> reload(ModelScriptConfig terms) {
-    scripts.use(terms);
+  /** Applies a configuration; completes when Redis has it, too. */
+  CompletableFuture<?> reload(ModelScriptConfig config) {
+    scripts.use(config);
     outage.reload();
     return scripts.configure();
   }
 
-  /** Refuses all tickets from now on; grants can still be settled. */
+  /** Denies all tickets from now on; grants can still be settled. */
   CompletableFuture<?> remove() {
-    lineToEnd = true;
+    waitersToDeny = true;
     outage.remove();
-    return endLine();
+    return denyWaiters();
   }
 
-  private CompletableFuture<Void> endLine() {
+  private CompletableFuture<Void> denyWaiters() {
     return scripts
-        .tell(GovernorScript.TICKET, "refuse", TokenDecision.Reason.REMOVED.name())
+        .callDuringReturn(GovernorScript.TICKET, "refuse", TokenDecision.Reason.REMOVED.name())
         .thenCompose(
             answer -> {
               if (answer.result().number(0) > 0) {
-                return endLine();
+                return denyWaiters();
               }
-              lineToEnd = false;
+              waitersToDeny = false;
               return CompletableFuture.allOf();
             });
   }
@@ -168,24 +168,23 @@ final class RedisModelStore {
     AdjustmentState adjustments = outage.adjustments();
     CompletableFuture<ScriptResult> call = new CompletableFuture<>();
     synchronized (adjustments) {
-      // Redis hears of them in the same order; it is not asked under a lock, for that may tell
-      // anybody that Redis is lost.
-      String[] words = adjustments.hear(adjustment).words();
-      adjusting.add(() -> adjust(words, call));
+      // Sent in the same order, but not under a lock: a call may report an outage to any listener.
+      String[] arguments = adjustments.add(adjustment).arguments();
+      adjusting.add(() -> adjust(arguments, call));
     }
     adjusting.run();
     return orElse(
         call.thenApply(done -> true),
         failure -> {
-          outage.keepAdjusted(adjustment);
+          outage.storeAdjustment(adjustment);
           return CompletableFuture.completedFuture(true);
         });
   }
 
-  @SuppressWarnings("FutureReturnValueIgnored") // it ends the call
-  private void adjust(String[] words, CompletableFuture<ScriptResult> call) {
+  @SuppressWarnings("FutureReturnValueIgnored") // it completes the call
+  private void adjust(String[] arguments, CompletableFuture<ScriptResult> call) {
     scripts
-        .call(GovernorScript.CONFIGURE, words)
+        .call(GovernorScript.CONFIGURE, arguments)
         .whenComplete(
             (answer, failure) -> {
               if (failure == null) {
@@ -196,38 +195,38 @@ final class RedisModelStore {
             });
   }
 
-  // ---- when Redis is away
+  // ---- outages
 
   /** Replaces the failure of a call without a reply; other failures stay. */
   private static <T> CompletableFuture<T> orElse(
-      CompletableFuture<T> call, Function<Throwable, CompletableFuture<T>> away) {
+      CompletableFuture<T> call, Function<Throwable, CompletableFuture<T>> fallback) {
     return call.exceptionallyCompose(
         failure ->
             RedisFailure.isUnavailable(failure)
-                ? away.apply(failure)
+                ? fallback.apply(failure)
                 : CompletableFuture.failedFuture(failure));
   }
 
-  // ---- what every answer says, and the news
+  // ---- results and notices
 
-  private void heard(String message) {
-    if (message.endsWith(NEW_BOOKS)) {
-      // They have to know what is held here.
+  private void received(String message) {
+    if (message.endsWith(NEW_STATE)) {
+      // The new state needs the grants of this node.
       var unused = scripts.check();
     }
-    waitingList.heard(message);
+    waitingList.received(message);
   }
 
-  private void heard(ScriptResult answer) {
-    tellListener(answer);
-    waitingList.heard(answer);
+  private void received(ScriptResult answer) {
+    notifyListener(answer);
+    waitingList.received(answer);
   }
 
-  private synchronized void tellListener(ScriptResult answer) {
+  private synchronized void notifyListener(ScriptResult answer) {
     if (answer.refilled() > 0) {
       listener.refilled(model, answer.refilled(), answer.level(), answer.nanos());
     }
-    answer.forEachNews(
+    answer.forEachDecision(
         each -> {
           if (each.granted()) {
             listener.granted(
@@ -236,23 +235,23 @@ final class RedisModelStore {
         });
   }
 
-  // ---- asking
+  // ---- requests
 
   CompletableFuture<TokenDecision> request(TokenRequest request) {
-    return askAnyone("queue", request).thenApply(Optional::orElseThrow);
+    return askOrDecide("queue", request).thenApply(Optional::orElseThrow);
   }
 
   CompletableFuture<Optional<TokenDecision>> tryAcquire(TokenRequest request) {
-    return askAnyone("now", request);
+    return askOrDecide("now", request);
   }
 
   CompletableFuture<Optional<TokenDecision>> find(TokenRequest request) {
     if (request.idempotencyKey() == null) {
       return CompletableFuture.completedFuture(Optional.empty());
     }
-    Optional<TokenDecision> here = outage.findHere(request);
-    return here.isPresent()
-        ? CompletableFuture.completedFuture(here)
+    Optional<TokenDecision> local = outage.findLocally(request);
+    return local.isPresent()
+        ? CompletableFuture.completedFuture(local)
         : ask("find", newId(), request);
   }
 
@@ -260,30 +259,30 @@ final class RedisModelStore {
    * Sends a request to Redis, or follows the outage mode. A request that Redis may have granted is
    * not granted here.
    */
-  private CompletableFuture<Optional<TokenDecision>> askAnyone(String what, TokenRequest request) {
-    Optional<TokenDecision> before = outage.findFree(request);
+  private CompletableFuture<Optional<TokenDecision>> askOrDecide(String mode, TokenRequest request) {
+    Optional<TokenDecision> before = outage.findUnchecked(request);
     if (before.isPresent()) {
       return CompletableFuture.completedFuture(before);
     }
     String id = newId();
     return orElse(
-        ask(what, id, request),
+        ask(mode, id, request),
         failure -> {
           boolean notAsked = RedisFailure.isUnsent(failure);
           if (!notAsked) {
             outage.unanswered(id, request);
           }
           return CompletableFuture.completedFuture(
-              outage.ask(request, what.equals("now"), notAsked));
+              outage.ask(request, mode.equals("now"), notAsked));
         });
   }
 
   private CompletableFuture<Optional<TokenDecision>> ask(
-      String what, String id, TokenRequest request) {
-    ModelScriptConfig terms = scripts.terms();
-    boolean known = terms.classes().contains(request.priorityClass());
-    if (!known && !what.equals("find")) {
-      throw BudgetStoreSupport.unknownClass(terms.classes(), request.priorityClass());
+      String mode, String id, TokenRequest request) {
+    ModelScriptConfig config = scripts.config();
+    boolean known = config.classes().contains(request.priorityClass());
+    if (!known && !mode.equals("find")) {
+      throw BudgetStoreSupport.unknownClass(config.classes(), request.priorityClass());
     }
     Duration deadline = request.maxWait();
     String key = request.idempotencyKey();
@@ -291,70 +290,70 @@ final class RedisModelStore {
         .call(
             GovernorScript.REQUEST,
             id,
-            what,
+            mode,
             request.tenant(),
             request.priorityClass(),
-            known ? Long.toString(BudgetStoreSupport.reserved(terms.budget(), request)) : "0",
+            known ? Long.toString(BudgetStoreSupport.reserved(config.budget(), request)) : "0",
             Long.toString(request.tokens()),
             deadline == null ? NO_DEADLINE : Long.toString(ModelScriptConfig.micros(deadline)),
             key == null ? "" : key,
-            key == null && terms.isPlain() && !what.equals("find") ? "quick" : "")
-        .thenApply(answer -> asked(request, answer, terms));
+            key == null && config.isPlain() && !mode.equals("find") ? "fast" : "")
+        .thenApply(answer -> decision(request, answer, config));
   }
 
-  /** That nobody guesses. */
+  /** Returns an id that cannot be guessed. */
   static String newId() {
     byte[] bytes = new byte[ID_BYTES];
     RANDOM.nextBytes(bytes);
     return HexFormat.of().formatHex(bytes);
   }
 
-  /** Another node has told Redis other classes than this one has. */
-  private static IllegalArgumentException otherClasses(ScriptReply said, TokenRequest request) {
+  /** Returns the error if another node has configured other priority classes. */
+  private static IllegalArgumentException otherClasses(ScriptReply reply, TokenRequest request) {
     return new IllegalArgumentException(
         "priority must be one of %s, as configured by another node, but was %s"
-            .formatted(said.parts().subList(1, said.size()), request.priorityClass()));
+            .formatted(reply.parts().subList(1, reply.size()), request.priorityClass()));
   }
 
-  private Optional<TokenDecision> asked(
-      TokenRequest request, ScriptResult answer, ModelScriptConfig terms) {
-    ScriptReply said = answer.result();
-    return switch (said.kind()) {
+  private Optional<TokenDecision> decision(
+      TokenRequest request, ScriptResult answer, ModelScriptConfig config) {
+    ScriptReply reply = answer.result();
+    return switch (reply.kind()) {
       case 'n' -> Optional.empty();
-      case 'k' -> throw otherClasses(said, request);
-      case 'x' -> throw BudgetStoreSupport.otherRequest(request, said.number(1), said.text(2));
+      case 'k' -> throw otherClasses(reply, request);
+      case 'x' -> throw BudgetStoreSupport.otherRequest(request, reply.number(1), reply.text(2));
       default -> {
-        TokenDecision outcome = replies.outcome(request, said, terms);
+        TokenDecision outcome = replies.outcome(request, reply, config);
         outage.answered(request);
         if (outcome instanceof TokenDecision.Granted granted) {
           outage.granted(granted, request.tenant(), request.idempotencyKey());
         }
         if (answer.asked()) {
-          tell(request, outcome, said.text(1), answer);
+          notifyListener(request, outcome, reply.text(1), answer);
         }
         yield Optional.of(outcome);
       }
     };
   }
 
-  private synchronized void tell(
+  private synchronized void notifyListener(
       TokenRequest request, TokenDecision outcome, String id, ScriptResult answer) {
-    // One that came from the line in the same moment is in the news.
-    boolean told = answer.news().stream().anyMatch(each -> each.id().equals(id));
-    if (outcome instanceof TokenDecision.Granted granted && !told) {
+    // A ticket that was granted in the same call is among its decisions.
+    boolean isDecision = answer.decisions().stream().anyMatch(each -> each.id().equals(id));
+    if (outcome instanceof TokenDecision.Granted granted && !isDecision) {
       listener.granted(request, granted.tokens(), 0, answer.nanos());
     }
     listener.requested(request, outcome, answer.nanos());
   }
 
   CompletableFuture<TokenExplanation> explain(TokenRequest request) {
-    ModelScriptConfig terms = scripts.terms();
-    if (!terms.classes().contains(request.priorityClass())) {
-      throw BudgetStoreSupport.unknownClass(terms.classes(), request.priorityClass());
+    ModelScriptConfig config = scripts.config();
+    if (!config.classes().contains(request.priorityClass())) {
+      throw BudgetStoreSupport.unknownClass(config.classes(), request.priorityClass());
     }
-    Optional<TokenExplanation> here = outage.local().decide(store -> store.explain(request));
-    if (here.isPresent()) {
-      return CompletableFuture.completedFuture(here.get());
+    Optional<TokenExplanation> local = outage.local().decide(store -> store.explain(request));
+    if (local.isPresent()) {
+      return CompletableFuture.completedFuture(local.get());
     }
     return scripts
         .call(
@@ -362,22 +361,22 @@ final class RedisModelStore {
             "explain",
             request.tenant(),
             request.priorityClass(),
-            Long.toString(BudgetStoreSupport.reserved(terms.budget(), request)))
+            Long.toString(BudgetStoreSupport.reserved(config.budget(), request)))
         .thenApply(
             answer -> {
               if (answer.result().kind() == 'k') {
                 throw otherClasses(answer.result(), request);
               }
-              return replies.explanation(request, answer.result(), terms);
+              return replies.explanation(request, answer.result(), config);
             });
   }
 
   // ---- tickets
 
   CompletableFuture<Optional<TokenDecision>> poll(String id) {
-    Optional<TokenDecision> here =
+    Optional<TokenDecision> local =
         outage.local().decide(store -> store.poll(replies.ticket(id))).flatMap(found -> found);
-    return here.isPresent() ? CompletableFuture.completedFuture(here) : waitingList.poll(id);
+    return local.isPresent() ? CompletableFuture.completedFuture(local) : waitingList.poll(id);
   }
 
   CompletableFuture<Optional<TokenDecision>> await(String id) {
@@ -395,34 +394,34 @@ final class RedisModelStore {
                 answer -> {
                   boolean cancelled = answer.result().number(0) == 1;
                   if (cancelled) {
-                    outage.over(id);
+                    outage.ended(id);
                   }
                   return cancelled;
                 }),
-        failure -> outage.keepCancelled(id, waitingList.cancelled(id)));
+        failure -> outage.storeCancellation(id, waitingList.cancelled(id)));
   }
 
-  /** Polls now what the timer would poll later. */
-  void look() {
-    waitingList.look();
+  /** Checks the waiting list now, before the timer does. */
+  void check() {
+    waitingList.check();
   }
 
   // ---- reservations
 
   /** Returns the owner of a ticket or a reservation. */
   CompletableFuture<Optional<TokenOwner>> owner(String id) {
-    Optional<TokenOwner> here = outage.owner(id);
-    return here.isPresent()
-        ? CompletableFuture.completedFuture(here)
+    Optional<TokenOwner> local = outage.owner(id);
+    return local.isPresent()
+        ? CompletableFuture.completedFuture(local)
         : scripts
             .call(GovernorScript.POLL, "owner", id)
             .thenApply(answer -> replies.owner(answer.result()));
   }
 
   CompletableFuture<Optional<TokenSettlement>> settle(String id, long actual) {
-    Optional<TokenSettlement> here = outage.settle(id, actual);
-    if (here.isPresent()) {
-      return CompletableFuture.completedFuture(here);
+    Optional<TokenSettlement> local = outage.settle(id, actual);
+    if (local.isPresent()) {
+      return CompletableFuture.completedFuture(local);
     }
     return orElse(
         scripts
@@ -430,19 +429,19 @@ final class RedisModelStore {
                 GovernorScript.SETTLE, SettlementOutbox.settlement(id, actual, !outage.isOpen(id)))
             .thenApply(
                 answer -> {
-                  outage.over(id);
+                  outage.ended(id);
                   return Optional.ofNullable(settled(answer, actual));
                 }),
-        failure -> outage.keepSettled(id, actual));
+        failure -> outage.storeSettlement(id, actual));
   }
 
   private synchronized @Nullable TokenSettlement settled(ScriptResult answer, long actual) {
-    ScriptReply said = answer.result();
-    if (said.size() == 0) {
+    ScriptReply reply = answer.result();
+    if (reply.size() == 0) {
       return null;
     }
-    TokenSettlement settlement = replies.settlement(said, actual);
-    listener.settled(settlement, ScriptResult.nanos(said.number(4)), answer.nanos());
+    TokenSettlement settlement = replies.settlement(reply, actual);
+    listener.settled(settlement, ScriptResult.nanos(reply.number(4)), answer.nanos());
     return settlement;
   }
 
@@ -455,18 +454,18 @@ final class RedisModelStore {
             .call(GovernorScript.SETTLE, SettlementOutbox.extension(id, !outage.isOpen(id)))
             .thenApply(
                 answer -> {
-                  boolean lives = answer.result().size() > 0;
-                  if (lives) {
-                    outage.livesOn(id);
+                  boolean extended = answer.result().size() > 0;
+                  if (extended) {
+                    outage.extended(id);
                   } else {
-                    outage.over(id);
+                    outage.ended(id);
                   }
-                  return lives;
+                  return extended;
                 }),
-        failure -> outage.keepExtended(id, failure));
+        failure -> outage.storeExtension(id, failure));
   }
 
-  // ---- the end, and how it stands
+  // ---- status, and the end
 
   CompletableFuture<GovernorStatus.Model> status() {
     return orElse(
@@ -474,27 +473,27 @@ final class RedisModelStore {
             .call(GovernorScript.POLL, "status")
             .thenApply(
                 answer -> {
-                  GovernorStatus.Model status = replies.status(answer.result(), scripts.terms());
-                  outage.stands(status);
+                  GovernorStatus.Model status = replies.status(answer.result(), scripts.config());
+                  outage.remember(status);
                   return status;
                 }),
         failure -> CompletableFuture.completedFuture(outage.status()));
   }
 
   CompletableFuture<WaitingListStatus> waitingList(int offset, int limit) {
-    Optional<WaitingListStatus> here =
+    Optional<WaitingListStatus> local =
         outage.local().decide(store -> store.waitingList(model, offset, limit));
-    if (here.isPresent()) {
-      return CompletableFuture.completedFuture(here.get());
+    if (local.isPresent()) {
+      return CompletableFuture.completedFuture(local.get());
     }
     return scripts
-        .call(GovernorScript.POLL, "line", Integer.toString(offset), Integer.toString(limit))
+        .call(GovernorScript.POLL, "waitingList", Integer.toString(offset), Integer.toString(limit))
         .thenApply(answer -> replies.waitingList(answer.result()));
   }
 
   /** Fails the waiters of this node. Their tickets stay in the waiting list until they expire. */
-  void close(Duration patience) {
-    waitingList.close(patience);
+  void close(Duration timeout) {
+    waitingList.close(timeout);
     outage.close();
   }
 }

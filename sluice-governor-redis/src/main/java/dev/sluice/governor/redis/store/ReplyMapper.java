@@ -25,10 +25,10 @@ import org.jspecify.annotations.Nullable;
 
 /** Maps replies of the scripts of one model to types of the governor. */
 public final class ReplyMapper {
-  /** Refused as it was asked for: with the figure that was exceeded. */
+  /** The size of the denial of a request, which has the limit that was exceeded. */
   private static final int WITH_FIGURE = 8;
 
-  /** Where a status begins with the classes. */
+  /** The position of the first class in a status. */
   private static final int CLASSES_AT = 13;
 
   private static final int EXCESS_AT = 12;
@@ -48,7 +48,7 @@ public final class ReplyMapper {
     return Math.floorDiv(micros + MICROS_PER_MILLI - 1, MICROS_PER_MILLI);
   }
 
-  /** Less than zero is unknown. */
+  /** Returns a duration; empty for a negative time, which is unknown. */
   private static Optional<Duration> known(long micros) {
     return micros < 0 ? Optional.empty() : Optional.of(Duration.ofMillis(millis(micros)));
   }
@@ -59,23 +59,23 @@ public final class ReplyMapper {
   private static final String EXCEEDS_CAPACITY = "EXCEEDS_CAPACITY";
 
   /**
-   * Returns the reason that the scripts call {@code word}. Their names are also in tickets that are
-   * stored in Redis, and stay when names in Java change.
+   * Returns the reason for a name of the scripts. The names are also stored in tickets, and stay
+   * when names in Java change.
    */
-  public static TokenDecision.Reason reason(String word) {
-    return switch (word) {
+  public static TokenDecision.Reason reason(String storedName) {
+    return switch (storedName) {
       case "LINE_FULL" -> TokenDecision.Reason.TOO_MANY_WAITERS;
       case "DEADLINE" -> TokenDecision.Reason.TIMEOUT;
-      default -> TokenDecision.Reason.valueOf(word);
+      default -> TokenDecision.Reason.valueOf(storedName);
     };
   }
 
-  /** Returns the dimension that the scripts call {@code word}. */
-  public static BudgetDimension dimension(String word) {
-    return switch (word) {
+  /** Returns the dimension for a name of the scripts. */
+  public static BudgetDimension dimension(String storedName) {
+    return switch (storedName) {
       case "CLASS" -> BudgetDimension.PRIORITY_CLASS;
       case "LINE" -> BudgetDimension.WAITING_LIST;
-      default -> BudgetDimension.valueOf(word);
+      default -> BudgetDimension.valueOf(storedName);
     };
   }
 
@@ -93,110 +93,110 @@ public final class ReplyMapper {
   }
 
   /** Returns an idempotency key that the scripts name; null for none. */
-  static @Nullable String keyOf(String word) {
-    return word.isEmpty() ? null : word;
+  static @Nullable String keyOf(String key) {
+    return key.isEmpty() ? null : key;
   }
 
   // ---- outcomes
 
-  /** Of a request. */
-  TokenDecision outcome(TokenRequest request, ScriptReply said, ModelScriptConfig terms) {
-    if (said.kind() != 'r' || said.size() < WITH_FIGURE) {
-      return outcome(said, terms);
+  /** Maps the decision for a request. */
+  TokenDecision outcome(TokenRequest request, ScriptReply reply, ModelScriptConfig config) {
+    if (reply.kind() != 'r' || reply.size() < WITH_FIGURE) {
+      return outcome(reply, config);
     }
-    String word = said.text(5);
-    long left = said.number(4);
-    if (word.equals(EXCEEDS_CAPACITY)) {
-      long tokens = BudgetStoreSupport.reserved(terms.budget(), request);
+    String storedName = reply.text(5);
+    long left = reply.number(4);
+    if (storedName.equals(EXCEEDS_CAPACITY)) {
+      long tokens = BudgetStoreSupport.reserved(config.budget(), request);
       return new TokenDecision.Impossible(
           model,
           request.priorityClass(),
           request.tokens(),
           left,
-          BudgetStoreSupport.tooMany(said.number(6), request.priorityClass(), tokens));
+          BudgetStoreSupport.tooMany(reply.number(6), request.priorityClass(), tokens));
     }
     return new TokenDecision.Denied(
         model,
         request.priorityClass(),
         request.tokens(),
         left,
-        reason(word),
-        BudgetStoreSupport.waitingListFull((int) said.number(6), model));
+        reason(storedName),
+        BudgetStoreSupport.waitingListFull((int) reply.number(6), model));
   }
 
-  /** Of a ticket. */
-  TokenDecision outcome(ScriptReply said, ModelScriptConfig terms) {
-    String priority = said.text(3);
-    long asked = said.number(2);
-    long left = said.number(4);
-    return switch (said.kind()) {
+  /** Maps the state of a ticket. */
+  TokenDecision outcome(ScriptReply reply, ModelScriptConfig config) {
+    String priority = reply.text(3);
+    long asked = reply.number(2);
+    long left = reply.number(4);
+    return switch (reply.kind()) {
       case 'g' ->
           new TokenDecision.Granted(
-              model, priority, said.number(5), left, asked, reservation(said.text(1)));
+              model, priority, reply.number(5), left, asked, reservation(reply.text(1)));
       case 'q' ->
           new TokenDecision.Queued(
               model,
               priority,
               asked,
               left,
-              known(said.number(5)),
-              (int) said.number(6),
-              known(said.number(7)),
-              dimension(said.text(8)),
-              ticket(said.text(1)));
-      default -> refused(priority, asked, left, said.text(5), terms);
+              known(reply.number(5)),
+              (int) reply.number(6),
+              known(reply.number(7)),
+              dimension(reply.text(8)),
+              ticket(reply.text(1)));
+      default -> refused(priority, asked, left, reply.text(5), config);
     };
   }
 
   /** Maps a decision about a ticket. */
-  TokenDecision outcome(ScriptResult.TicketDecision news, ModelScriptConfig terms) {
-    return news.granted()
+  TokenDecision outcome(ScriptResult.TicketDecision decision, ModelScriptConfig config) {
+    return decision.granted()
         ? new TokenDecision.Granted(
             model,
-            news.priority(),
-            news.tokens(),
-            news.left(),
-            news.asked(),
-            reservation(news.id()))
-        : refused(news.priority(), news.asked(), news.left(), news.reason(), terms);
+            decision.priority(),
+            decision.tokens(),
+            decision.left(),
+            decision.asked(),
+            reservation(decision.id()))
+        : refused(decision.priority(), decision.asked(), decision.left(), decision.reason(), config);
   }
 
   /** Maps the denial of a ticket that was waiting. */
   TokenDecision.Denied refused(
-      StoreSnapshot.OpenTicket place, TokenDecision.Reason reason, ModelScriptConfig terms) {
-    return refused(place.request().priorityClass(), place.request().tokens(), 0, reason, terms);
+      StoreSnapshot.OpenTicket place, TokenDecision.Reason reason, ModelScriptConfig config) {
+    return refused(place.request().priorityClass(), place.request().tokens(), 0, reason, config);
   }
 
-  /** Returns the denial of a request that was waiting, for the reason that the scripts name. */
-  TokenDecision refused(StoreSnapshot.OpenTicket place, String word, ModelScriptConfig terms) {
+  /** Returns the denial of a request that was waiting, for a stored reason. */
+  TokenDecision refused(StoreSnapshot.OpenTicket place, String storedName, ModelScriptConfig config) {
     TokenRequest request = place.request();
-    return refused(request.priorityClass(), request.tokens(), 0, word, terms);
+    return refused(request.priorityClass(), request.tokens(), 0, storedName, config);
   }
 
-  /** The place of a ticket in line, at that time of this node. */
-  StoreSnapshot.OpenTicket place(ScriptReply said, long nowNanos) {
+  /** Returns a waiting ticket, at that time of this node. */
+  StoreSnapshot.OpenTicket place(ScriptReply reply, long nowNanos) {
     TokenRequest request =
-        TokenRequest.of(model, said.number(2))
-            .withPriorityClass(said.text(3))
-            .withTenant(said.text(10));
-    long left = said.number(9);
+        TokenRequest.of(model, reply.number(2))
+            .withPriorityClass(reply.text(3))
+            .withTenant(reply.text(10));
+    long left = reply.number(9);
     return new StoreSnapshot.OpenTicket(
-        ticket(said.text(1)),
-        said.text(11).isEmpty() ? request : request.withIdempotencyKey(said.text(11)),
-        said.number(12),
-        nowNanos - ScriptResult.nanos(said.number(13)),
+        ticket(reply.text(1)),
+        reply.text(11).isEmpty() ? request : request.withIdempotencyKey(reply.text(11)),
+        reply.number(12),
+        nowNanos - ScriptResult.nanos(reply.number(13)),
         left > 0 ? nowNanos + ScriptResult.nanos(left) : Long.MAX_VALUE);
   }
 
   /**
-   * Returns when a ticket was asked for, by the clock of the books. The clock of this node is of no
-   * use for the order of tickets: it may have stood still before an answer was read.
+   * Returns the time of the request of a ticket, by the clock of the model state. The clock of this
+   * node cannot order tickets: it may have stood still before an answer was read.
    */
-  public static long askedMicros(ScriptReply said, long micros) {
-    return micros - said.number(13);
+  public static long askedMicros(ScriptReply reply, long micros) {
+    return micros - reply.number(13);
   }
 
-  /** Of a request that nobody could be asked for. */
+  /** Returns the denial of a request about which Redis could not be asked. */
   TokenDecision.Denied unavailable(TokenRequest request, long left, String message) {
     return new TokenDecision.Denied(
         model,
@@ -208,10 +208,10 @@ public final class ReplyMapper {
   }
 
   private TokenDecision refused(
-      String priority, long asked, long left, String word, ModelScriptConfig terms) {
-    return word.equals(EXCEEDS_CAPACITY)
+      String priority, long asked, long left, String storedName, ModelScriptConfig config) {
+    return storedName.equals(EXCEEDS_CAPACITY)
         ? new TokenDecision.Impossible(model, priority, asked, left, BudgetStoreSupport.IMPOSSIBLE)
-        : refused(priority, asked, left, reason(word), terms);
+        : refused(priority, asked, left, reason(storedName), config);
   }
 
   private TokenDecision.Denied refused(
@@ -219,38 +219,38 @@ public final class ReplyMapper {
       long asked,
       long left,
       TokenDecision.Reason reason,
-      ModelScriptConfig terms) {
+      ModelScriptConfig config) {
     return new TokenDecision.Denied(
-        model, priority, asked, left, reason, BudgetStoreSupport.inWords(reason, terms.rules()));
+        model, priority, asked, left, reason, BudgetStoreSupport.inWords(reason, config.waitingList()));
   }
 
-  // ---- the rest
+  // ---- other replies
 
-  Optional<TokenOwner> owner(ScriptReply said) {
-    return said.size() == 0
+  Optional<TokenOwner> owner(ScriptReply reply) {
+    return reply.size() == 0
         ? Optional.empty()
-        : Optional.of(new TokenOwner(model, said.text(0), said.text(1)));
+        : Optional.of(new TokenOwner(model, reply.text(0), reply.text(1)));
   }
 
-  TokenSettlement settlement(ScriptReply said, long actual) {
+  TokenSettlement settlement(ScriptReply reply, long actual) {
     return TokenSettlement.of(
-        model, said.text(2), said.number(1), said.number(0), actual, said.number(3));
+        model, reply.text(2), reply.number(1), reply.number(0), actual, reply.number(3));
   }
 
-  TokenExplanation explanation(TokenRequest request, ScriptReply said, ModelScriptConfig terms) {
-    long tokens = BudgetStoreSupport.reserved(terms.budget(), request);
-    BudgetDimension binding = dimension(said.text(1));
+  TokenExplanation explanation(TokenRequest request, ScriptReply reply, ModelScriptConfig config) {
+    long tokens = BudgetStoreSupport.reserved(config.budget(), request);
+    BudgetDimension binding = dimension(reply.text(1));
     Outcome outcome =
-        switch (said.kind()) {
+        switch (reply.kind()) {
           case 'g' -> Outcome.GRANTED;
           case 'q' -> Outcome.QUEUED;
           default -> binding == BudgetDimension.WAITING_LIST ? Outcome.DENIED : Outcome.IMPOSSIBLE;
         };
     String message = BudgetStoreSupport.inWords(binding);
     if (outcome == Outcome.DENIED) {
-      message = BudgetStoreSupport.waitingListFull((int) said.number(2), model);
+      message = BudgetStoreSupport.waitingListFull((int) reply.number(2), model);
     } else if (outcome == Outcome.IMPOSSIBLE) {
-      message = BudgetStoreSupport.tooMany(said.number(2), request.priorityClass(), tokens);
+      message = BudgetStoreSupport.tooMany(reply.number(2), request.priorityClass(), tokens);
     }
     return new TokenExplanation(
         model,
@@ -258,28 +258,28 @@ public final class ReplyMapper {
         tokens,
         outcome,
         binding,
-        (int) said.number(4),
-        known(said.number(3)),
-        known(said.number(5)),
+        (int) reply.number(4),
+        known(reply.number(3)),
+        known(reply.number(5)),
         message,
-        new ScriptReply(said.parts().subList(6, said.size()))
+        new ScriptReply(reply.parts().subList(6, reply.size()))
             .lists().stream().map(ReplyMapper::part).toList());
   }
 
-  private static TokenExplanation.DimensionStatus part(ScriptReply said) {
+  private static TokenExplanation.DimensionStatus part(ScriptReply reply) {
     return new TokenExplanation.DimensionStatus(
-        dimension(said.text(0)),
-        said.number(1),
-        said.number(2),
-        said.number(3),
-        known(said.number(4)));
+        dimension(reply.text(0)),
+        reply.number(1),
+        reply.number(2),
+        reply.number(3),
+        known(reply.number(4)));
   }
 
   /** Maps the waiting list. */
-  WaitingListStatus waitingList(ScriptReply said) {
+  WaitingListStatus waitingList(ScriptReply reply) {
     Map<String, Duration> etas = new LinkedHashMap<>();
     Map<String, BudgetDimension> bindings = new LinkedHashMap<>();
-    ScriptReply classes = said.list(1);
+    ScriptReply classes = reply.list(1);
     for (int at = 0; at < classes.size(); at += 3) {
       String name = classes.text(at);
       known(classes.number(at + 1)).ifPresent(eta -> etas.put(name, eta));
@@ -287,34 +287,34 @@ public final class ReplyMapper {
     }
     return new WaitingListStatus(
         model,
-        (int) said.number(0),
+        (int) reply.number(0),
         etas,
         bindings,
-        new ScriptReply(said.parts().subList(2, said.size()))
+        new ScriptReply(reply.parts().subList(2, reply.size()))
             .lists().stream().map(this::place).toList());
   }
 
-  private WaitingListStatus.QueuedTicket place(ScriptReply said) {
+  private WaitingListStatus.QueuedTicket place(ScriptReply reply) {
     return new WaitingListStatus.QueuedTicket(
-        ticket(said.text(0)),
-        said.text(1),
-        said.text(2),
-        said.number(3),
-        (int) said.number(4),
-        known(said.number(5)),
-        dimension(said.text(6)),
-        Duration.ofMillis(millis(said.number(7))));
+        ticket(reply.text(0)),
+        reply.text(1),
+        reply.text(2),
+        reply.number(3),
+        (int) reply.number(4),
+        known(reply.number(5)),
+        dimension(reply.text(6)),
+        Duration.ofMillis(millis(reply.number(7))));
   }
 
-  /** Returns the status of a model that is not known at all. */
-  GovernorStatus.Model nothingLeft(ModelScriptConfig terms) {
+  /** Returns the status of a model about which nothing is known. */
+  GovernorStatus.Model nothingLeft(ModelScriptConfig config) {
     Map<String, Integer> lengths = new LinkedHashMap<>();
-    terms.classes().forEach(name -> lengths.put(name, 0));
+    config.classes().forEach(name -> lengths.put(name, 0));
     return new GovernorStatus.Model(
         model,
-        terms.budget().tokens().capacity(),
+        config.budget().tokens().capacity(),
         0,
-        terms.budget().tokens().refillTokens(),
+        config.budget().tokens().refillTokens(),
         Instant.now(),
         lengths,
         0,
@@ -325,13 +325,13 @@ public final class ReplyMapper {
         List.of());
   }
 
-  /** The status of a node's share, with the figures of the whole budget. */
-  GovernorStatus.Model ofShare(GovernorStatus.Model here, ModelScriptConfig terms) {
+  /** Returns the status of a node's share, with the limits of the whole budget. */
+  GovernorStatus.Model ofShare(GovernorStatus.Model here, ModelScriptConfig config) {
     return new GovernorStatus.Model(
         model,
-        terms.budget().tokens().capacity(),
+        config.budget().tokens().capacity(),
         here.available(),
-        terms.budget().tokens().refillTokens(),
+        config.budget().tokens().refillTokens(),
         here.lastRefill(),
         here.queueLengths(),
         here.running(),
@@ -342,40 +342,40 @@ public final class ReplyMapper {
         here.alerts());
   }
 
-  /** With the limits that are in force, which another node may have told. */
-  GovernorStatus.Model status(ScriptReply said, ModelScriptConfig terms) {
+  /** Maps the status, with the limits in force, which another node may have set. */
+  GovernorStatus.Model status(ScriptReply reply, ModelScriptConfig config) {
     Map<String, Integer> lengths = new LinkedHashMap<>();
-    terms.classes().forEach(name -> lengths.put(name, 0));
-    for (int at = CLASSES_AT; at < said.size(); at += 2) {
-      lengths.put(said.text(at), (int) said.number(at + 1));
+    config.classes().forEach(name -> lengths.put(name, 0));
+    for (int at = CLASSES_AT; at < reply.size(); at += 2) {
+      lengths.put(reply.text(at), (int) reply.number(at + 1));
     }
-    long total = said.number(2);
-    long accepted = said.number(3);
+    long total = reply.number(2);
+    long accepted = reply.number(3);
     return new GovernorStatus.Model(
         model,
-        said.number(7),
-        said.number(0),
-        said.number(8),
-        Instant.now().minus(said.number(6), ChronoUnit.MICROS),
+        reply.number(7),
+        reply.number(0),
+        reply.number(8),
+        Instant.now().minus(reply.number(6), ChronoUnit.MICROS),
         lengths,
-        (int) said.number(1),
+        (int) reply.number(1),
         new GovernorStatus.Counts(
-            total, accepted, total - accepted, said.number(4), said.number(5)),
-        new GovernorStatus.Audit(0, 0, said.number(EXCESS_AT), 0, 0),
+            total, accepted, total - accepted, reply.number(4), reply.number(5)),
+        new GovernorStatus.Audit(0, 0, reply.number(EXCESS_AT), 0, 0),
         GovernorStatus.Provider.UNKNOWN,
-        exhaustion(said),
+        exhaustion(reply),
         List.of());
   }
 
-  private static Optional<GovernorStatus.Exhaustion> exhaustion(ScriptReply said) {
-    String dimension = said.text(9);
+  private static Optional<GovernorStatus.Exhaustion> exhaustion(ScriptReply reply) {
+    String dimension = reply.text(9);
     return dimension.isEmpty()
         ? Optional.empty()
         : Optional.of(
             new GovernorStatus.Exhaustion(
                 dimension(dimension),
-                said.number(10),
-                Duration.of(said.number(11), ChronoUnit.MICROS)));
+                reply.number(10),
+                Duration.of(reply.number(11), ChronoUnit.MICROS)));
   }
 
   /** Returns the denial of a request that the whole budget can never grant; null if it can. */

@@ -9,22 +9,22 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The reply that all scripts have in common.
+ * The parts that the replies of all scripts have.
  *
- * @param micros the time of the books
- * @param waitMicros until a look at the line is useful; negative if nobody is in it
- * @param waiting how many are in line
- * @param news what was decided about tickets meanwhile
- * @param result what was asked for
- * @param asked whether it counts as a request
- * @param refilled tokens that it found
- * @param level how many there were then
+ * @param micros the time of the model state
+ * @param waitMicros the time until the waiting list should be checked; negative if it is empty
+ * @param waiting the number of waiters
+ * @param decisions the decisions about tickets that the call has made
+ * @param result the result of the call
+ * @param asked whether the call counts as a request
+ * @param refilled the new tokens that the call found
+ * @param level the number of tokens then
  */
 public record ScriptResult(
     long micros,
     long waitMicros,
     long waiting,
-    List<ScriptResult.TicketDecision> news,
+    List<ScriptResult.TicketDecision> decisions,
     ScriptReply result,
     boolean asked,
     long refilled,
@@ -32,25 +32,25 @@ public record ScriptResult(
   private static final Logger LOG = LoggerFactory.getLogger(RedisBudgets.class);
   private static final long NANOS_PER_MICRO = 1_000;
 
-  /** Numbers of an answer in short, which no other has. */
-  private static final int QUICK_GRANT = 4;
+  /** The sizes of short replies, which no other reply has. */
+  private static final int FAST_GRANT = 4;
 
-  private static final int QUICK_SETTLEMENT = 9;
+  private static final int FAST_SETTLEMENT = 9;
 
   /**
    * The decision about a ticket.
    *
-   * @param id without its kind and its model
-   * @param granted or else refused
-   * @param reason of a refusal
-   * @param tokens what was charged
-   * @param asked what was asked for
-   * @param priority its class
-   * @param tenant whose turn it was
-   * @param waitedMicros since it was asked for
-   * @param left what the model had left then
-   * @param claimed whether it is for this node to tell
-   * @param key its idempotency key; empty for none
+   * @param id the id without its kind and its model
+   * @param granted whether the ticket was granted; otherwise it was denied
+   * @param reason the stored name of the reason of a denial
+   * @param tokens the tokens that were charged
+   * @param asked the tokens that the request asked for
+   * @param priority the priority class
+   * @param tenant the tenant
+   * @param waitedMicros the time since the request
+   * @param left the tokens that the model had left then
+   * @param claimed whether this node has claimed the grant and may deliver it
+   * @param key the idempotency key; empty for none
    */
   public record TicketDecision(
       String id,
@@ -64,24 +64,24 @@ public record ScriptResult(
       long left,
       boolean claimed,
       String key) {
-    // The script says it in this order.
-    static ScriptResult.TicketDecision of(ScriptReply said) {
+    // In the order of the script.
+    static ScriptResult.TicketDecision of(ScriptReply reply) {
       int at = 0;
       return new ScriptResult.TicketDecision(
-          said.text(at++),
-          said.text(at++).equals("g"),
-          said.text(at++),
-          said.number(at++),
-          said.number(at++),
-          said.text(at++),
-          said.text(at++),
-          said.number(at++),
-          said.number(at++),
-          said.number(at++) == 1,
-          said.text(at));
+          reply.text(at++),
+          reply.text(at++).equals("g"),
+          reply.text(at++),
+          reply.number(at++),
+          reply.number(at++),
+          reply.text(at++),
+          reply.text(at++),
+          reply.number(at++),
+          reply.number(at++),
+          reply.number(at++) == 1,
+          reply.text(at));
     }
 
-    /** As far as Redis knows it. */
+    /** Returns the request, as far as Redis knows it. */
     TokenRequest request(String model) {
       TokenRequest request =
           TokenRequest.of(model, asked).withPriorityClass(priority).withTenant(tenant);
@@ -93,65 +93,65 @@ public record ScriptResult(
     }
   }
 
-  /** Whether there are no books of that model. */
-  static boolean isUnknown(List<?> said) {
-    return said.size() == 1;
+  /** Returns whether Redis has no state of the model that this node knows. */
+  static boolean isUnknown(List<?> reply) {
+    return reply.size() == 1;
   }
 
-  /** Of a script that was asked with these words. */
-  public static ScriptResult of(List<?> said, String... words) {
-    ScriptReply reply = new ScriptReply(said);
-    if (said.size() == QUICK_GRANT) {
+  /** Parses the reply to a call with these arguments. */
+  public static ScriptResult of(List<?> values, String... args) {
+    ScriptReply reply = new ScriptReply(values);
+    if (values.size() == FAST_GRANT) {
       ScriptReply grant =
           new ScriptReply(
               List.of(
                   "g",
-                  words[0],
-                  Long.valueOf(words[5]),
-                  words[3],
+                  args[0],
+                  Long.valueOf(args[5]),
+                  args[3],
                   reply.number(1),
-                  Long.valueOf(words[4]),
-                  words[2]));
-      return quick(reply.number(0), grant, true, reply.number(2), reply.number(3));
+                  Long.valueOf(args[4]),
+                  args[2]));
+      return fast(reply.number(0), grant, true, reply.number(2), reply.number(3));
     }
-    if (said.size() == QUICK_SETTLEMENT) {
-      ScriptReply settled = new ScriptReply(said.subList(3, said.size()));
-      return quick(reply.number(0), settled, false, reply.number(1), reply.number(2));
+    if (values.size() == FAST_SETTLEMENT) {
+      ScriptReply settled = new ScriptReply(values.subList(3, values.size()));
+      return fast(reply.number(0), settled, false, reply.number(1), reply.number(2));
     }
     int at = 0;
     return new ScriptResult(
         reply.number(at++),
         reply.number(at++),
         reply.number(at++),
-        news(reply.list(at++)),
+        decisions(reply.list(at++)),
         reply.list(at++),
         reply.number(at++) == 1,
         reply.number(at++),
         reply.number(at));
   }
 
-  /** Where nobody is in line. */
-  private static ScriptResult quick(
+  /** Returns the result of a fast script, which runs only without waiters. */
+  private static ScriptResult fast(
       long micros, ScriptReply result, boolean asked, long refilled, long level) {
     return new ScriptResult(micros, -1, 0, List.of(), result, asked, refilled, level);
   }
 
-  private static List<ScriptResult.TicketDecision> news(ScriptReply said) {
-    List<ScriptResult.TicketDecision> news = new ArrayList<>();
-    for (Object each : said.parts()) {
-      unlessItFails(
-          () -> news.add(ScriptResult.TicketDecision.of(new ScriptReply((List<?>) each))));
+  private static List<ScriptResult.TicketDecision> decisions(ScriptReply reply) {
+    List<ScriptResult.TicketDecision> decisions = new ArrayList<>();
+    for (Object each : reply.parts()) {
+      logFailure(
+          () -> decisions.add(ScriptResult.TicketDecision.of(new ScriptReply((List<?>) each))));
     }
-    return news;
+    return decisions;
   }
 
-  /** One after the other; one that cannot be made use of is logged. */
-  void forEachNews(Consumer<ScriptResult.TicketDecision> heard) {
-    news.forEach(each -> unlessItFails(() -> heard.accept(each)));
+  /** Runs an action for each decision in order; failures are logged. */
+  void forEachDecision(Consumer<ScriptResult.TicketDecision> action) {
+    decisions.forEach(each -> logFailure(() -> action.accept(each)));
   }
 
-  /** News are of others' tickets: they must not fail a call that Redis has done. */
-  private static void unlessItFails(Runnable work) {
+  /** Decisions are about tickets of other callers: they must not fail a call that has run. */
+  private static void logFailure(Runnable work) {
     try {
       work.run();
     } catch (RuntimeException failure) {
@@ -159,7 +159,7 @@ public record ScriptResult(
     }
   }
 
-  /** Of the time of the books. */
+  /** Converts a time of the model state. */
   static long nanos(long micros) {
     return micros * NANOS_PER_MICRO;
   }

@@ -15,13 +15,13 @@ import org.slf4j.LoggerFactory;
 final class SequentialBudgetListener implements BudgetListener {
   private static final Logger LOG = LoggerFactory.getLogger(RedisBudgets.class);
 
-  private final BudgetListener told;
+  private final BudgetListener listener;
 
-  SequentialBudgetListener(BudgetListener told) {
-    this.told = told;
+  SequentialBudgetListener(BudgetListener listener) {
+    this.listener = listener;
   }
 
-  private synchronized void tell(Runnable message) {
+  private synchronized void call(Runnable message) {
     try {
       message.run();
     } catch (RuntimeException failure) {
@@ -31,21 +31,21 @@ final class SequentialBudgetListener implements BudgetListener {
 
   @Override
   public void requested(TokenRequest request, TokenDecision outcome, long nanos) {
-    tell(() -> told.requested(request, outcome, nanos));
+    call(() -> listener.requested(request, outcome, nanos));
   }
 
   @Override
   public void granted(TokenRequest request, long tokens, long waitedNanos, long nanos) {
-    tell(() -> told.granted(request, tokens, waitedNanos, nanos));
+    call(() -> listener.granted(request, tokens, waitedNanos, nanos));
   }
 
   @Override
   public void settled(TokenSettlement settled, long grantedNanos, long nanos) {
-    tell(() -> told.settled(settled, grantedNanos, nanos));
+    call(() -> listener.settled(settled, grantedNanos, nanos));
   }
 
   @Override
   public void refilled(String model, long tokens, long available, long nanos) {
-    tell(() -> told.refilled(model, tokens, available, nanos));
+    call(() -> listener.refilled(model, tokens, available, nanos));
   }
 }

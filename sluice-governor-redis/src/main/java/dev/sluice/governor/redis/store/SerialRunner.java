@@ -5,20 +5,20 @@ import java.util.Queue;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Does one thing after the other, on the threads of those who add them, and outside of every lock:
- * what is done may call anybody. For any number of threads.
+ * Runs actions one after the other, on the threads that add them, and outside of locks, because an
+ * action may call any code. Thread-safe.
  */
 public final class SerialRunner {
   // Guarded by this.
   private final Queue<Runnable> waiting = new ArrayDeque<>();
   private boolean busy;
 
-  /** To be done by the next {@link #run}, which ends with what it throws. */
+  /** Adds an action for the next {@link #run}, which throws its exception. */
   public synchronized void add(Runnable work) {
     waiting.add(work);
   }
 
-  /** Does what was added, unless another thread is about it. */
+  /** Runs the added actions, unless another thread is running them. */
   public void run() {
     for (Runnable next = first(); next != null; next = next()) {
       try {
@@ -30,7 +30,7 @@ public final class SerialRunner {
     }
   }
 
-  /** Remaining work is done by the next {@link #run}. */
+  /** Leaves the remaining actions to the next {@link #run}. */
   private synchronized void end() {
     busy = false;
   }

@@ -22,17 +22,17 @@ import org.slf4j.LoggerFactory;
  * oldest are dropped. Thread-safe.
  */
 final class SettlementOutbox {
-  /** Sent at a time: Redis does them well within the time-out. */
+  /** The number of entries that are sent at once, which Redis runs well within the timeout. */
   private static final int AT_ONCE = 256;
 
   private static final Logger LOG = LoggerFactory.getLogger(RedisBudgets.class);
   private static final int MOST = 100_000;
   private static final int WARN_EVERY = 10_000;
 
-  /** Redis and this node agree by far less than this on when a grant ends. */
-  private static final long AGREEMENT_NANOS = TimeUnit.SECONDS.toNanos(10);
+  /** The clocks of Redis and of this node measure a reservation far more exactly than this. */
+  private static final long TOLERANCE_NANOS = TimeUnit.SECONDS.toNanos(10);
 
-  /** In the words of a grant. */
+  /** The position of the tokens in the arguments of a grant. */
   private static final int TOKENS_AT = 1;
 
   private final String model;
@@ -41,36 +41,36 @@ final class SettlementOutbox {
   private final ObjLongConsumer<ScriptResult> settled;
 
   // Guarded by this.
-  private final Map<String, PendingSettlement> words = new LinkedHashMap<>();
+  private final Map<String, PendingSettlement> entries = new LinkedHashMap<>();
 
-  /** Tickets of which Redis has not confirmed that no caller here waits, and by how many calls. */
+  /** Unanswered calls that leave a ticket, by ticket. */
   private final Map<String, Integer> leaving = new HashMap<>();
 
-  /** Requests to undo once Redis cannot run them any more, by that time, the earliest first. */
+  /** Requests to undo, by the time after which Redis does not run them, the earliest first. */
   private final Map<String, Long> expiring = new LinkedHashMap<>();
 
   private long dropped;
 
   private enum Kind {
     SETTLE,
-    /** The same of one that another node told of. */
+    /** Settles a grant that another node delivered. */
     SETTLE_ELSEWHERE,
     EXTEND,
     CANCEL,
-    /** It is over, but what was on its way may have had it held again. */
+    /** Ends a grant again that a delayed call may have restored after its settlement. */
     RELEASE,
     /** The last caller has stopped waiting for a ticket, and none was told of a grant. */
     LEAVE,
-    /** The result of a request was not told, or the request was canceled: its grant is free. */
+    /** Returns the grant of a request whose result was not delivered, or that was canceled. */
     UNDO
   }
 
   /**
-   * One of them.
+   * A settlement, extension or cancellation.
    *
-   * @param actual the tokens used; of an extension, when Redis ends the grant without it; of a
-   *     leave, its turn
-   * @param details of an extension, the grant; of a leave, whether no caller was told
+   * @param actual the tokens used; of an extension, the time at which the grant expires without it;
+   *     of a leave, its sequence number
+   * @param details of an extension, the grant; of a leave, whether no caller has the grant
    */
   private record PendingSettlement(String id, Kind kind, long actual, List<String> details) {
     PendingSettlement(String id, Kind kind, long actual) {
@@ -78,138 +78,138 @@ final class SettlementOutbox {
     }
   }
 
-  /** Has {@code settled} told what Redis answers to a settlement, and what was used. */
+  /** Creates an outbox; {@code settled} receives the result of a settlement and its usage. */
   SettlementOutbox(
-      String model, ModelScripts books, StoreTimer timer, ObjLongConsumer<ScriptResult> settled) {
+      String model, ModelScripts scripts, StoreTimer timer, ObjLongConsumer<ScriptResult> settled) {
     this.model = model;
-    this.scripts = books;
+    this.scripts = scripts;
     this.timer = timer;
     this.settled = settled;
   }
 
-  /** As the script has it; {@code elsewhere} if another node told of it, which hears of this. */
+  /** Returns the arguments of a settlement; {@code elsewhere} if another node has the grant. */
   static String[] settlement(String id, long actual, boolean elsewhere) {
     return elsewhere
         ? new String[] {"settle", id, Long.toString(actual), "elsewhere"}
         : new String[] {"settle", id, Long.toString(actual)};
   }
 
-  /** {@link #settlement} of what lives on instead. */
+  /** Returns the arguments of an extension, as {@link #settlement}. */
   static String[] extension(String id, boolean elsewhere) {
     return elsewhere ? new String[] {"extend", id, "elsewhere"} : new String[] {"extend", id};
   }
 
-  /** False if it was settled before. */
+  /** Adds a settlement; returns false if the reservation was settled before. */
   synchronized boolean settle(String id, long actual, boolean elsewhere) {
-    PendingSettlement before = words.get(id);
-    if (before != null && !isOfSlot(before)) {
+    PendingSettlement before = entries.get(id);
+    if (before != null && !impliedBySettlement(before)) {
       return false;
     }
-    keep(new PendingSettlement(id, elsewhere ? Kind.SETTLE_ELSEWHERE : Kind.SETTLE, actual));
+    add(new PendingSettlement(id, elsewhere ? Kind.SETTLE_ELSEWHERE : Kind.SETTLE, actual));
     return true;
   }
 
   synchronized void extend(NodeGrants.Extended extended) {
     NodeGrants.Grant grant = extended.grant();
-    PendingSettlement before = words.get(grant.id());
+    PendingSettlement before = entries.get(grant.id());
     if (before == null || before.kind() == Kind.LEAVE) {
-      keep(new PendingSettlement(grant.id(), Kind.EXTEND, extended.before(), grant.words()));
+      add(new PendingSettlement(grant.id(), Kind.EXTEND, extended.before(), grant.arguments()));
     }
   }
 
-  /** A grant that is {@code granted} may be stored without a ticket. */
+  /** Adds a cancellation; a grant that is {@code granted} may be stored without a ticket. */
   synchronized void cancel(String id, boolean granted) {
-    PendingSettlement before = words.get(id);
-    if (before == null || isOfSlot(before)) {
-      keep(new PendingSettlement(id, granted ? Kind.UNDO : Kind.CANCEL, 0));
+    PendingSettlement before = entries.get(id);
+    if (before == null || impliedBySettlement(before)) {
+      add(new PendingSettlement(id, granted ? Kind.UNDO : Kind.CANCEL, 0));
     }
   }
 
-  /** Returns whether Redis is to be told that a grant or a ticket is over. */
+  /** Returns whether the end of a grant or a ticket is to be sent to Redis. */
   synchronized boolean ends(String id) {
-    PendingSettlement word = words.get(id);
-    return word != null && !isOfSlot(word);
+    PendingSettlement entry = entries.get(id);
+    return entry != null && !impliedBySettlement(entry);
   }
 
-  /** Whether it says nothing that a settlement does not. */
-  private static boolean isOfSlot(PendingSettlement word) {
-    return switch (word.kind()) {
+  /** Returns whether a settlement makes the entry unnecessary. */
+  private static boolean impliedBySettlement(PendingSettlement entry) {
+    return switch (entry.kind()) {
       case EXTEND, RELEASE, LEAVE -> true;
       case SETTLE, SETTLE_ELSEWHERE, CANCEL, UNDO -> false;
     };
   }
 
   /**
-   * Redis has replied that the id is over. Calls without a reply run after that, but before the
-   * entries that are stored here.
+   * Records that a grant or ticket has ended in Redis. Calls without a reply run later, but before
+   * the entries that are stored here.
    */
-  synchronized void over(String id) {
-    PendingSettlement before = words.get(id);
+  synchronized void ended(String id) {
+    PendingSettlement before = entries.get(id);
     if (before != null && before.kind() == Kind.EXTEND) {
-      keep(
+      add(
           new PendingSettlement(id, Kind.RELEASE, Long.parseLong(before.details().get(TOKENS_AT))));
     }
   }
 
-  /** Redis may have a grant held of which this node has just settled its own part. */
+  /** Adds the end of a grant that Redis may have too, and that this node has just settled. */
   synchronized void release(String id, long tokens) {
-    PendingSettlement before = words.get(id);
-    if (before == null || isOfSlot(before)) {
-      keep(new PendingSettlement(id, Kind.RELEASE, tokens));
+    PendingSettlement before = entries.get(id);
+    if (before == null || impliedBySettlement(before)) {
+      add(new PendingSettlement(id, Kind.RELEASE, tokens));
     }
   }
 
   /**
-   * Tells Redis at once that nobody waits for a ticket any longer, and again if that is not
-   * answered: a grant may be claimed for those who have gone.
+   * Tells Redis at once that no caller of this node waits for a ticket, and again if that is not
+   * answered: a grant may be claimed for callers that have left.
    *
-   * @param turn Redis ignores this after a later turn, and earlier ones after this
+   * @param sequence the number of this call; Redis ignores a call after one with a higher number
    */
-  void leave(String id, String turn, String untold) {
-    leaves(id);
+  void leave(String id, String sequence, String undelivered) {
+    leaveStarted(id);
     var unused =
         scripts
-            .call(GovernorScript.TICKET, "leave", id, turn, untold)
+            .call(GovernorScript.TICKET, "leave", id, sequence, undelivered)
             .whenComplete(
                 (answer, failure) -> {
                   if (failure != null) {
-                    keepLeft(id, Long.parseLong(turn), untold);
+                    addLeave(id, Long.parseLong(sequence), undelivered);
                   }
-                  left(id);
+                  leaveEnded(id);
                 });
   }
 
-  private synchronized void leaves(String id) {
+  private synchronized void leaveStarted(String id) {
     leaving.merge(id, 1, Integer::sum);
   }
 
   /** Returns whether a call that leaves a ticket may reach Redis after what it has answered. */
   synchronized boolean isLeaving(String id) {
-    PendingSettlement word = words.get(id);
-    return leaving.containsKey(id) || (word != null && word.kind() == Kind.LEAVE);
+    PendingSettlement entry = entries.get(id);
+    return leaving.containsKey(id) || (entry != null && entry.kind() == Kind.LEAVE);
   }
 
-  private synchronized void left(String id) {
+  private synchronized void leaveEnded(String id) {
     leaving.computeIfPresent(id, (same, calls) -> calls == 1 ? null : (Integer) (calls - 1));
   }
 
-  private synchronized void keepLeft(String id, long turn, String untold) {
-    PendingSettlement before = words.get(id);
+  private synchronized void addLeave(String id, long sequence, String undelivered) {
+    PendingSettlement before = entries.get(id);
     if (before == null || before.kind() == Kind.LEAVE) {
-      keep(new PendingSettlement(id, Kind.LEAVE, turn, List.of(untold)));
+      add(new PendingSettlement(id, Kind.LEAVE, sequence, List.of(undelivered)));
     }
   }
 
   /**
-   * Undoes a request that Redis has not answered. Not before its deadline: on a connection that
-   * broke it may be under way still, and be overtaken by what is sent now.
+   * Undoes a request that Redis has not answered, after its deadline: before that, a request that
+   * is delayed on a broken connection could still run after its undo.
    */
   synchronized void undo(String id) {
-    keepExpired();
+    addExpired();
     expiring.put(id, scripts.nanoTime() + scripts.timeoutNanos());
   }
 
-  private void keepExpired() {
+  private void addExpired() {
     long now = scripts.nanoTime();
     Iterator<Map.Entry<String, Long>> each = expiring.entrySet().iterator();
     while (each.hasNext()) {
@@ -218,14 +218,14 @@ final class SettlementOutbox {
         return;
       }
       each.remove();
-      keep(new PendingSettlement(next.getKey(), Kind.UNDO, 0));
+      add(new PendingSettlement(next.getKey(), Kind.UNDO, 0));
     }
   }
 
-  private void keep(PendingSettlement word) {
-    words.put(word.id(), word);
-    if (words.size() > MOST) {
-      words.remove(words.keySet().iterator().next());
+  private void add(PendingSettlement entry) {
+    entries.put(entry.id(), entry);
+    if (entries.size() > MOST) {
+      entries.remove(entries.keySet().iterator().next());
       if (dropped++ % WARN_EVERY == 0) {
         LOG.warn(
             "model {}: the outage lasts so long that the oldest of {} settlements is dropped",
@@ -236,13 +236,13 @@ final class SettlementOutbox {
   }
 
   synchronized int size() {
-    return words.size() + expiring.size();
+    return entries.size() + expiring.size();
   }
 
   private synchronized List<PendingSettlement> first(int most) {
-    keepExpired();
+    addExpired();
     List<PendingSettlement> some = new ArrayList<>();
-    for (PendingSettlement each : words.values()) {
+    for (PendingSettlement each : entries.values()) {
       if (some.size() == most) {
         break;
       }
@@ -251,16 +251,16 @@ final class SettlementOutbox {
     return some;
   }
 
-  private synchronized void done(PendingSettlement word) {
-    words.remove(word.id(), word);
+  private synchronized void done(PendingSettlement entry) {
+    entries.remove(entry.id(), entry);
   }
 
   /**
-   * Sends everything, in portions; fails if one is not answered.
+   * Sends all entries, in portions; fails if one is not answered.
    *
-   * @param open whether a grant is open: else its extension is not sent, nor otherwise that its
-   *     ticket was left
-   * @param unknown is told of a grant that was extended, and that Redis does not know
+   * @param open whether a grant is open: extensions of other grants are dropped, and leaves of open
+   *     ones
+   * @param unknown receives the id of an extended grant that Redis does not know
    */
   CompletableFuture<Void> send(Predicate<String> open, Consumer<String> unknown) {
     List<PendingSettlement> some = first(AT_ONCE);
@@ -268,76 +268,76 @@ final class SettlementOutbox {
         ? CompletableFuture.allOf()
         : CompletableFuture.allOf(
                 some.stream()
-                    .map(word -> send(word, open, unknown))
+                    .map(entry -> send(entry, open, unknown))
                     .toArray(CompletableFuture<?>[]::new))
             .thenCompose(sent -> send(open, unknown));
   }
 
   private CompletableFuture<Void> send(
-      PendingSettlement word, Predicate<String> open, Consumer<String> unknown) {
-    // A caller of this node may have the grant of a ticket that another one has left.
+      PendingSettlement entry, Predicate<String> open, Consumer<String> unknown) {
+    // A caller of this node may have the grant of a ticket that another caller has left.
     boolean outdated =
-        switch (word.kind()) {
-          case EXTEND -> !open.test(word.id());
-          case LEAVE -> open.test(word.id());
+        switch (entry.kind()) {
+          case EXTEND -> !open.test(entry.id());
+          case LEAVE -> open.test(entry.id());
           default -> false;
         };
     if (outdated) {
-      done(word);
+      done(entry);
       return CompletableFuture.allOf();
     }
-    return ask(word, unknown)
-        .thenRun(() -> done(word))
+    return ask(entry, unknown)
+        .thenRun(() -> done(entry))
         .exceptionally(
             failure -> {
               PermanentErrors.dropOrRethrow("the settlement of a grant", failure);
-              done(word);
+              done(entry);
               return null;
             });
   }
 
-  private CompletableFuture<?> ask(PendingSettlement word, Consumer<String> unknown) {
-    return switch (word.kind()) {
-      case SETTLE, SETTLE_ELSEWHERE -> settle(word);
-      case EXTEND -> extend(word, unknown);
-      case CANCEL -> scripts.tell(GovernorScript.TICKET, "cancel", word.id());
+  private CompletableFuture<?> ask(PendingSettlement entry, Consumer<String> unknown) {
+    return switch (entry.kind()) {
+      case SETTLE, SETTLE_ELSEWHERE -> settle(entry);
+      case EXTEND -> extend(entry, unknown);
+      case CANCEL -> scripts.callDuringReturn(GovernorScript.TICKET, "cancel", entry.id());
       case LEAVE ->
-          scripts.tell(
+          scripts.callDuringReturn(
               GovernorScript.TICKET,
               "leave",
-              word.id(),
-              Long.toString(word.actual()),
-              word.details().get(0));
+              entry.id(),
+              Long.toString(entry.actual()),
+              entry.details().get(0));
       case RELEASE ->
-          scripts.tell(GovernorScript.SETTLE, settlement(word.id(), word.actual(), false));
+          scripts.callDuringReturn(GovernorScript.SETTLE, settlement(entry.id(), entry.actual(), false));
       case UNDO ->
           CompletableFuture.allOf(
-              settle(word), scripts.tell(GovernorScript.TICKET, "cancel", word.id()));
+              settle(entry), scripts.callDuringReturn(GovernorScript.TICKET, "cancel", entry.id()));
     };
   }
 
   /**
-   * Has Redis hold a grant again that it may have ended by now. Until then, one that it does not
-   * know was settled or cancelled at another node, and must not take a slot again.
+   * Restores a grant that may have expired in Redis by now. Before that time, a grant that Redis
+   * does not know was settled or canceled at another node, and must not take a slot again.
    */
-  private CompletableFuture<?> extend(PendingSettlement word, Consumer<String> unknown) {
-    if (timer.nanoTime() - word.actual() > -AGREEMENT_NANOS) {
-      return scripts.tell(GovernorScript.KEEP_GRANTS, word.details().toArray(String[]::new));
+  private CompletableFuture<?> extend(PendingSettlement entry, Consumer<String> unknown) {
+    if (timer.nanoTime() - entry.actual() > -TOLERANCE_NANOS) {
+      return scripts.callDuringReturn(GovernorScript.RESTORE_GRANTS, entry.details().toArray(String[]::new));
     }
     return scripts
-        .tell(GovernorScript.SETTLE, extension(word.id(), false))
+        .callDuringReturn(GovernorScript.SETTLE, extension(entry.id(), false))
         .thenAccept(
             answer -> {
               if (answer.result().size() == 0) {
-                unknown.accept(word.id());
+                unknown.accept(entry.id());
               }
             });
   }
 
-  private CompletableFuture<Void> settle(PendingSettlement word) {
-    boolean elsewhere = word.kind() == Kind.SETTLE_ELSEWHERE;
+  private CompletableFuture<Void> settle(PendingSettlement entry) {
+    boolean elsewhere = entry.kind() == Kind.SETTLE_ELSEWHERE;
     return scripts
-        .tell(GovernorScript.SETTLE, settlement(word.id(), word.actual(), elsewhere))
-        .thenAccept(answer -> settled.accept(answer, word.actual()));
+        .callDuringReturn(GovernorScript.SETTLE, settlement(entry.id(), entry.actual(), elsewhere))
+        .thenAccept(answer -> settled.accept(answer, entry.actual()));
   }
 }

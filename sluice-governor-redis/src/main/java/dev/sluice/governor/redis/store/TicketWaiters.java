@@ -25,46 +25,46 @@ public final class TicketWaiters {
                   : Long.compare(one.at() - other.at(), 0));
 
   // Guarded by this.
-  private long turns;
+  private long sequence;
 
   private record Due(long at, String id) {}
 
-  /** Those who wait for one ticket, and its place, as far as that is known. */
+  /** The callers that wait for one ticket, and its place if that is known. */
   public static final class WaitingTicket {
     final List<CompletableFuture<Optional<TokenDecision>>> futures = new ArrayList<>(1);
     volatile @Nullable OpenTicket place;
 
-    /** When it was asked for, in microseconds of the clock of Redis. */
-    private volatile long order;
+    /** The time of the request, in microseconds of the clock of Redis. */
+    private volatile long askedMicros;
 
-    /** Done when Redis has answered the last who came. */
-    volatile CompletableFuture<?> arrival = CompletableFuture.allOf();
+    /** Completes when Redis has answered the call of the last waiter. */
+    volatile CompletableFuture<?> registration = CompletableFuture.allOf();
 
     private @Nullable Due deadline;
 
     private WaitingTicket() {}
 
-    /** Tells all; runs {@code unheard} if it is a grant, and everyone has gone. */
-    void complete(Optional<TokenDecision> outcome, Runnable unheard) {
-      boolean heard = false;
+    /** Completes all waiters; runs {@code undelivered} if they had all left before a grant. */
+    void complete(Optional<TokenDecision> outcome, Runnable undelivered) {
+      boolean delivered = false;
       for (CompletableFuture<Optional<TokenDecision>> each : futures) {
-        heard |= each.complete(outcome);
+        delivered |= each.complete(outcome);
       }
-      if (!heard && outcome.orElse(null) instanceof TokenDecision.Granted) {
-        unheard.run();
+      if (!delivered && outcome.orElse(null) instanceof TokenDecision.Granted) {
+        undelivered.run();
       }
     }
 
-    /** Its place is known; {@code number} puts it before those with a higher one. */
-    public void stands(OpenTicket known, long number) {
-      order = number;
+    /** Sets the place of the ticket, and the time of its request, which orders tickets. */
+    public void setPlace(OpenTicket known, long requestMicros) {
+      askedMicros = requestMicros;
       place = known;
     }
   }
 
-  /** Returns the number of the next statement to Redis about waiters: a later one replaces it. */
-  synchronized String nextTurn() {
-    return Long.toString(++turns);
+  /** Returns the number of the next call about waiters: Redis ignores calls with lower numbers. */
+  synchronized String nextSequence() {
+    return Long.toString(++sequence);
   }
 
   public synchronized TicketWaiters.WaitingTicket add(
@@ -91,7 +91,7 @@ public final class TicketWaiters {
     return byId.get(id);
   }
 
-  /** They are to be told. */
+  /** Removes all waiters of a ticket; returns null if there are none. */
   synchronized TicketWaiters.@Nullable WaitingTicket take(String id) {
     TicketWaiters.WaitingTicket waiting = byId.remove(id);
     if (waiting != null && waiting.deadline != null) {
@@ -100,8 +100,8 @@ public final class TicketWaiters {
     return waiting;
   }
 
-  /** That ticket, if somebody waits for it, is to be decided by then. */
-  synchronized void decideBy(String id, long at) {
+  /** Sets the deadline of a ticket if a caller waits for it. */
+  synchronized void setDeadline(String id, long at) {
     TicketWaiters.WaitingTicket waiting = byId.get(id);
     if (waiting != null) {
       if (waiting.deadline != null) {
@@ -112,12 +112,12 @@ public final class TicketWaiters {
     }
   }
 
-  /** When the first is to be decided; null for never. */
+  /** Returns the earliest deadline; null if there is none. */
   synchronized @Nullable Long firstDeadline() {
     return deadlines.isEmpty() ? null : deadlines.first().at();
   }
 
-  /** Those that should have been decided by now, once. */
+  /** Returns the tickets whose deadlines have passed, and removes these deadlines. */
   synchronized List<String> overdue(long now) {
     List<String> ids = new ArrayList<>();
     while (!deadlines.isEmpty() && deadlines.first().at() - now <= 0) {
@@ -128,10 +128,10 @@ public final class TicketWaiters {
     return ids;
   }
 
-  /** The places that are known, in the order in which they were asked for. */
+  /** Returns the known places, in the order of their requests. */
   public synchronized List<OpenTicket> places() {
     return byId.values().stream()
-        .sorted(Comparator.comparingLong(each -> each.order))
+        .sorted(Comparator.comparingLong(each -> each.askedMicros))
         .flatMap(each -> Stream.ofNullable(each.place))
         .toList();
   }
@@ -140,10 +140,10 @@ public final class TicketWaiters {
     return List.copyOf(byId.keySet());
   }
 
-  /** Done when Redis has answered all who came. */
-  synchronized CompletableFuture<Void> arrivals() {
+  /** Completes when Redis has answered the calls of all waiters. */
+  synchronized CompletableFuture<Void> registrations() {
     return CompletableFuture.allOf(
-        byId.values().stream().map(each -> each.arrival).toArray(CompletableFuture<?>[]::new));
+        byId.values().stream().map(each -> each.registration).toArray(CompletableFuture<?>[]::new));
   }
 
   synchronized int size() {

@@ -15,10 +15,7 @@ import java.util.function.Function;
 import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
-/**
- * Where this node's callers wait for a model's tickets, and what keeps its line going. For any
- * number of threads.
- */
+/** Tickets that callers of this node wait for, and checks of the waiting list. Thread-safe. */
 final class TicketWaitingList {
   /*
    * A waiter receives the decision in one of three ways: with the reply to a call of this node, by a message about a call
@@ -26,31 +23,31 @@ final class TicketWaitingList {
    * even if other nodes do so too; a thorough check also polls every ticket that is awaited here, which replaces lost
    * messages and keeps the tickets from being abandoned.
    * During an outage LocalShareStore decides about the tickets whose place is known; the others wait for Redis.
-   * Only the node that has claimed a grant may deliver it: after a reply or a poll that says so.
+   * Only a node that has claimed a grant may deliver it: after a reply or a poll that has the claim.
    *
-   * A waiter is entered, and a call about it gets its turn, under this object's lock: Redis obeys the last turn. Futures
-   * complete on a thread of the timer.
+   * A waiter is added, and a call about it numbered, under this object's lock: Redis ignores calls with lower numbers.
+   * Futures complete on a thread of the timer.
    */
 
-  /** While Redis does not answer. */
-  private static final long AWAY_NANOS = TimeUnit.SECONDS.toNanos(1);
+  /** The delay before the next check when Redis does not answer. */
+  private static final long RETRY_NANOS = TimeUnit.SECONDS.toNanos(1);
 
-  private static final int PORTION = 500; // tickets of a call, which must not hold up others
+  private static final int PORTION = 500; // tickets of a call, which must not block others
 
-  // A node asks for no more than a thousand tickets a second, however often it looks.
+  // A node polls at most a thousand tickets a second, however often it checks.
   private static final long PER_TICKET_NANOS = TimeUnit.MILLISECONDS.toNanos(1);
 
   private static final int TENANT_AT = 6; // in the reply of a grant
   private static final int KEY_AT = 7;
 
-  // For a later deadline it is set again: those who wait for that may leave much earlier.
+  // Set again for a later deadline, whose waiters may leave much earlier.
   private static final long LONGEST_TIMER_NANOS = TimeUnit.MINUTES.toNanos(1);
 
-  /** By a longer silence the scripts find that Redis was away: {@code QUIET}. */
-  private static final long MOST_BETWEEN_LOOKS_NANOS = TimeUnit.SECONDS.toNanos(1);
+  /** After longer silence the scripts assume an outage: {@code MAX_SILENCE}. */
+  private static final long MAX_CHECK_NANOS = TimeUnit.SECONDS.toNanos(1);
 
-  private static final long SOONEST_THOROUGH_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
-  private static final int LOOKS_IN_PATIENCE = 3;
+  private static final long MIN_THOROUGH_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
+  private static final int CHECKS_PER_TIMEOUT = 3;
 
   private final ModelScripts scripts;
   private final ReplyMapper replies;
@@ -62,42 +59,42 @@ final class TicketWaitingList {
   private final TicketWaiters waiters = new TicketWaiters();
 
   // Guarded by this.
-  private boolean someoneInLine;
-  private boolean looking;
-  private boolean lookAgain;
-  private boolean lookedThoroughly;
+  private boolean hasWaiters;
+  private boolean checking;
+  private boolean checkAgain;
+  private boolean checkedThoroughly;
   private long thoroughAt;
   private volatile boolean closed;
 
   TicketWaitingList(
-      ModelScripts books,
+      ModelScripts scripts,
       ReplyMapper replies,
       StoreTimer timer,
       LongSupplier spreadNanos,
       OutageModelStore outage) {
     this.outage = outage;
-    this.scripts = books;
+    this.scripts = scripts;
     this.replies = replies;
     this.timer = timer;
     this.spreadNanos = spreadNanos;
-    this.next = new WakeUpTimer(timer, this::look);
-    this.deadlines = new WakeUpTimer(timer, this::endDeadlines);
+    this.next = new WakeUpTimer(timer, this::check);
+    this.deadlines = new WakeUpTimer(timer, this::expireOverdue);
   }
 
-  /** How a ticket stands; claims what was granted. */
+  /** Returns the state of a ticket, and claims its grant. */
   CompletableFuture<Optional<TokenDecision>> poll(String id) {
     return scripts
         .call(GovernorScript.TICKET, "poll", id)
         .thenApply(answer -> outcome(answer.result()));
   }
 
-  private Optional<TokenDecision> outcome(ScriptReply said) {
-    if (said.kind() == 'n') {
+  private Optional<TokenDecision> outcome(ScriptReply reply) {
+    if (reply.kind() == 'n') {
       return Optional.empty();
     }
-    TokenDecision outcome = replies.outcome(said, scripts.terms());
+    TokenDecision outcome = replies.outcome(reply, scripts.config());
     if (outcome instanceof TokenDecision.Granted granted) {
-      outage.granted(granted, said.text(TENANT_AT), ReplyMapper.keyOf(said.text(KEY_AT)));
+      outage.granted(granted, reply.text(TENANT_AT), ReplyMapper.keyOf(reply.text(KEY_AT)));
     }
     return Optional.of(outcome);
   }
@@ -107,12 +104,12 @@ final class TicketWaitingList {
     synchronized (this) {
       TicketWaiters.WaitingTicket waiting = waiters.add(id, waiter);
       if (!outage.local().await(replies.ticket(id))) {
-        waiting.arrival =
+        waiting.registration =
             scripts
-                .call(GovernorScript.TICKET, "await", id, waiters.nextTurn())
+                .call(GovernorScript.TICKET, "await", id, waiters.nextSequence())
                 .handle(
                     (answer, failure) -> {
-                      arrived(id, waiter, answer, failure);
+                      answered(id, waiter, answer, failure);
                       return true;
                     });
       }
@@ -127,66 +124,66 @@ final class TicketWaitingList {
     return waiter;
   }
 
-  private void arrived(
+  private void answered(
       String id,
       CompletableFuture<Optional<TokenDecision>> waiter,
       @Nullable ScriptResult answer,
       @Nullable Throwable failure) {
     if (answer != null) {
-      stands(id, answer.result(), answer.micros());
+      update(id, answer.result(), answer.micros());
     } else if (failure != null && !RedisFailure.isUnavailable(failure)) {
       timer.execute(() -> waiter.completeExceptionally(failure));
     } else {
-      lookBy(AWAY_NANOS);
+      checkWithin(RETRY_NANOS);
     }
     if (closed) {
       end(id);
     }
   }
 
-  /** The ticket has to be asked for again, as if it had been polled now. */
+  /** Stops waiting for a ticket; its idle timer starts. */
   private synchronized void leave(String id, CompletableFuture<Optional<TokenDecision>> waiter) {
     TicketWaiters.WaitingTicket left = waiters.remove(id, waiter);
     if (left != null && !closed) {
       outage.local().leave(replies.ticket(id));
       // If the ticket was waiting when this caller came, no caller of this node has its grant.
-      boolean untold = left.place != null || !outage.isOpen(id);
-      outage.outbox().leave(id, waiters.nextTurn(), untold ? "untold" : "");
+      boolean undelivered = left.place != null || !outage.isOpen(id);
+      outage.outbox().leave(id, waiters.nextSequence(), undelivered ? "undelivered" : "");
     }
   }
 
   /** Handles the reply about an awaited ticket, at a time of Redis. */
-  private void stands(String id, ScriptReply said, long micros) {
-    if (said.kind() == 'o') {
+  private void update(String id, ScriptReply reply, long micros) {
+    if (reply.kind() == 'o') {
       return; // a later call of this node came first
     }
     Optional<TokenDecision> outcome =
-        said.kind() == 'n' ? Optional.empty() : Optional.of(replies.outcome(said, scripts.terms()));
+        reply.kind() == 'n' ? Optional.empty() : Optional.of(replies.outcome(reply, scripts.config()));
     if (outcome.orElse(null) instanceof TokenDecision.Queued) {
       TicketWaiters.WaitingTicket waiting = waiters.find(id);
       if (waiting != null) {
         boolean first = waiting.place == null;
-        waiting.stands(
-            replies.place(said, timer.nanoTime()), ReplyMapper.askedMicros(said, micros));
+        waiting.setPlace(
+            replies.place(reply, timer.nanoTime()), ReplyMapper.askedMicros(reply, micros));
         if (first) {
-          watchDeadline(id, said);
+          watchDeadline(id, reply);
         }
       }
     } else {
       boolean granted = outcome.orElse(null) instanceof TokenDecision.Granted;
-      tell(
+      deliver(
           id,
           outcome,
-          granted ? said.text(TENANT_AT) : "",
-          granted ? ReplyMapper.keyOf(said.text(KEY_AT)) : null);
+          granted ? reply.text(TENANT_AT) : "",
+          granted ? ReplyMapper.keyOf(reply.text(KEY_AT)) : null);
     }
   }
 
-  /** Returns false if nobody waits for it any more. */
-  private boolean tell(
+  /** Delivers a decision; returns false if no caller waits for it any more. */
+  private boolean deliver(
       String id, Optional<TokenDecision> outcome, String tenant, @Nullable String key) {
     TicketWaiters.WaitingTicket waiting;
-    synchronized (this) { // for leaveUntold: a grant is either awaited or known here
+    synchronized (this) { // for unclaim: a grant is either awaited or known here
       waiting = waiters.take(id);
       if (waiting != null && outcome.orElse(null) instanceof TokenDecision.Granted granted) {
         outage.granted(granted, tenant, key);
@@ -195,11 +192,11 @@ final class TicketWaitingList {
     if (waiting == null) {
       return false;
     }
-    timer.execute(() -> waiting.complete(outcome, () -> unheard(id)));
+    timer.execute(() -> waiting.complete(outcome, () -> undelivered(id)));
     return true;
   }
 
-  /** Returns the tickets that are awaited here, with what is known of them, the oldest first. */
+  /** Returns the awaited tickets whose places are known, the oldest first. */
   List<StoreSnapshot.OpenTicket> places() {
     return waiters.places();
   }
@@ -208,42 +205,42 @@ final class TicketWaitingList {
     return waiters.find(id) != null;
   }
 
-  /** This node has decided about a ticket by itself. */
-  void decidedHere(String id, TokenDecision outcome) {
+  /** Delivers a decision of this node's share. */
+  void decidedLocally(String id, TokenDecision outcome) {
     TicketWaiters.WaitingTicket waiting = waiters.take(id);
     if (waiting != null) {
-      timer.execute(() -> waiting.complete(Optional.of(outcome), () -> outage.unheardHere(id)));
+      timer.execute(() -> waiting.complete(Optional.of(outcome), () -> outage.undeliveredLocally(id)));
     }
   }
 
-  /** Redis is told of these tickets, which this node has made, and decides about them. */
-  void goOn(List<StoreSnapshot.OpenTicket> made) {
+  /** Orders tickets of the share, which Redis decides after their report, by the Redis clock. */
+  void reported(List<StoreSnapshot.OpenTicket> made) {
     for (StoreSnapshot.OpenTicket place : made) {
       TicketWaiters.WaitingTicket waiting = waiters.find(ReplyMapper.idIn(place.id()));
       if (waiting != null) {
         long asked = scripts.serverNanos() - (timer.nanoTime() - place.since());
-        waiting.stands(place, TimeUnit.NANOSECONDS.toMicros(asked));
+        waiting.setPlace(place, TimeUnit.NANOSECONDS.toMicros(asked));
       }
     }
   }
 
-  /** Those who waited had gone in the same moment: somebody may still come and ask. */
-  private void unheard(String id) {
-    outage.unheard(id);
-    leaveUntold(id);
+  /** Undoes the claim of a grant whose waiters had left; a later poll may claim it. */
+  private void undelivered(String id) {
+    outage.undelivered(id);
+    unclaim(id);
   }
 
   /** Unclaims a grant, unless a caller of this node has it or waits for it. */
-  private synchronized void leaveUntold(String id) {
+  private synchronized void unclaim(String id) {
     if (!closed && !isAwaited(id) && !outage.isOpen(id)) {
-      outage.outbox().leave(id, waiters.nextTurn(), "untold");
+      outage.outbox().leave(id, waiters.nextSequence(), "undelivered");
     }
   }
 
-  private void watchDeadline(String id, ScriptReply standing) {
-    long micros = standing.number(9);
+  private void watchDeadline(String id, ScriptReply reply) {
+    long micros = reply.number(9);
     if (micros > 0) {
-      waiters.decideBy(id, timer.nanoTime() + TimeUnit.MICROSECONDS.toNanos(micros));
+      waiters.setDeadline(id, timer.nanoTime() + TimeUnit.MICROSECONDS.toNanos(micros));
       awaitDeadlines();
     }
   }
@@ -255,28 +252,28 @@ final class TicketWaitingList {
     }
   }
 
-  private void endDeadlines() {
+  private void expireOverdue() {
     if (!closed) {
-      waiters.overdue(timer.nanoTime()).forEach(this::endDeadline);
+      waiters.overdue(timer.nanoTime()).forEach(this::expire);
       awaitDeadlines();
     }
   }
 
-  /** Redis says what became of it, or this node's share; without both its time is over, too. */
-  private void endDeadline(String id) {
+  /** Ends the wait for a ticket by a decision of Redis or of the share; without both, denies it. */
+  private void expire(String id) {
     if (outage.local().await(replies.ticket(id))) {
       return;
     }
     var unused =
-        askForWaiters(id)
+        claimForWaiters(id)
             .whenComplete(
                 (answer, failure) -> {
                   if (answer == null) {
                     refuse(id, TokenDecision.Reason.TIMEOUT);
-                    // It may have been granted there.
+                    // Redis may have granted it.
                     outage.outbox().cancel(id, false);
                   } else {
-                    stands(id, answer.result(), answer.micros());
+                    update(id, answer.result(), answer.micros());
                     if (answer.result().kind() == 'q') {
                       watchDeadline(id, answer.result());
                     }
@@ -285,148 +282,149 @@ final class TicketWaitingList {
   }
 
   private boolean refuse(String id, TokenDecision.Reason reason) {
-    return refuse(id, place -> replies.refused(place, reason, scripts.terms()));
+    return refuse(id, place -> replies.refused(place, reason, scripts.config()));
   }
 
-  /** Returns whether those who wait for it are told now. */
+  /** Denies a ticket of known place; returns whether callers waited for it. */
   private boolean refuse(String id, Function<StoreSnapshot.OpenTicket, TokenDecision> decision) {
     TicketWaiters.WaitingTicket waiting = waiters.find(id);
     StoreSnapshot.OpenTicket place = waiting == null ? null : waiting.place;
-    return place != null && tell(id, Optional.of(decision.apply(place)), "", null);
+    return place != null && deliver(id, Optional.of(decision.apply(place)), "", null);
   }
 
-  /** Ends the waits for all tickets that are known to be in line. */
+  /** Denies all tickets that are known to be waiting. */
   void refuseAll(TokenDecision.Reason reason) {
     waiters.ids().forEach(id -> refuse(id, reason));
   }
 
-  /** Without Redis; false if nobody waits for it here. */
+  /** Cancels a ticket without Redis; returns false if no caller waits for it here. */
   boolean cancelled(String id) {
     boolean awaited = waiters.find(id) != null;
     refuse(id, TokenDecision.Reason.CANCELLED);
     return awaited;
   }
 
-  /** An answer to this node. */
-  void heard(ScriptResult answer) {
-    answer.forEachNews(this::heard);
+  /** Receives the result of a call of this node. */
+  void received(ScriptResult answer) {
+    answer.forEachDecision(this::received);
     synchronized (this) {
-      someoneInLine = answer.waiting() > 0;
+      hasWaiters = answer.waiting() > 0;
     }
-    lookIn(answer.waitMicros());
+    scheduleCheck(answer.waitMicros());
   }
 
-  private void heard(ScriptResult.TicketDecision news) {
-    if (news.claimed() && news.granted() && waiters.find(news.id()) == null) {
-      leaveUntold(news.id());
-    } else if (!news.granted() || (news.claimed() && !outage.outbox().isLeaving(news.id()))) {
-      tell(
-          news.id(),
-          Optional.of(replies.outcome(news, scripts.terms())),
-          news.tenant(),
-          ReplyMapper.keyOf(news.key()));
+  private void received(ScriptResult.TicketDecision decision) {
+    String id = decision.id();
+    if (decision.claimed() && decision.granted() && waiters.find(id) == null) {
+      unclaim(id);
+    } else if (!decision.granted() || (decision.claimed() && !outage.outbox().isLeaving(id))) {
+      deliver(
+          id,
+          Optional.of(replies.outcome(decision, scripts.config())),
+          decision.tenant(),
+          ReplyMapper.keyOf(decision.key()));
     } else {
-      claim(news.id());
+      claim(id);
     }
   }
 
-  /** A message about an answer to another: when to look, and whom of all nodes it concerns. */
-  void heard(String message) {
+  /** Receives a notice about a call of another node: the time of the next check, and ids. */
+  void received(String message) {
     if (closed) {
       return;
     }
-    String[] words = message.split(" ", -1);
-    for (int i = 1; i < words.length; i++) {
-      int sign = words[i].indexOf('=');
-      if (words[i].endsWith("+")) {
-        outage.livesOn(words[i].substring(0, words[i].length() - 1));
+    String[] parts = message.split(" ", -1);
+    for (int i = 1; i < parts.length; i++) {
+      int sign = parts[i].indexOf('=');
+      if (parts[i].endsWith("+")) {
+        outage.extended(parts[i].substring(0, parts[i].length() - 1));
       } else if (sign < 0) {
-        claim(words[i]);
-      } else if (sign == words[i].length() - 1) {
-        outage.over(words[i].substring(0, sign));
+        claim(parts[i]);
+      } else if (sign == parts[i].length() - 1) {
+        outage.ended(parts[i].substring(0, sign));
       } else {
-        refused(words[i].substring(0, sign), words[i].substring(sign + 1));
+        refused(parts[i].substring(0, sign), parts[i].substring(sign + 1));
       }
     }
-    long micros = Long.parseLong(words[0]);
+    long micros = Long.parseLong(parts[0]);
     if (micros >= 0) {
-      // Not the other way round: it may be older than what was answered meanwhile.
+      // Never set to false here: a notice may be older than the last reply.
       synchronized (this) {
-        someoneInLine = true;
+        hasWaiters = true;
       }
-      lookIn(micros);
+      scheduleCheck(micros);
     }
   }
 
-  /** While this node's share decides, Redis does not; but a caller may cancel at any node. */
+  /** Handles a denial by Redis: while the share decides, only a cancellation counts. */
   private void refused(String id, String reason) {
     boolean cancelled = reason.equals(TokenDecision.Reason.CANCELLED.name());
     if ((cancelled || !outage.local().await(replies.ticket(id)))
-        && refuse(id, place -> replies.refused(place, reason, scripts.terms()))
+        && refuse(id, place -> replies.refused(place, reason, scripts.config()))
         && cancelled) {
       outage.cancel(id);
     }
   }
 
-  /** Granted: it may be told when Redis knows that somebody will be. */
+  /** Claims a grant and then delivers it. */
   private void claim(String id) {
     var unused =
-        askForWaiters(id)
+        claimForWaiters(id)
             .whenComplete(
                 (answer, failure) -> {
                   if (answer == null) {
-                    lookBy(AWAY_NANOS);
+                    checkWithin(RETRY_NANOS);
                   } else {
-                    stands(id, answer.result(), answer.micros());
+                    update(id, answer.result(), answer.micros());
                   }
                 });
   }
 
-  /** Never answered if nobody waits. */
-  private synchronized CompletableFuture<ScriptResult> askForWaiters(String id) {
+  /** Claims a grant for the waiters; never completes if there are none. */
+  private synchronized CompletableFuture<ScriptResult> claimForWaiters(String id) {
     return waiters.find(id) == null
         ? new CompletableFuture<>()
-        : scripts.call(GovernorScript.TICKET, "claim", id, waiters.nextTurn());
+        : scripts.call(GovernorScript.TICKET, "claim", id, waiters.nextSequence());
   }
 
-  private void lookIn(long micros) {
+  private void scheduleCheck(long micros) {
     if (micros >= 0) {
       long nanos = TimeUnit.MICROSECONDS.toNanos(micros);
-      lookBy(micros == 0 ? 0 : nanos + spreadNanos.getAsLong());
+      checkWithin(micros == 0 ? 0 : nanos + spreadNanos.getAsLong());
     }
     if (micros >= 0 || waiters.size() > 0) {
-      lookBy(Math.min(MOST_BETWEEN_LOOKS_NANOS, rarestThoroughNanos()));
+      checkWithin(Math.min(MAX_CHECK_NANOS, maxThoroughNanos()));
     }
   }
 
-  private long rarestThoroughNanos() {
-    long patience = ModelScriptConfig.micros(scripts.terms().rules().ticketIdleTimeout());
-    return TimeUnit.MICROSECONDS.toNanos(Math.max(1, patience / LOOKS_IN_PATIENCE));
+  private long maxThoroughNanos() {
+    long idleTimeout = ModelScriptConfig.micros(scripts.config().waitingList().ticketIdleTimeout());
+    return TimeUnit.MICROSECONDS.toNanos(Math.max(1, idleTimeout / CHECKS_PER_TIMEOUT));
   }
 
-  private void lookBy(long nanos) {
+  private void checkWithin(long nanos) {
     if (!closed) {
       next.by(nanos);
     }
   }
 
-  /** Lets go who can, and asks for those who are awaited here. */
-  void look() {
+  /** Checks the waiting list: Redis grants waiters, and a thorough check polls the awaited tickets. */
+  void check() {
     List<CompletableFuture<?>> calls = new ArrayList<>();
     boolean thorough;
     synchronized (this) {
-      if (closed || (!someoneInLine && waiters.size() == 0)) {
+      if (closed || (!hasWaiters && waiters.size() == 0)) {
         return;
       }
-      if (looking) {
-        lookAgain = true;
+      if (checking) {
+        checkAgain = true;
         return;
       }
-      looking = true;
+      checking = true;
       long now = timer.nanoTime();
-      thorough = !lookedThoroughly || now - thoroughAt >= thoroughNanos();
+      thorough = !checkedThoroughly || now - thoroughAt >= thoroughNanos();
       if (thorough) {
-        lookedThoroughly = true;
+        checkedThoroughly = true;
         thoroughAt = now;
       }
       List<String> ids = thorough ? waiters.ids() : List.of();
@@ -436,55 +434,55 @@ final class TicketWaitingList {
     }
     var unused =
         CompletableFuture.allOf(calls.toArray(CompletableFuture<?>[]::new))
-            .whenComplete((done, failure) -> looked(thorough, failure));
+            .whenComplete((done, failure) -> checked(thorough, failure));
   }
 
   private long thoroughNanos() {
-    long nanos = Math.max(SOONEST_THOROUGH_NANOS, waiters.size() * PER_TICKET_NANOS);
-    return Math.min(nanos, rarestThoroughNanos());
+    long nanos = Math.max(MIN_THOROUGH_NANOS, waiters.size() * PER_TICKET_NANOS);
+    return Math.min(nanos, maxThoroughNanos());
   }
 
   private CompletableFuture<Void> tick(List<String> ids) {
-    List<String> words = new ArrayList<>(List.of("tick", waiters.nextTurn()));
-    words.addAll(ids);
+    List<String> arguments = new ArrayList<>(List.of("tick", waiters.nextSequence()));
+    arguments.addAll(ids);
     return scripts
-        .call(GovernorScript.TICKET, words.toArray(String[]::new))
+        .call(GovernorScript.TICKET, arguments.toArray(String[]::new))
         .thenAccept(
             answer ->
                 answer
                     .result()
                     .lists()
-                    .forEach(each -> stands(each.text(1), each, answer.micros())));
+                    .forEach(each -> update(each.text(1), each, answer.micros())));
   }
 
-  private void looked(boolean thorough, @Nullable Throwable failure) {
+  private void checked(boolean thorough, @Nullable Throwable failure) {
     boolean again;
     long untilThorough;
     synchronized (this) {
-      again = lookAgain;
-      lookAgain = false;
-      looking = false;
+      again = checkAgain;
+      checkAgain = false;
+      checking = false;
       untilThorough = Math.max(0, thoroughAt + thoroughNanos() - timer.nanoTime());
     }
     if (failure != null) {
-      lookBy(AWAY_NANOS);
+      checkWithin(RETRY_NANOS);
     } else if (again) {
-      lookBy(0);
+      checkWithin(0);
     } else if (!thorough && waiters.size() > 0) {
-      lookBy(untilThorough);
+      checkWithin(untilThorough);
     }
   }
 
-  /** Waits no longer than that for answers about those who have just come. */
-  void close(Duration patience) {
+  /** Fails all waiters, after the calls about new ones were answered or timed out. */
+  void close(Duration timeout) {
     closed = true;
     waiters
-        .arrivals()
+        .registrations()
         .handle((done, failure) -> true)
-        .completeOnTimeout(false, patience.toNanos(), TimeUnit.NANOSECONDS)
+        .completeOnTimeout(false, timeout.toNanos(), TimeUnit.NANOSECONDS)
         .join();
     for (String id : waiters.ids()) {
-      var unused = scripts.call(GovernorScript.TICKET, "leave", id, waiters.nextTurn());
+      var unused = scripts.call(GovernorScript.TICKET, "leave", id, waiters.nextSequence());
       end(id);
     }
   }
@@ -493,8 +491,8 @@ final class TicketWaitingList {
     refuse(id, TokenDecision.Reason.CLOSED);
     TicketWaiters.WaitingTicket unseen = waiters.take(id);
     if (unseen != null) {
-      RuntimeException over = new StoreClosedException(RedisBudgetStore.CLOSED);
-      timer.execute(() -> unseen.futures.forEach(each -> each.completeExceptionally(over)));
+      RuntimeException failure = new StoreClosedException(RedisBudgetStore.CLOSED);
+      timer.execute(() -> unseen.futures.forEach(each -> each.completeExceptionally(failure)));
     }
   }
 }

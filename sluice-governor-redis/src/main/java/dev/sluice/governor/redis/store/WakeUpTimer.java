@@ -2,20 +2,20 @@ package dev.sluice.governor.redis.store;
 
 import dev.sluice.governor.spi.StoreTimer;
 
-/** When a model's line is looked at next. For any number of threads. */
+/** Runs an action at the earliest of the requested times. Thread-safe. */
 final class WakeUpTimer {
   private static final long NEVER = Long.MAX_VALUE;
 
   private final StoreTimer timer;
-  private final Runnable look;
+  private final Runnable action;
   private long at = NEVER;
 
-  WakeUpTimer(StoreTimer timer, Runnable look) {
+  WakeUpTimer(StoreTimer timer, Runnable action) {
     this.timer = timer;
-    this.look = look;
+    this.action = action;
   }
 
-  /** After so long at the latest. */
+  /** Runs the action after so long at the latest. */
   void by(long nanos) {
     long due;
     synchronized (this) {
@@ -25,17 +25,17 @@ final class WakeUpTimer {
       }
       at = due;
     }
-    timer.schedule(nanos, () -> ring(due));
+    timer.schedule(nanos, () -> fire(due));
   }
 
-  private void ring(long due) {
+  private void fire(long due) {
     synchronized (this) {
       if (at != due) {
-        // An earlier one has replaced it.
+        // An earlier time has replaced this one.
         return;
       }
       at = NEVER;
     }
-    look.run();
+    action.run();
   }
 }

@@ -1,9 +1,8 @@
--- Tokens that accrue evenly, kept as what is owed to a full bucket: a token is worth `unit`, and a
--- microsecond brings `mint`. The history of a meter has what was owed at each charge, so that no
--- refund is more than what has been owed ever since: pairs of an event and a debt, both rising, for
--- an entry that a later and smaller one makes useless is dropped. Between charges a debt only falls,
--- unless it is raised by something else than a charge (absent members, lost books): then the history
--- has how much of it was left that charges had made.
+-- Token buckets that accrue evenly, stored as the debt to a full bucket: a token is worth `unit`, and `accrual` accrues
+-- per microsecond. The history of a bucket has the debt before each charge, because a refund is at most the least debt
+-- since its charge: pairs of an event and a debt, both rising, because an entry is dropped when a later and smaller one
+-- makes it useless. Between charges a debt only falls, unless absent members or lost data raise it: then the history
+-- has the part of the debt that charges had made.
 
 local function floorDiv(amount, part)
   local rest = math.fmod(amount, part)
@@ -17,69 +16,69 @@ local function ceilDiv(amount, part)
   return -floorDiv(-amount, part)
 end
 
--- Returns the debt at `to` of a meter that had the debt `owed` at `from`, in the time of the model state. The part of absent
--- members is not paid here, and the tokens that they can have saved are held back: the rule is `repay` in guard.lua. Returns also,
--- if a member was absent since, the most that may be refunded of earlier charges.
-local function paid(meter, owed, from, to)
-  local mint, capacity = meter.mint, meter.cap * meter.unit
+-- Returns the debt at `to` of a bucket that had `debt` at `from`, in the time of the model state. The part of absent
+-- members does not accrue here, and the tokens that they can have saved stay reserved: the rule is `repay` in
+-- guard.lua. Returns also, if a member was absent since, the most that may be refunded of earlier charges.
+local function debtAfter(bucket, debt, from, to)
+  local accrual, capacity = bucket.accrual, bucket.cap * bucket.unit
   if from - S.shift >= PRESENT then
     local elapsed = math.max(0, to - from)
-    return elapsed < owed / mint and math.max(0, owed - elapsed * mint) or 0
+    return elapsed < debt / accrual and math.max(0, debt - elapsed * accrual) or 0
   end
   if S.shift ~= 0 and PRESENT == NOT_YET then
-    -- The clock was set back, so it is not known since when: nothing comes back until they return.
+    -- The clock was set back, so the start of the absence is unknown: nothing accrues until the members return.
     local all = absencePeriods()
     local saved = math.ceil(capacity * all[#all].share)
-    return math.max(owed, saved), owed - saved
+    return math.max(debt, saved), debt - saved
   end
-  return repay({ mint = mint, step = 1, capacity = capacity }, owed, 0, from - S.shift, to - S.shift)
+  return repay({ accrual = accrual, step = 1, capacity = capacity }, debt, 0, from - S.shift, to - S.shift)
 end
 
--- Returns what a meter owes of which the books know nothing.
-local function owedByUnknown(meter)
-  return (debtOfMissing({ mint = meter.mint, step = 1, capacity = meter.cap * meter.unit }))
+-- Returns the debt of a bucket that this state does not know.
+local function debtOfUnknown(bucket)
+  return (debtOfMissing({ accrual = bucket.accrual, step = 1, capacity = bucket.cap * bucket.unit }))
 end
 
-local function available(meter)
-  return floorDiv(meter.cap * meter.unit - meter.owed, meter.unit)
+local function available(bucket)
+  return floorDiv(bucket.cap * bucket.unit - bucket.debt, bucket.unit)
 end
 
--- Until so many tokens can be taken and `floor` are left, if nobody takes any; 0 if it is so now.
-local function microsUntil(meter, tokens, floor)
-  local missing = tokens * meter.unit - ((meter.cap - floor) * meter.unit - meter.owed)
+-- Returns the time until so many tokens can be taken and `floor` are left, if no tokens are taken; 0 if that is now.
+local function microsUntil(bucket, tokens, floor)
+  local missing = tokens * bucket.unit - ((bucket.cap - floor) * bucket.unit - bucket.debt)
   if missing <= 0 then
     return 0
   end
-  return math.min(NEVER, PRESENT_PART == 1 and ceilDiv(missing, meter.mint)
-    or math.ceil(missing / (meter.mint * PRESENT_PART)))
+  return math.min(NEVER, PRESENT_PART == 1 and ceilDiv(missing, bucket.accrual)
+    or math.ceil(missing / (bucket.accrual * PRESENT_PART)))
 end
 
--- In a block, for a script may have 200 locals at a time.
-local historyOf, charge, refund, overcharge, pay, raise, rescale
+-- In a block, because a script may have 200 locals at a time.
+local historyOf, charge, refund, overcharge, accrue, raiseDebt, rescale
 do
 local ENTRY, LONGEST_HISTORY = 16, 128 * 16
 
-historyOf = function(meter)
-  if not meter.history then
-    meter.history = get(meter.field) or ''
+historyOf = function(bucket)
+  if not bucket.history then
+    bucket.history = get(bucket.field) or ''
   end
-  return meter.history
+  return bucket.history
 end
 
--- Neighbours become one with the smaller figure, which errs on the side of those who gave tokens.
+-- Merges neighbors into one entry with the smaller debt: refunds become smaller, never larger.
 local function halved(history)
   local entries = {}
   for at = 1, #history - ENTRY, 2 * ENTRY do
-    local _, owed = struct.unpack('>dd', history, at)
+    local _, debt = struct.unpack('>dd', history, at)
     local event = struct.unpack('>d', history, at + ENTRY)
-    entries[#entries + 1] = struct.pack('>dd', event, owed)
+    entries[#entries + 1] = struct.pack('>dd', event, debt)
   end
   return table.concat(entries)
 end
 
--- Notes that refunds of what was charged until now are no more than `most`; returns the event that follows.
-local function record(meter, most)
-  local history = historyOf(meter)
+-- Records that refunds of the charges until now are at most `most`; returns the next event.
+local function record(bucket, most)
+  local history = historyOf(bucket)
   local size = #history
   while size > 0 and struct.unpack('>d', history, size - 7) >= most do
     size = size - ENTRY
@@ -90,11 +89,11 @@ local function record(meter, most)
   end
   local event = S.events
   S.events = event + 1
-  meter.history = history .. struct.pack('>dd', event, most)
+  bucket.history = history .. struct.pack('>dd', event, most)
   return event + 1
 end
 
--- Where the first entry from that event on begins; after the end if there is none.
+-- Returns the position of the first entry from that event on; after the end if there is none.
 local function indexOf(history, event)
   local low, high = 0, #history / ENTRY
   while low < high do
@@ -108,81 +107,80 @@ local function indexOf(history, event)
   return low * ENTRY + 1
 end
 
--- Takes them, there or not.
-charge = function(meter, tokens)
-  local event = record(meter, meter.owed)
-  meter.owed = meter.owed + tokens * meter.unit
-  meter.changed = true
+-- Charges `tokens` unconditionally; the balance may go negative.
+charge = function(bucket, tokens)
+  local event = record(bucket, bucket.debt)
+  bucket.debt = bucket.debt + tokens * bucket.unit
+  bucket.changed = true
   return event
 end
 
--- It turns out that so much less was charged just before that event.
-local function correct(meter, event, less)
-  local history = historyOf(meter)
+-- Corrects the history: the charge just before that event was smaller by `less`.
+local function correct(bucket, event, less)
+  local history = historyOf(bucket)
   local first = indexOf(history, event)
   if first > #history then
     return
   end
   local later = {}
   for at = first, #history, ENTRY do
-    local each, owed = struct.unpack('>dd', history, at)
-    later[#later + 1] = struct.pack('>dd', each, owed - less)
+    local each, debt = struct.unpack('>dd', history, at)
+    later[#later + 1] = struct.pack('>dd', each, debt - less)
   end
   local _, least = struct.unpack('>dd', later[1])
-  local kept = first - 1
-  while kept > 0 and struct.unpack('>d', history, kept - 7) >= least do
-    kept = kept - ENTRY
+  local size = first - 1
+  while size > 0 and struct.unpack('>d', history, size - 7) >= least do
+    size = size - ENTRY
   end
-  meter.history = string.sub(history, 1, kept) .. table.concat(later)
+  bucket.history = string.sub(history, 1, size) .. table.concat(later)
 end
 
--- Gives back whole tokens of a charge, and says how many.
-refund = function(meter, tokens, event)
-  local history = historyOf(meter)
+-- Refunds whole tokens of a charge; returns their number.
+refund = function(bucket, tokens, event)
+  local history = historyOf(bucket)
   local first = indexOf(history, event)
-  local stillOwed = meter.owed
+  local outstanding = bucket.debt
   if first <= #history then
     local _, least = struct.unpack('>dd', history, first)
-    stillOwed = math.min(stillOwed, least)
+    outstanding = math.min(outstanding, least)
   end
-  local refunded = floorDiv(math.min(tokens * meter.unit, stillOwed), meter.unit)
+  local refunded = floorDiv(math.min(tokens * bucket.unit, outstanding), bucket.unit)
   if refunded > 0 then
-    meter.owed = meter.owed - refunded * meter.unit
-    correct(meter, event, refunded * meter.unit)
-    meter.changed = true
+    bucket.debt = bucket.debt - refunded * bucket.unit
+    correct(bucket, event, refunded * bucket.unit)
+    bucket.changed = true
   end
   return refunded
 end
 
--- Charges what was used beyond an earlier charge, but no more whole tokens than let it owe twice its
--- capacity, and says how many.
-overcharge = function(meter, tokens)
-  local most = floorDiv(math.max(0, 2 * meter.cap * meter.unit - meter.owed), meter.unit)
+-- Charges usage beyond an earlier charge, up to a debt of twice the capacity; returns the number of whole tokens.
+overcharge = function(bucket, tokens)
+  local most = floorDiv(math.max(0, 2 * bucket.cap * bucket.unit - bucket.debt), bucket.unit)
   local charged = math.min(most, tokens)
-  record(meter, meter.owed)
-  meter.owed = meter.owed + charged * meter.unit
-  meter.changed = true
+  record(bucket, bucket.debt)
+  bucket.debt = bucket.debt + charged * bucket.unit
+  bucket.changed = true
   return charged
 end
 
--- Has time pay what a meter with a history owes.
-pay = function(meter, from, to)
-  local owed, most = paid(meter, meter.owed, from, to)
-  meter.owed = owed
+-- Reduces the debt of a bucket with a history by the accrual of a time.
+accrue = function(bucket, from, to)
+  local debt, most = debtAfter(bucket, bucket.debt, from, to)
+  bucket.debt = debt
   if most then
-    record(meter, math.max(0, most))
+    record(bucket, math.max(0, most))
   end
 end
 
--- Has a meter owe at least so much, of which no refund gives anything back: nobody was granted it.
-raise = function(meter, owed)
-  record(meter, math.max(0, meter.owed - owed))
-  meter.owed = math.max(meter.owed, owed)
+-- Raises the debt to at least `debt`; no refund lowers the difference, because it was granted to no caller.
+raiseDebt = function(bucket, debt)
+  record(bucket, math.max(0, bucket.debt - debt))
+  bucket.debt = math.max(bucket.debt, debt)
 end
 
--- In other units. Never in favour of those who take: debts are rounded up, what can be refunded down.
-rescale = function(meter, unit)
-  local old = meter.unit
+-- Converts a bucket to other units, never in favor of callers: debts are rounded up, refundable debts down.
+rescale = function(bucket, unit)
+  local old = bucket.unit
   if old == unit then
     return
   end
@@ -196,36 +194,36 @@ rescale = function(meter, unit)
     end
     return (units - rest) / old * unit + part
   end
-  local entries, history = {}, historyOf(meter)
+  local entries, history = {}, historyOf(bucket)
   for at = 1, #history, ENTRY do
-    local event, owed = struct.unpack('>dd', history, at)
-    entries[#entries + 1] = struct.pack('>dd', event, scaled(owed, false))
+    local event, debt = struct.unpack('>dd', history, at)
+    entries[#entries + 1] = struct.pack('>dd', event, scaled(debt, false))
   end
-  meter.history = table.concat(entries)
-  meter.owed = scaled(meter.owed, true)
-  meter.unit = unit
-  meter.changed = true
+  bucket.history = table.concat(entries)
+  bucket.debt = scaled(bucket.debt, true)
+  bucket.unit = unit
+  bucket.changed = true
 end
 
 end
 
--- ---- the meters of this model
+-- ---- the buckets of this model
 
-local M
-local meters = {}
+local modelBucket
+local tenantBuckets = {}
 local requests = {}
 
-local function loadMeters()
-  M = { cap = S.cap, unit = S.unit, mint = C.mint, owed = S.owed, field = 'h' }
+local function loadBuckets()
+  modelBucket = { cap = S.cap, unit = S.unit, accrual = C.mint, debt = S.debt, field = 'h' }
   for i, rate in ipairs(C.requests) do
     requests[i] =
-      { cap = rate.cap, unit = rate.unit, mint = rate.mint, owed = S[rate.name], name = rate.name }
+      { cap = rate.cap, unit = rate.unit, accrual = rate.mint, debt = S[rate.name], name = rate.name }
   end
-  for rank, class in ipairs(C.classes) do
+  for index, class in ipairs(C.classes) do
     if class.g then
-      R[rank - 1].meter = {
-        cap = class.g.cap, unit = class.g.unit, mint = class.g.mint,
-        owed = R[rank - 1].guaranteed, field = 'g' .. (rank - 1)
+      classState[index - 1].minimumShare = {
+        cap = class.g.cap, unit = class.g.unit, accrual = class.g.mint,
+        debt = classState[index - 1].minimumShareDebt, field = 'g' .. (index - 1)
       }
     end
   end
@@ -235,79 +233,79 @@ local function advance()
   local from = S.at
   S.at = now
   if now > from then
-    pay(M, from, now)
+    accrue(modelBucket, from, now)
     for _, each in ipairs(requests) do
-      each.owed = paid(each, each.owed, from, now)
+      each.debt = debtAfter(each, each.debt, from, now)
     end
-    for rank = 0, #C.classes - 1 do
-      local meter = R[rank].meter
-      if meter then
-        pay(meter, from, now)
+    for index = 0, #C.classes - 1 do
+      local bucket = classState[index].minimumShare
+      if bucket then
+        accrue(bucket, from, now)
       end
     end
   end
 end
 
-local function writeMeters()
-  local function writeHistory(meter)
-    if meter.history and meter.history ~= (get(meter.field) or '') then
-      put(meter.field, meter.history)
+local function writeBuckets()
+  local function writeHistory(bucket)
+    if bucket.history and bucket.history ~= (get(bucket.field) or '') then
+      put(bucket.field, bucket.history)
     end
   end
-  S.owed, S.unit, S.cap = M.owed, M.unit, M.cap
-  writeHistory(M)
+  S.debt, S.unit, S.cap = modelBucket.debt, modelBucket.unit, modelBucket.cap
+  writeHistory(modelBucket)
   for _, each in ipairs(requests) do
-    S[each.name] = each.owed
+    S[each.name] = each.debt
   end
-  for rank = 0, #C.classes - 1 do
-    local meter = R[rank].meter
-    if meter then
-      R[rank].guaranteed = meter.owed
-      writeHistory(meter)
+  for index = 0, #C.classes - 1 do
+    local bucket = classState[index].minimumShare
+    if bucket then
+      classState[index].minimumShareDebt = bucket.debt
+      writeHistory(bucket)
     end
   end
-  for tenant, meter in pairs(meters) do
-    if meter.changed then
-      put('m' .. tenant, struct.pack('>ddd', now, meter.owed, meter.unit) .. historyOf(meter))
-      setDue('m' .. tenant, now + ceilDiv(meter.owed, meter.mint) + 1)
+  for tenant, bucket in pairs(tenantBuckets) do
+    if bucket.changed then
+      put('m' .. tenant, struct.pack('>ddd', now, bucket.debt, bucket.unit) .. historyOf(bucket))
+      setDue('m' .. tenant, now + ceilDiv(bucket.debt, bucket.accrual) + 1)
     end
   end
 end
 
--- The allowance for usage far beyond reservations, a meter of the model's burst and rate by itself.
+-- Returns the allowance for usage far beyond reservations: a bucket of its own, of the model's burst and rate.
 local function allowanceOf(config)
-  local meter = { cap = config.cap, unit = config.unit, mint = config.mint, owed = 0, history = '' }
+  local bucket = { cap = config.cap, unit = config.unit, accrual = config.mint, debt = 0, history = '' }
   local stored = get('v')
   if stored then
-    local at, owed, unit = struct.unpack('>ddd', stored)
-    meter.owed, meter.unit = owed, unit
-    rescale(meter, config.unit)
-    meter.owed = paid(meter, meter.owed, at, now)
+    local at, debt, unit = struct.unpack('>ddd', stored)
+    bucket.debt, bucket.unit = debt, unit
+    rescale(bucket, config.unit)
+    bucket.debt = debtAfter(bucket, bucket.debt, at, now)
   end
-  return meter
+  return bucket
 end
 
-local function putAllowance(meter)
-  put('v', struct.pack('>ddd', now, meter.owed, meter.unit))
+local function putAllowance(bucket)
+  put('v', struct.pack('>ddd', now, bucket.debt, bucket.unit))
 end
 
--- Returns how much of a reported usage is charged, by the rule of OverrunAllowance.java. One settlement charges at
--- most what a call of the model can use; usage beyond twice the reservation comes out of an allowance, which is
--- charged four tokens for each token and may be overdrawn by one settlement.
+-- Returns the part of a reported usage that is charged, by the rule of OverrunAllowance.java. One settlement charges at
+-- most the usage that a call of the model can have; usage beyond twice the reservation comes out of the allowance,
+-- which is charged four tokens for each token and may be overdrawn by one settlement.
 local function chargeable(reserved, reported)
   local charged = math.min(reported, math.max(reserved, C.most or C.cap))
   if charged > 2 * reserved then
-    local meter = allowanceOf(C)
-    if available(meter) <= 0 then
+    local bucket = allowanceOf(C)
+    if available(bucket) <= 0 then
       return 2 * reserved
     end
-    meter.owed = meter.owed + 4 * (charged - 2 * reserved) * meter.unit
-    putAllowance(meter)
+    bucket.debt = bucket.debt + 4 * (charged - 2 * reserved) * bucket.unit
+    putAllowance(bucket)
   end
   return charged
 end
 
--- The budget of a tenant; none if it has none of its own.
+-- Returns the budget of a tenant; nil if it has none.
 local function budgetOf(tenant)
   local own = C.tenants and get('b' .. tenant)
   return own and cmsgpack.unpack(own) or C.others
@@ -318,50 +316,49 @@ local function weightOf(tenant)
   return budget and budget.weight or 1
 end
 
--- Returns the meter of a tenant; none if it has no budget. Debt that time has paid is not written if nothing else changes:
--- the next call finds the same.
-local function meterOf(tenant)
-  local meter = meters[tenant]
-  local budget = not meter and budgetOf(tenant)
+-- Returns the bucket of a tenant; nil if it has no budget. If nothing else changes, accrual is not written: the next
+-- call computes the same.
+local function tenantBucketOf(tenant)
+  local bucket = tenantBuckets[tenant]
+  local budget = not bucket and budgetOf(tenant)
   if budget then
-    meter = { cap = budget.cap, unit = budget.unit, mint = budget.mint, owed = 0, history = '' }
+    bucket = { cap = budget.cap, unit = budget.unit, accrual = budget.mint, debt = 0, history = '' }
     local stored = get('m' .. tenant)
     local at = 0
     if stored then
-      local owed, unit
-      at, owed, unit = struct.unpack('>ddd', stored)
-      meter.owed, meter.unit, meter.history = owed, unit, string.sub(stored, 25)
+      local debt, unit
+      at, debt, unit = struct.unpack('>ddd', stored)
+      bucket.debt, bucket.unit, bucket.history = debt, unit, string.sub(stored, 25)
       if at < (budget.since or 0) then
-        -- Until then it accrued at another rate.
-        rescale(meter, budget.before.unit)
-        meter.mint = budget.before.mint
-        pay(meter, at, budget.since)
-        meter.mint, at = budget.mint, budget.since
+        -- The rate has changed at that time.
+        rescale(bucket, budget.before.unit)
+        bucket.accrual = budget.before.mint
+        accrue(bucket, at, budget.since)
+        bucket.accrual, at = budget.mint, budget.since
       end
-      rescale(meter, budget.unit)
-      pay(meter, at, now)
+      rescale(bucket, budget.unit)
+      accrue(bucket, at, now)
     else
-      raise(meter, owedByUnknown(meter))
+      raiseDebt(bucket, debtOfUnknown(bucket))
     end
     if at < S.emptied then
-      -- Nobody knows what it had left then.
-      raise(meter, paid(meter, meter.cap * meter.unit, S.emptied, now))
+      -- Its level at that time is unknown.
+      raiseDebt(bucket, debtAfter(bucket, bucket.cap * bucket.unit, S.emptied, now))
     end
-    meters[tenant] = meter
+    tenantBuckets[tenant] = bucket
   end
-  return meter
+  return bucket
 end
 
--- ---- the count of what is granted, apart from the meters
+-- ---- granted tokens, counted apart from the buckets
 
 local function perSecond()
   return C.mint * 10 ^ 6 / C.unit
 end
 
--- Counts tokens that were granted at that time; a negative number takes back what was granted then and not used. So a
--- refund lowers the windows that had the grant, and hides nothing that was granted since. The limit of that time is
--- kept with it, so that another one makes no excess of it. Usage beyond a reservation was not granted by anybody, and is
--- not counted.
+-- Counts tokens that were granted at a time; a negative number subtracts unused tokens of such a grant. So a refund
+-- lowers the windows that had the grant, and hides no later grant. The count has the limit of its time, so that a later
+-- change of the limit makes no excess. Usage beyond a reservation was not granted, and is not counted.
 local function countGranted(tokens, at)
   local second = math.floor(at / 10 ^ 6)
   local field = countField(second)
@@ -381,16 +378,16 @@ local function countGranted(tokens, at)
   end
 end
 
--- Returns by how many tokens the worst window of whole seconds was above the limit, of the last `seconds`: burst, and
--- what accrues in the window, by the largest limit that held meanwhile. The worst ever found is remembered, so it is
--- enough to look at as much as may have changed since the last time.
+-- Returns the excess of the worst window of whole seconds in the last `seconds`: its tokens above the burst and the
+-- accrual of the window, by the largest limit of that time. The worst excess is stored, so `seconds` needs to cover
+-- only those that may have changed since the last call.
 local function worstExcess(seconds)
   local last = math.floor(now / 10 ^ 6)
   local fields = {}
   for i = 1, seconds do
     fields[i] = countField(last - seconds + i)
   end
-  local stored = redis.call('HMGET', BOOKS, unpack(fields))
+  local stored = redis.call('HMGET', STATE, unpack(fields))
   local sums, burst, rate = {}, C.cap, perSecond()
   for i, field in ipairs(fields) do
     local value = written[field] or stored[i]

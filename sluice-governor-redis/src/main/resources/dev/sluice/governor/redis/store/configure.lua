@@ -1,72 +1,73 @@
--- The rules of a model. ARGV: node, then
---   configure, configuration as JSON, "full" or "empty" (what new books begin with), their generation,
---     then a tenant and its budget as JSON, …: answers {1 if that changed something, generation}
---   join, the same words: as configure, but books that are there keep their rules
---   adjust, factor, tokens at most or '', microseconds of a pause, number of the factor: what the provider said
--- In that time other nodes have their grants held, too.
-local OTHERS_JOIN = 1.5 * 10 ^ 6
+-- Sets the configuration of a model. ARGV: node, then
+--   configure, configuration as JSON, "full" or "empty" (the level of new state), its generation, then each tenant and
+--     its budget as JSON: answers {1 if that changed the configuration, generation}
+--   join, the same arguments: as configure, but existing state keeps its configuration
+--   adjust, factor, most tokens or '', microseconds of a pause, number of the factor: an adjustment by the provider
 
--- Nobody knows what is left: nothing is.
-local function empty()
+-- New state that starts empty grants nothing for this time, in which other nodes restore their grants.
+local RESTORE_TIME = 1.5 * 10 ^ 6
+
+-- Empties all buckets, because their levels are unknown.
+local function emptyBuckets()
   S.emptied = now
-  S.paused = math.max(S.paused, now + OTHERS_JOIN)
-  raise(M, M.cap * M.unit)
+  S.paused = math.max(S.paused, now + RESTORE_TIME)
+  raiseDebt(modelBucket, modelBucket.cap * modelBucket.unit)
   for _, each in ipairs(requests) do
-    each.owed = math.max(each.owed, each.cap * each.unit)
+    each.debt = math.max(each.debt, each.cap * each.unit)
   end
-  for rank = 0, #C.classes - 1 do
-    local meter = R[rank].meter
-    if meter then
-      raise(meter, meter.cap * meter.unit)
+  for index = 0, #C.classes - 1 do
+    local bucket = classState[index].minimumShare
+    if bucket then
+      raiseDebt(bucket, bucket.cap * bucket.unit)
     end
   end
-  S.left = available(M)
+  S.left = available(modelBucket)
 end
 
 local function createState(generation, full)
-  S, R = {}, {}
+  S, classState = {}, {}
   for _, name in ipairs(NAMES) do
     S[name] = 0
   end
   S.unit, S.cap, S.factor, S.generation = C.unit, C.cap, 1, generation
   S.due, S.wake, S.at, S.refilled = NEVER, NEVER, server, server
-  for rank = 0, #C.classes - 1 do
-    R[rank] = { time = 0, size = 0, tokens = 0, guaranteed = 0, epoch = 0 }
+  for index = 0, #C.classes - 1 do
+    classState[index] = { time = 0, size = 0, tokens = 0, minimumShareDebt = 0, epoch = 0 }
   end
   now = server
-  loadMeters()
-  -- Absent members may have granted of it before there were books.
-  M.owed = owedByUnknown(M)
+  loadBuckets()
+  -- Absent members may have granted from it before this state was created.
+  modelBucket.debt = debtOfUnknown(modelBucket)
   for _, each in ipairs(requests) do
-    each.owed = owedByUnknown(each)
+    each.debt = debtOfUnknown(each)
   end
-  for rank = 0, #C.classes - 1 do
-    local meter = R[rank].meter
-    if meter then
-      meter.owed = owedByUnknown(meter)
+  for index = 0, #C.classes - 1 do
+    local bucket = classState[index].minimumShare
+    if bucket then
+      bucket.debt = debtOfUnknown(bucket)
     end
   end
-  S.left = available(M)
-  -- Who listens has known books of this model, and learns that these are new.
-  if redis.call('PUBLISH', BOOKS .. ':news', '-1 new') > 0 or not full then
-    empty()
+  S.left = available(modelBucket)
+  -- Listeners have known other state of this model, and learn that this is new.
+  if redis.call('PUBLISH', STATE .. ':news', '-1 new') > 0 or not full then
+    emptyBuckets()
   end
 end
 
--- So much of its capacity and rate is in force.
+-- Sets the part of the model's capacity and rate that is in force.
 local function slow(factor)
   S.factor = factor
-  M.mint = C.mint
-  rescale(M, math.ceil(C.unit / factor))
-  M.cap = math.max(1, math.floor(C.cap * factor))
+  modelBucket.accrual = C.mint
+  rescale(modelBucket, math.ceil(C.unit / factor))
+  modelBucket.cap = math.max(1, math.floor(C.cap * factor))
 end
 
--- What a node says counts for so long once another has said something: ten minutes.
+-- Factors expire after ten minutes, when another node sends one.
 local FACTOR_LIFE = 600 * 10 ^ 6
 
--- The smallest of what the nodes have found: one that was not refused knows no better than one that was.
--- A node numbers what it says; of two the later number counts, in whichever order they come.
-local function smallest(factor, number)
+-- Returns the smallest factor of all nodes: a node without refusals knows no more than one with refusals. Nodes number
+-- their factors; the higher number counts, in whichever order they arrive.
+local function smallestFactor(factor, number)
   local stored = get('p')
   local all, least = {}, 1
   for node, each in pairs(stored and cmsgpack.unpack(stored) or {}) do
@@ -84,81 +85,81 @@ local function smallest(factor, number)
   return least
 end
 
--- All who are in line, in order, without their places.
-local function emptyLine()
+-- Removes all waiters; returns their tickets in order.
+local function clearWaitingList()
   local waiting = {}
-  for _, member in ipairs(redis.call('ZRANGE', LINE, 0, -1)) do
+  for _, member in ipairs(redis.call('ZRANGE', WAITING, 0, -1)) do
     local ticket = ticketOf(idIn(member))
     if ticket then
       waiting[#waiting + 1] = ticket
       countPlaces(ticket.tenant, -1)
     end
   end
-  redis.call('DEL', LINE, HEADS, TURNS, FIFO)
+  redis.call('DEL', WAITING, HEADS, TURNS, FIFO)
   turns = {}
   S.waiting, S.turns = 0, 0
   return waiting
 end
 
--- What is owed stays, in the units of the new limits.
-local function moveMeters(before)
-  local guarantees, seconds = {}, {}
-  for rank, class in ipairs(before.C.classes) do
-    guarantees[class.name] = before.R[rank - 1].meter
+-- Moves the debts of all buckets to the units of the new limits.
+local function moveBuckets(before)
+  local minimumShares, seconds = {}, {}
+  for index, class in ipairs(before.C.classes) do
+    minimumShares[class.name] = before.classState[index - 1].minimumShare
   end
   for _, each in ipairs(before.requests) do
     seconds[each.name] = each
   end
   for i, rate in ipairs(C.requests) do
     local old = seconds[rate.name]
-    requests[i] = { cap = rate.cap, unit = rate.unit, mint = rate.mint, owed = 0, name = rate.name }
+    requests[i] = { cap = rate.cap, unit = rate.unit, accrual = rate.mint, debt = 0, name = rate.name }
     if old then
       old.history = ''
       rescale(old, rate.unit)
-      requests[i].owed = old.owed
+      requests[i].debt = old.debt
     end
   end
-  for rank, class in ipairs(C.classes) do
-    local meter = guarantees[class.name]
+  for index, class in ipairs(C.classes) do
+    local bucket = minimumShares[class.name]
     if class.g then
-      local next = { cap = class.g.cap, unit = class.g.unit, mint = class.g.mint, owed = 0 }
-      next.history, next.field, next.changed = '', 'g' .. (rank - 1), true
-      if meter then
-        historyOf(meter)
-        rescale(meter, class.g.unit)
-        next.owed, next.history = meter.owed, meter.history
+      local next = { cap = class.g.cap, unit = class.g.unit, accrual = class.g.mint, debt = 0 }
+      next.history, next.field, next.changed = '', 'g' .. (index - 1), true
+      if bucket then
+        historyOf(bucket)
+        rescale(bucket, class.g.unit)
+        next.debt, next.history = bucket.debt, bucket.history
       end
-      R[rank - 1].meter = next
+      classState[index - 1].minimumShare = next
     end
   end
   if get('v') then
-    -- Tokens have accrued until now at the old rate.
+    -- Tokens have accrued at the old rate until now.
     local allowance = allowanceOf(before.C)
     rescale(allowance, C.unit)
     putAllowance(allowance)
   end
-  for tenant, meter in pairs(meters) do
+  for tenant, bucket in pairs(tenantBuckets) do
     local budget = budgetOf(tenant)
     if budget then
-      rescale(meter, budget.unit)
-      meter.cap, meter.mint, meter.changed = budget.cap, budget.mint, true
+      rescale(bucket, budget.unit)
+      bucket.cap, bucket.accrual, bucket.changed = budget.cap, budget.mint, true
     else
-      meters[tenant] = nil
+      tenantBuckets[tenant] = nil
     end
   end
 end
 
--- A long line stays as it is where the classes with somebody in line keep their ranks: Redis would do
--- nothing else for too long. A ticket that is too large for the new configuration is denied when its turn comes.
-local LONG_LINE = 500
+-- A longer waiting list stays as it is if all classes with waiters keep their indexes, because Redis would be blocked
+-- for too long. Tickets that are too large for the new configuration are denied when they are first.
+local LONG_LIST = 500
 
-local function canStay(config)
-  if S.waiting <= LONG_LINE then
+local function canKeepOrder(config)
+  if S.waiting <= LONG_LIST then
     return false
   end
   for i, class in ipairs(C.classes) do
     local next = config.classes[i]
-    if R[i - 1].size > 0 and (not next or next.name ~= class.name) then
+    if classState[i - 1].size > 0 and (not next or next.name ~= class.name) then
       return false
     end
   end
@@ -166,36 +167,37 @@ local function canStay(config)
 end
 
 local function reconfigure(config)
-  local before = { C = C, R = R, requests = requests }
-  local stay = canStay(config)
-  local waiting = stay and {} or emptyLine()
-  C, R, requests = config, {}, {}
-  for rank = 0, #C.classes - 1 do
-    R[rank] = { time = 0, size = 0, tokens = 0, guaranteed = 0, epoch = 0 }
-    local old = stay and before.R[rank]
+  local before = { C = C, classState = classState, requests = requests }
+  local keepOrder = canKeepOrder(config)
+  local waiting = keepOrder and {} or clearWaitingList()
+  C, classState, requests = config, {}, {}
+  for index = 0, #C.classes - 1 do
+    classState[index] = { time = 0, size = 0, tokens = 0, minimumShareDebt = 0, epoch = 0 }
+    local old = keepOrder and before.classState[index]
     if old then
-      R[rank].time, R[rank].size, R[rank].tokens, R[rank].epoch = old.time, old.size, old.tokens, old.epoch
+      classState[index].time, classState[index].size = old.time, old.size
+      classState[index].tokens, classState[index].epoch = old.tokens, old.epoch
     end
   end
-  moveMeters(before)
+  moveBuckets(before)
   slow(S.factor)
-  S.left = available(M)
-  local ranks = {}
-  for rank, class in ipairs(C.classes) do
-    ranks[class.name] = rank - 1
+  S.left = available(modelBucket)
+  local indexes = {}
+  for index, class in ipairs(C.classes) do
+    indexes[class.name] = index - 1
   end
   for _, ticket in ipairs(waiting) do
-    local rank = ranks[ticket.class]
-    if not rank then
+    local index = indexes[ticket.class]
+    if not index then
       decide(ticket, 'r', 'REMOVED')
-    elseif ticket.tokens > largest(rank, ticket.tenant) then
+    elseif ticket.tokens > largest(index, ticket.tenant) then
       decide(ticket, 'r', 'EXCEEDS_CAPACITY')
     else
-      ticket.rank, ticket.weight, ticket.changed = rank, weightOf(ticket.tenant), true
+      ticket.rank, ticket.weight, ticket.changed = index, weightOf(ticket.tenant), true
       enter(ticket)
     end
   end
-  -- No reservation lives longer than the new rules say.
+  -- No reservation outlives the new timeout.
   if C.life < before.C.life then
     local latest = now + C.life
     for _, member in ipairs(redis.call('ZRANGEBYSCORE', DUE, '(' .. string.format('%.0f', latest), '+inf')) do
@@ -207,8 +209,8 @@ local function reconfigure(config)
   drain(granted)
 end
 
--- What the quick ways need: they are left out where there are budgets of tenants or guarantees.
-local function writeQuick(old)
+-- Writes the configuration for the fast scripts, which do not run with budgets of tenants or minimum shares.
+local function writeFastPath(old)
   local special = (C.tenants or C.others) and 1 or 0
   for _, class in ipairs(C.classes) do
     special = class.g and 1 or special
@@ -223,23 +225,23 @@ local function writeQuick(old)
   for _, class in ipairs(old or {}) do
     drop('n' .. class.name)
   end
-  for rank, class in ipairs(C.classes) do
-    put('n' .. class.name, struct.pack('>dd', rank - 1, class.ceiling))
+  for index, class in ipairs(C.classes) do
+    put('n' .. class.name, struct.pack('>dd', index - 1, class.ceiling))
   end
 end
 
-local function isAsFast(one, other)
+local function hasSameRate(one, other)
   return one.unit == other.unit and one.mint == other.mint
 end
 
--- What has accrued until now has done so at the rate until now. Of a tenant that is named its meter is
--- paid up; of the others, who may be many, the slower rate that those have had who were not seen since.
+-- Tokens that have accrued until now did so at the old rates. Named tenants are advanced at once; all others, which may
+-- be many, accrue that time at the slower of the rates since they were last seen.
 local function moveOthers(config)
   local was, next = C.others, config.others
   if not was or not next then
     return false
   end
-  if isAsFast(was, next) then
+  if hasSameRate(was, next) then
     next.since, next.before = was.since, was.before
     return false
   end
@@ -252,21 +254,21 @@ local function moveOthers(config)
   return true
 end
 
--- Those of whom nothing is known have as much as until now.
+-- Tenants without stored buckets keep their level.
 local function moveEmptied(was, next)
-  local stranger = { unit = was.unit, history = '' }
-  stranger.owed = paid(was, was.cap * was.unit, S.emptied, now)
-  rescale(stranger, next.unit)
-  S.emptied = now - floorDiv(math.max(0, next.cap * next.unit - stranger.owed), next.mint)
+  local unknownTenant = { cap = was.cap, unit = was.unit, accrual = was.mint, history = '' }
+  unknownTenant.debt = debtAfter(unknownTenant, was.cap * was.unit, S.emptied, now)
+  rescale(unknownTenant, next.unit)
+  S.emptied = now - floorDiv(math.max(0, next.cap * next.unit - unknownTenant.debt), next.mint)
 end
 
--- Budgets of tenants, those that are not named any more without one.
-local function writeBudgets(there, config)
-  local all = there and moveOthers(config) and S.emptied > 0
+-- Writes the budgets of tenants, and removes those of tenants that are no longer named.
+local function writeBudgets(exists, config)
+  local all = exists and moveOthers(config) and S.emptied > 0
   local function moves(name, next)
-    local was = there and budgetOf(name)
-    if was and next and (all or not isAsFast(was, next)) then
-      meterOf(name)
+    local was = exists and budgetOf(name)
+    if was and next and (all or not hasSameRate(was, next)) then
+      tenantBucketOf(name)
     end
   end
   local old, named, names = get('o'), {}, {}
@@ -293,40 +295,41 @@ local function writeBudgets(there, config)
   end
 end
 
-local telling = ARGV[2] ~= 'adjust'
-local there = open(server, {}, telling)
-if telling then
+local configuring = ARGV[2] ~= 'adjust'
+local exists = open(server, {}, configuring)
+if configuring then
   local config = cjson.decode(ARGV[3])
-  if there and KNOWN > 0 and KNOWN ~= S.generation and S.emptied == 0 then
-    empty()
+  if exists and KNOWN_GENERATION > 0 and KNOWN_GENERATION ~= S.generation and S.emptied == 0 then
+    emptyBuckets()
   end
-  if there and (C.print == config.print or ARGV[2] == 'join') then
+  if exists and (C.print == config.print or ARGV[2] == 'join') then
     return answer({ 0, S.generation })
   end
-  writeBudgets(there, config)
-  local classes = there and C.classes
-  if there then
+  writeBudgets(exists, config)
+  local classes = exists and C.classes
+  if exists then
     reconfigure(config)
   else
-    redis.call('DEL', DUE, LINE, HEADS, TURNS, FIFO, REFUSED)
+    redis.call('DEL', DUE, WAITING, HEADS, TURNS, FIFO, REFUSED)
     C = config
     createState(tonumber(ARGV[5]), ARGV[4] == 'full')
   end
   put('c', cmsgpack.pack(config))
-  writeQuick(classes)
+  writeFastPath(classes)
   return answer({ 1, S.generation })
 end
-if not there then
+if not exists then
   return { 0 }
 end
-slow(smallest(tonumber(ARGV[3]), tonumber(ARGV[6])))
+slow(smallestFactor(tonumber(ARGV[3]), tonumber(ARGV[6])))
 if ARGV[4] ~= '' then
-  M.owed = math.max(M.owed, M.cap * M.unit - math.max(0, tonumber(ARGV[4])) * M.unit)
+  modelBucket.debt = math.max(modelBucket.debt,
+    modelBucket.cap * modelBucket.unit - math.max(0, tonumber(ARGV[4])) * modelBucket.unit)
 end
 local pause = tonumber(ARGV[5])
 if pause > 0 then
   S.paused = math.max(S.paused, now + pause)
 end
-S.left = available(M)
+S.left = available(modelBucket)
 drain(granted)
 return answer({ 1 })

@@ -1,14 +1,15 @@
--- What would become of a request, and when requests can go. In a block, for a script may have 200 locals at a time.
+-- Predicts the decision for a request, and when requests can be granted. In a block, because a script may have 200
+-- locals at a time.
 local wouldHold, placeOf
 do
 
--- ---- asking without a trace
+-- ---- predicting a decision
 
 local function isHeldUp(own)
-  for rank = 0, own - 1 do
-    local head = firstOf(rank)
+  for index = 0, own - 1 do
+    local head = firstOf(index)
     if head then
-      local by = heldBy(head.tokens, floorOf(rank))
+      local by = heldBy(head.tokens, floorOf(index))
       if by ~= 'CLASS' then
         return true
       end
@@ -31,19 +32,19 @@ local function heldUp(ticket)
   local forTenant = microsForTenant(ticket.tenant, tokens)
   if S.waiting > 0 then
     local first = forTenant == 0 and wouldBeFirst(ticket)
-    for rank = 0, #C.classes - 1 do
-      local head = R[rank].meter and not (rank == own and first) and firstOf(rank)
-      if head and isGuaranteed(rank, head.tokens) then
+    for index = 0, #C.classes - 1 do
+      local head = classState[index].minimumShare and not (index == own and first) and firstOf(index)
+      if head and isWithinMinimumShare(index, head.tokens) then
         return 'LINE', -1
       end
-      if rank == own and first and isGuaranteed(own, tokens) then
+      if index == own and first and isWithinMinimumShare(own, tokens) then
         return heldBy(tokens, 0)
       end
     end
     if isHeldUp(own) or (forTenant == 0 and not first) then
       return 'LINE', -1
     end
-  elseif forTenant == 0 and isGuaranteed(own, tokens) then
+  elseif forTenant == 0 and isWithinMinimumShare(own, tokens) then
     return heldBy(tokens, 0)
   end
   if forTenant > 0 then
@@ -52,42 +53,42 @@ local function heldUp(ticket)
   return heldBy(tokens, floorOf(own))
 end
 
--- What would hold it up if it came now, after a drain; nothing if it would go at once.
+-- Returns why a request would have to wait now, after a drain; nil if it would not.
 wouldHold = function(ticket)
   local by, micros = heldUp(ticket)
-  if tired then
+  if stopped then
     return 'LINE', -1
   end
   return by, micros
 end
 
--- ---- when a request can go if nothing arrives, leaves or is settled: the rule is in Forecaster.java
+-- ---- when a request can be granted if no request arrives, leaves or is settled: the rule is in Forecaster.java
 
--- So many are looked at one by one to say what they ask for together; for more it is estimated.
+-- The tokens of so many waiters are added up one by one; those of more are estimated.
 local COUNTED = 128
 
 local function millis(micros)
   return ceilDiv(micros, 1000)
 end
 
--- What goes before a request: how many, what they take, those of its class, those of its tenant.
+-- The waiters before a request: their number and their tokens, the tokens of its class and of its tenant.
 local NOTHING_BEFORE = { count = 0, tokens = 0, ofClass = 0, ofTenant = 0 }
 
--- What is more than a slowed model ever has goes when that is full.
+-- A request that is larger than the capacity of a slowed model goes when that is full.
 local function microsAfter(before, own, floor)
-  return microsUntil(M, before + math.min(own, M.cap - floor), floor)
+  return microsUntil(modelBucket, before + math.min(own, modelBucket.cap - floor), floor)
 end
 
--- By the model's tokens, and by the share of the class unless its guarantee comes first.
+-- Returns the wait for the model's tokens, and for the share of the class unless its minimum share comes first.
 local function microsByTokens(ticket, before)
   local own = ticket.tokens
   local forTokens, forShare =
     microsAfter(before.tokens, own, 0), microsAfter(before.tokens, own, floorOf(ticket.rank))
-  local guarantee = R[ticket.rank].meter
-  if guarantee and before.ofClass + own <= guarantee.cap then
-    -- Those of the other classes do not go before it then.
+  local minimumShare = classState[ticket.rank].minimumShare
+  if minimumShare and before.ofClass + own <= minimumShare.cap then
+    -- Waiters of the other classes do not go before it then.
     local forTokensAlone = microsAfter(before.ofClass, own, 0)
-    local sooner = math.max(microsUntil(guarantee, before.ofClass + own, 0), forTokensAlone)
+    local sooner = math.max(microsUntil(minimumShare, before.ofClass + own, 0), forTokensAlone)
     if millis(sooner) < millis(forShare) then
       return forTokensAlone, sooner
     end
@@ -95,8 +96,8 @@ local function microsByTokens(ticket, before)
   return forTokens, forShare
 end
 
--- What a request waits for behind those before it, and for how long: the latest of what each dimension says.
--- NONE if nothing holds it; negative if unknown, for a slot is free when another call is settled.
+-- Returns the dimension that binds a request behind the waiters before it, and its time: the latest over all
+-- dimensions. NONE if none binds; negative if unknown, because a slot is free when another call is settled.
 local function heldBehind(ticket, before)
   if S.running + before.count >= slotsOf(C.conc) then
     return 'CONCURRENCY', -1
@@ -116,59 +117,59 @@ local function heldBehind(ticket, before)
   return by, micros
 end
 
--- What those of its class take that are before a request, `above` being in the classes above.
+-- Returns the tokens of the waiters of its class before a request; `above` waiters are in the classes above.
 local function tokensOfClass(ticket, above, ahead)
   local inClass, tokens = ahead - above, 0
   if inClass > COUNTED then
-    return math.floor(R[ticket.rank].tokens * inClass / R[ticket.rank].size)
+    return math.floor(classState[ticket.rank].tokens * inClass / classState[ticket.rank].size)
   end
   if inClass > 0 then
-    for _, member in ipairs(redis.call('ZRANGE', LINE, above, ahead - 1)) do
+    for _, member in ipairs(redis.call('ZRANGE', WAITING, above, ahead - 1)) do
       tokens = tokens + string.match(member, '^%d+:(%d+):')
     end
   end
   return tokens
 end
 
--- Those of a tenant in one class; in that of a ticket, those before it.
-local function rangeInFifo(rank, ticket)
-  local prefix = fifoOf(rank, ticket.tenant)
-  local last = (rank == ticket.rank and ticket.number) and inFifo(ticket) or prefix .. '\255'
+-- Returns the range of a tenant's waiters in one class; in the class of a ticket, of those before it.
+local function rangeInFifo(index, ticket)
+  local prefix = fifoOf(index, ticket.tenant)
+  local last = (index == ticket.rank and ticket.number) and inFifo(ticket) or prefix .. '\255'
   return '[' .. prefix, '(' .. last
 end
 
--- What those of its tenant take that are before a request; 0 where that has no budget of its own.
+-- Returns the tokens of the waiters of its tenant before a request; 0 if the tenant has no budget of its own.
 local function tokensOfTenant(ticket, ahead)
   local tokens = 0
-  if ahead == 0 or not meterOf(ticket.tenant) then
+  if ahead == 0 or not tenantBucketOf(ticket.tenant) then
     return tokens
   end
   local ids = {}
-  for rank = 0, ticket.rank do
-    local first, last = rangeInFifo(rank, ticket)
-    if ahead > COUNTED and R[rank].size > 0 then
+  for index = 0, ticket.rank do
+    local first, last = rangeInFifo(index, ticket)
+    if ahead > COUNTED and classState[index].size > 0 then
       local count = redis.call('ZLEXCOUNT', FIFO, first, last)
-      tokens = tokens + math.floor(R[rank].tokens * count / R[rank].size)
-    elseif R[rank].size > 0 then
+      tokens = tokens + math.floor(classState[index].tokens * count / classState[index].size)
+    elseif classState[index].size > 0 then
       for _, member in ipairs(redis.call('ZRANGEBYLEX', FIFO, first, last, 'LIMIT', 0, COUNTED)) do
         ids[string.match(member, ':%d+:(.*)$')] = true
       end
     end
   end
   if next(ids) then
-    for _, member in ipairs(redis.call('ZRANGE', LINE, 0, ahead - 1)) do
+    for _, member in ipairs(redis.call('ZRANGE', WAITING, 0, ahead - 1)) do
       tokens = tokens + (ids[idIn(member)] and string.match(member, '^%d+:(%d+):') or 0)
     end
   end
   return tokens
 end
 
--- Its place among all, from 1; the time until its turn, and what that is by; the time that it would wait if
--- the line were empty. Times are negative if unknown.
+-- Returns the queue position, from 1; the estimated wait and the dimension that binds it; the wait with an empty
+-- waiting list. Times are negative if unknown.
 placeOf = function(ticket, ahead)
   local above, tokens = 0, 0
-  for rank = 0, ticket.rank - 1 do
-    above, tokens = above + R[rank].size, tokens + R[rank].tokens
+  for index = 0, ticket.rank - 1 do
+    above, tokens = above + classState[index].size, tokens + classState[index].tokens
   end
   local ofClass = tokensOfClass(ticket, above, ahead)
   local before =

@@ -1,20 +1,20 @@
--- How a model stands, who is in line, whose a ticket or reservation is, or what would become of a request.
--- ARGV: node, "status"; or node, "line", offset, limit; or node, "owner", id; or node, "explain", tenant,
+-- Returns the status of a model, its waiting list, the owner of a ticket or reservation, or a predicted decision.
+-- ARGV: node, "status"; or node, "waitingList", offset, limit; or node, "owner", id; or node, "explain", tenant,
 -- class, tokens to reserve.
 -- owner answers {tenant, class}, or {} if there is no such ticket or reservation;
--- status answers {available, running, total, accepted, consumed, refills, microseconds since the last
--- refill, capacity, tokens that accrue in a minute, what the model cannot serve the head of the line by or '', what
--- that needs, microseconds since then, by how many tokens the fleet was above the limit in the worst window, each class
--- and its size …}; explain {'g', 'q' or 'r', binding, figure, wait,
--- position, eta, {dimension, capacity, available, needed, wait}, …}; line {size, {class, eta, binding, …}, {id,
--- tenant, class, asked, position, eta, binding, waited}, …}. Waits and etas are negative if unknown.
-local what = ARGV[2]
+-- status answers {available, running, total, accepted, consumed, refills, microseconds since the last refill, capacity,
+-- tokens that accrue in a minute, the dimension of a shortage or '', tokens or requests that the first waiter needs,
+-- microseconds since the shortage began, the excess of the fleet in the worst window, each class and its size …};
+-- explain {'g', 'q' or 'r', binding, figure, wait, position, eta, {dimension, capacity, available, needed, wait}, …};
+-- waitingList {size, {class, eta, binding, …}, {id, tenant, class, asked, position, eta, binding, waited}, …}. Waits
+-- and etas are negative if unknown.
+local query = ARGV[2]
 local fields = {}
-if what == 'explain' then
+if query == 'explain' then
   fields = { 'm' .. ARGV[3], 'b' .. ARGV[3] }
-elseif what == 'status' then
+elseif query == 'status' then
   fields = { 'w' }
-elseif what == 'owner' then
+elseif query == 'owner' then
   fields = { 'r' .. ARGV[3], 't' .. ARGV[3] }
 end
 if not open(server, fields) then
@@ -22,47 +22,47 @@ if not open(server, fields) then
 end
 
 local MINUTE = 60 * 10 ^ 6
--- Governors ask for the status more often than that. Reports, which come later, look further back.
-local LOOKED_AT_SECONDS = 128
+-- Governors poll the status more often than this. Reports, which come later, check more seconds.
+local STATUS_SECONDS = 128
 
 local function status()
   local head = shortageOf()
   local result = {
-    available(M), S.running, S.total, S.accepted, S.consumed, S.refills, now - S.refilled, C.cap,
+    available(modelBucket), S.running, S.total, S.accepted, S.consumed, S.refills, now - S.refilled, C.cap,
     C.mint * (MINUTE / C.unit), head and head.by or '', head and head.needed or 0, head and now - head.since or 0,
-    worstExcess(LOOKED_AT_SECONDS)
+    worstExcess(STATUS_SECONDS)
   }
-  for rank = 0, #C.classes - 1 do
-    result[#result + 1] = C.classes[rank + 1].name
-    result[#result + 1] = R[rank].size
+  for index = 0, #C.classes - 1 do
+    result[#result + 1] = C.classes[index + 1].name
+    result[#result + 1] = classState[index].size
   end
   return result
 end
 
--- Negative if it is more than the meter ever has.
-local function microsIfEver(meter, tokens)
-  return tokens > meter.cap and -1 or microsUntil(meter, tokens, 0)
+-- Negative if it is larger than the capacity.
+local function microsIfEver(bucket, tokens)
+  return tokens > bucket.cap and -1 or microsUntil(bucket, tokens, 0)
 end
 
 local function microsForShare(ticket, floor)
-  local guarantee = R[ticket.rank].meter
-  local sooner = guarantee and microsIfEver(guarantee, ticket.tokens) or -1
+  local minimumShare = classState[ticket.rank].minimumShare
+  local sooner = minimumShare and microsIfEver(minimumShare, ticket.tokens) or -1
   local micros = microsFor(ticket.tokens, floor)
   return sooner >= 0 and math.min(micros, sooner) or micros
 end
 
 local function parts(ticket, result)
   local tokens, floor = ticket.tokens, floorOf(ticket.rank)
-  local there = available(M)
-  result[#result + 1] = { 'TOKENS', M.cap, there, tokens, tokens > C.cap and -1 or microsFor(tokens, 0) }
+  local level = available(modelBucket)
+  result[#result + 1] = { 'TOKENS', modelBucket.cap, level, tokens, tokens > C.cap and -1 or microsFor(tokens, 0) }
   if floor > 0 then
     local ever = tokens <= C.classes[ticket.rank + 1].ceiling
     result[#result + 1] =
-      { 'CLASS', M.cap - floor, there - floor, tokens, ever and microsForShare(ticket, floor) or -1 }
+      { 'CLASS', modelBucket.cap - floor, level - floor, tokens, ever and microsForShare(ticket, floor) or -1 }
   end
-  local meter = meterOf(ticket.tenant)
-  if meter then
-    result[#result + 1] = { 'TENANT', meter.cap, available(meter), tokens, microsIfEver(meter, tokens) }
+  local bucket = tenantBucketOf(ticket.tenant)
+  if bucket then
+    result[#result + 1] = { 'TENANT', bucket.cap, available(bucket), tokens, microsIfEver(bucket, tokens) }
   end
   for _, each in ipairs(requests) do
     result[#result + 1] = { 'REQUESTS', each.cap, available(each), 1, microsIfEver(each, 1) }
@@ -79,13 +79,13 @@ local function parts(ticket, result)
 end
 
 local function explain()
-  local rank = rankOf(ARGV[4])
-  if not rank then
-    return noSuchClass()
+  local index = classIndexOf(ARGV[4])
+  if not index then
+    return unknownClass()
   end
-  local ticket = { rank = rank, tenant = ARGV[3], tokens = tonumber(ARGV[5]) }
+  local ticket = { rank = index, tenant = ARGV[3], tokens = tonumber(ARGV[5]) }
   drain(granted)
-  local most = largest(rank, ticket.tenant)
+  local most = largest(index, ticket.tenant)
   if ticket.tokens > most then
     return parts(ticket, { 'r', 'CLASS', most, -1, 0, -1 })
   end
@@ -95,34 +95,34 @@ local function explain()
   if isFullFor(ticket.tenant) then
     return parts(ticket, { 'r', 'LINE', C.maxLine, -1, 0, -1 })
   end
-  local score = rank * BAND + startOf(rank, ticket.tenant)
-  local position, eta, by, wait = placeOf(ticket, redis.call('ZCOUNT', LINE, '-inf', score))
+  local score = index * BAND + startOf(index, ticket.tenant)
+  local position, eta, by, wait = placeOf(ticket, redis.call('ZCOUNT', WAITING, '-inf', score))
   return parts(ticket, { 'q', by, 0, wait, position, eta })
 end
 
--- The turn of the last of a class, and what that is by; `ahead` are those of it and of the classes above.
-local function lastOf(rank, ahead)
-  if R[rank].size == 0 then
+-- Returns the eta of the last waiter of a class and its binding dimension; `ahead` waiters are in this class and above.
+local function lastOf(index, ahead)
+  if classState[index].size == 0 then
     return 0, 'NONE'
   end
-  local last = ticketOf(idIn(redis.call('ZRANGE', LINE, ahead - 1, ahead - 1)[1]))
+  local last = ticketOf(idIn(redis.call('ZRANGE', WAITING, ahead - 1, ahead - 1)[1]))
   local _, eta, by = placeOf(last, ahead - 1)
   return eta, by
 end
 
-local function line()
+local function waitingList()
   drain(granted)
   local etas, ahead = {}, 0
-  for rank = 0, #C.classes - 1 do
-    ahead = ahead + R[rank].size
-    local eta, by = lastOf(rank, ahead)
-    etas[#etas + 1] = C.classes[rank + 1].name
+  for index = 0, #C.classes - 1 do
+    ahead = ahead + classState[index].size
+    local eta, by = lastOf(index, ahead)
+    etas[#etas + 1] = C.classes[index + 1].name
     etas[#etas + 1] = eta
     etas[#etas + 1] = by
   end
   local result = { S.waiting, etas }
   local offset = tonumber(ARGV[3])
-  for i, member in ipairs(redis.call('ZRANGE', LINE, offset, offset + tonumber(ARGV[4]) - 1)) do
+  for i, member in ipairs(redis.call('ZRANGE', WAITING, offset, offset + tonumber(ARGV[4]) - 1)) do
     local ticket = ticketOf(idIn(member))
     local position, eta, by = placeOf(ticket, offset + i - 1)
     result[#result + 1] =
@@ -137,5 +137,5 @@ local function owner()
   return found and { found.tenant, found.class } or {}
 end
 
-local answers = { status = status, line = line, explain = explain, owner = owner }
-return answer(answers[what]())
+local answers = { status = status, waitingList = waitingList, explain = explain, owner = owner }
+return answer(answers[query]())

@@ -1,38 +1,38 @@
--- What a node has decided by itself while Redis was away, once. Nothing is charged: its share was reserved (guard.lua).
+-- Adopts the decisions that a node made without Redis, once. Nothing is charged: its share was reserved (guard.lua).
 -- ARGV: node, number of this report, then five lists, each after its length:
---   tickets that are over: id
---   idempotency keys that it decided, and had asked Redis about before without an answer: tenant, key
---   reservations that are open: id, tokens, tokens asked for, class, tenant, idempotency key or '', "ticket" if it was
---     in line or '', "unclaimed" or ''
---   tickets that wait, and may not be known here: id, tokens, tokens asked for, class, tenant, idempotency key or '',
---     microseconds until the deadline or 0, microseconds since it was asked for, "awaited" or ''
---   tokens that were granted: second of the time of this server, tokens
--- Answers {1, ids of reservations that were settled elsewhere meanwhile …}; 0 instead of 1 if it was told before.
+--   decided tickets: id
+--   idempotency keys that the node decided, and about which Redis had not answered it before: tenant, key
+--   open reservations: id, tokens, tokens asked for, class, tenant, idempotency key or '', "ticket" if it was queued or
+--     '', "unclaimed" or ''
+--   waiting tickets, which this state may not know: id, tokens, tokens asked for, class, tenant, idempotency key or '',
+--     microseconds until the deadline or 0, microseconds since the request, "awaited" or ''
+--   granted tokens: second of the time of this server, tokens
+-- Answers {1, ids of reservations that were settled elsewhere meanwhile …}; 0 instead of 1 for a repeated report.
 local fence = 'f' .. NODE
 if not open(server, { fence }) then
   return { 0 }
 end
 local isRepeated = tonumber(get(fence) or 0) >= tonumber(ARGV[2])
 
-local WORDS_OF_GRANT = 8
+local ARGUMENTS_OF_GRANT = 8
 local at = 3
-local function word()
+local function nextArgument()
   at = at + 1
   return ARGV[at - 1]
 end
 
-local function number()
-  return tonumber(word())
+local function nextNumber()
+  return tonumber(nextArgument())
 end
 
--- Its caller has an answer from the node: a place here is left, and what was granted here goes back, unless another node
--- may have told somebody of it.
+-- The node has answered the caller of a ticket: removes the waiter, or returns the grant, unless another node may have
+-- delivered that.
 local function discard(ticket)
   if ticket.state == 'w' then
     leave(ticket)
     forget(ticket)
   elseif ticket.claimed == 0 or ticket.unheard == NODE or ticket.asker == NODE or ticket.state == 'r' then
-    giveBack(ticket)
+    returnGrant(ticket)
   end
 end
 
@@ -43,7 +43,7 @@ local function discardId(id)
   end
 end
 
--- This node has asked for it before, under the same key, and was not answered.
+-- Discards an earlier ticket under the same key, about which this node got no answer.
 local function freeKey(id, tenant, key)
   local other = key ~= '' and get(keyField(tenant, key))
   local ticket = other and other ~= id and ticketOf(other)
@@ -52,18 +52,18 @@ local function freeKey(id, tenant, key)
   end
 end
 
--- The answer was lost.
-local function answerAgain()
+-- Answers a report again whose answer was lost.
+local function answerRepeated()
   local result = { 0 }
-  for _ = 1, number() do
-    word()
+  for _ = 1, nextNumber() do
+    nextArgument()
   end
-  for _ = 1, 2 * number() do
-    word()
+  for _ = 1, 2 * nextNumber() do
+    nextArgument()
   end
-  for _ = 1, number() do
-    local id = word()
-    at = at + WORDS_OF_GRANT - 1
+  for _ = 1, nextNumber() do
+    local id = nextArgument()
+    at = at + ARGUMENTS_OF_GRANT - 1
     if not get('r' .. id) then
       result[#result + 1] = id
     end
@@ -72,7 +72,7 @@ local function answerAgain()
 end
 
 if isRepeated then
-  return answerAgain()
+  return answerRepeated()
 end
 put(fence, ARGV[2])
 setDue(fence, now + FENCE_LIFE)
@@ -81,16 +81,17 @@ local result = { 1 }
 
 local function reopen()
   local grant = {
-    id = word(), tokens = number(), asked = number(), class = word(), tenant = word(), key = word(),
-    ofTicket = word() ~= '', unclaimed = word() ~= ''
+    id = nextArgument(), tokens = nextNumber(), asked = nextNumber(), class = nextArgument(),
+    tenant = nextArgument(), key = nextArgument(),
+    ofTicket = nextArgument() ~= '', unclaimed = nextArgument() ~= ''
   }
   discardId(grant.id)
   freeKey(grant.id, grant.tenant, grant.key)
   if get('r' .. grant.id) then
-    -- Another node may have told somebody of it, whose grant this stays.
+    -- Another node may have delivered the grant, which then stays.
     setDue('r' .. grant.id, now + C.life)
-  elseif hold(grant) then
-    -- Until another node tells somebody of it, this one may decide its key again.
+  elseif restore(grant) then
+    -- Until another node delivers it, this node may decide its key again.
     if tickets[grant.id] then
       tickets[grant.id].asker = NODE
     end
@@ -99,14 +100,15 @@ local function reopen()
   end
 end
 
-local function queue()
+local function requeue()
   local ticket = {
-    id = word(), state = 'w', tokens = number(), asked = number(), class = word(), tenant = word(), key = word(),
+    id = nextArgument(), state = 'w', tokens = nextNumber(), asked = nextNumber(), class = nextArgument(),
+    tenant = nextArgument(), key = nextArgument(),
     asker = NODE, claimed = 0, unheard = '', reason = '', left = 0, number = 0, tag = 0
   }
-  local left, waited, awaited = number(), number(), word()
-  ticket.rank = rankOf(ticket.class)
-  if ticketOf(ticket.id) or not ticket.rank or isOver(ticket.id) then
+  local left, waited, awaited = nextNumber(), nextNumber(), nextArgument()
+  ticket.rank = classIndexOf(ticket.class)
+  if ticketOf(ticket.id) or not ticket.rank or hasEnded(ticket.id) then
     return
   end
   ticket.deadline = left > 0 and now + left or 0
@@ -114,7 +116,7 @@ local function queue()
   ticket.weight, ticket.changed = weightOf(ticket.tenant), true
   freeKey(ticket.id, ticket.tenant, ticket.key)
   if S.waiting >= 2 * C.maxLine then
-    -- Every node may have as many in line as Redis.
+    -- Every node may have as many waiters as Redis.
     ticket.key, tickets[ticket.id] = '', ticket
     decide(ticket, 'r', 'LINE_FULL')
     return
@@ -130,26 +132,26 @@ local function queue()
   if ticket.deadline > 0 then
     setDue('d' .. ticket.id, ticket.deadline)
   end
-  watch(ticket)
+  restartIdleTimer(ticket)
 end
 
 countRefill()
-for _ = 1, number() do
-  discardId(word())
+for _ = 1, nextNumber() do
+  discardId(nextArgument())
 end
-for _ = 1, number() do
-  local tenant, key = word(), word()
+for _ = 1, nextNumber() do
+  local tenant, key = nextArgument(), nextArgument()
   freeKey('', tenant, key)
 end
-for _ = 1, number() do
+for _ = 1, nextNumber() do
   reopen()
 end
-for _ = 1, number() do
-  queue()
+for _ = 1, nextNumber() do
+  requeue()
 end
-for _ = 1, number() do
-  local second, tokens = number(), number()
-  -- Of this call, if that is later than now.
+for _ = 1, nextNumber() do
+  local second, tokens = nextNumber(), nextNumber()
+  -- A later second counts as the present one.
   countGranted(tokens, math.min(now, second * 10 ^ 6 + S.shift))
   S.consumed = S.consumed + tokens
 end

@@ -1,12 +1,11 @@
--- Granted, put in line, or refused, over all dimensions at once.
--- ARGV: node, id, what ("queue": put in line what cannot go; "now": not; "find": only what was asked
--- for before), tenant, class, tokens to reserve, tokens asked for, microseconds until the deadline
--- or 0, idempotency key or '', 'quick' if the quick way was tried.
--- Answers {'g' …}, {'q' …} or {'r' …} as `seen`, then 1 if it was asked for the first time; {'x', tokens, class}
--- if the key is of another request; {'k', class …} if there is no such class, but these; {'n'} if nothing
--- happened.
-local function ask()
-  local id, what, tenant, class, key = ARGV[2], ARGV[3], ARGV[4], ARGV[5], ARGV[9]
+-- Grants, queues or denies a request, over all dimensions at once.
+-- ARGV: node, id, mode ("queue": queue a request that cannot be granted; "now": do not; "find": only find an earlier
+-- request), tenant, class, tokens to reserve, tokens asked for, microseconds until the deadline or 0, idempotency key
+-- or '', 'fast' if request_fast.lua was tried.
+-- Answers {'g' …}, {'q' …} or {'r' …} as `claim`, then 1 for a new request; {'x', tokens, class} if the key is of
+-- another request; {'k', class …}, the known classes, if there is no such class; {'n'} if nothing happened.
+local function decideRequest()
+  local id, mode, tenant, class, key = ARGV[2], ARGV[3], ARGV[4], ARGV[5], ARGV[9]
   if key ~= '' then
     local other = get(keyField(tenant, key))
     local ticket = other and ticketOf(other)
@@ -14,24 +13,24 @@ local function ask()
       if ticket.asked ~= tonumber(ARGV[7]) or ticket.class ~= class then
         return { 'x', ticket.asked, ticket.class }
       end
-      return seen(ticket)
+      return claim(ticket)
     end
   end
-  if what == 'find' then
+  if mode == 'find' then
     return { 'n' }
   end
-  local rank = rankOf(class)
-  if not rank then
-    return noSuchClass()
+  local index = classIndexOf(class)
+  if not index then
+    return unknownClass()
   end
   local deadline = tonumber(ARGV[8])
   local ticket = {
-    id = id, state = 'w', rank = rank, tokens = tonumber(ARGV[6]), asked = tonumber(ARGV[7]),
+    id = id, state = 'w', rank = index, tokens = tonumber(ARGV[6]), asked = tonumber(ARGV[7]),
     class = class, tenant = tenant, since = now, deadline = deadline > 0 and now + deadline or 0,
     key = key, node = '', asker = NODE, claimed = 0, unheard = '', reason = '', left = 0, number = 0, tag = 0,
     weight = C.tenants and weightOf(tenant) or C.others and C.others.weight or 1
   }
-  local most = largest(rank, tenant)
+  local most = largest(index, tenant)
   if ticket.tokens <= most then
     if S.waiting > 0 then
       drain(granted)
@@ -39,13 +38,13 @@ local function ask()
       countRefill()
     end
     if not wouldHold(ticket) then
-      if R[rank].size > 0 then
-        -- Its tenant's next turn is later by this.
-        local turn, tag = turnOf(rank, tenant), startOf(rank, tenant)
-        R[rank].time = math.max(R[rank].time, tag)
+      if classState[index].size > 0 then
+        -- The next turn of its tenant is later by this.
+        local turn, tag = turnOf(index, tenant), startOf(index, tenant)
+        classState[index].time = math.max(classState[index].time, tag)
         turn.finish = tag + ticket.tokens / ticket.weight
       end
-      take(ticket, key ~= '')
+      reserve(ticket, key ~= '')
       ticket.state, ticket.claimed, ticket.left = 'g', 1, S.left
       if key ~= '' then
         ticket.changed = true
@@ -54,21 +53,21 @@ local function ask()
       end
       S.total, S.accepted = S.total + 1, S.accepted + 1
       if S.waiting > 0 then
-        -- Those in line may wait for something else now, such as the slot that it took.
+        -- Waiters may wait for something else now, such as the slot that it took.
         drain(granted)
       end
-      return grantOf(ticket)
+      return grantReply(ticket)
     end
   end
-  if what == 'now' then
+  if mode == 'now' then
     return { 'n' }
   end
   S.total = S.total + 1
   if ticket.tokens > most then
-    return { 'r', id, ticket.asked, ticket.class, available(M), 'EXCEEDS_CAPACITY', most, ticket.tokens }
+    return { 'r', id, ticket.asked, ticket.class, available(modelBucket), 'EXCEEDS_CAPACITY', most, ticket.tokens }
   end
   if isFullFor(tenant) then
-    return { 'r', id, ticket.asked, ticket.class, available(M), 'LINE_FULL', C.maxLine, ticket.tokens }
+    return { 'r', id, ticket.asked, ticket.class, available(modelBucket), 'LINE_FULL', C.maxLine, ticket.tokens }
   end
   tickets[id] = ticket
   ticket.changed = true
@@ -80,14 +79,14 @@ local function ask()
     setDue('d' .. id, ticket.deadline)
   end
   drain(granted)
-  return seen(ticket)
+  return claim(ticket)
 end
 
 if not open(server, { 'm' .. ARGV[4], 'b' .. ARGV[4], 'l' .. ARGV[4], keyField(ARGV[4], ARGV[9]) }) then
   return { 0 }
 end
 local before = S.total
-local result = ask()
+local result = decideRequest()
 local reply = answer(result)
 reply[6] = S.total - before
 return reply

@@ -1,7 +1,6 @@
--- What becomes of a reservation. ARGV: node, "settle", id, tokens used, or "extend", id; then "elsewhere" if
--- another node told of it, or nothing.
--- Answers {} if there is none; {1} for one that lives on; {tokens, tokens asked for, tenant, what came
--- back or, if negative, was charged on top, when it was granted, class}.
+-- Settles or extends a reservation. ARGV: node, "settle", id, tokens used, or "extend", id; then "elsewhere" if another
+-- node delivered its grant, or nothing. Answers {} if there is none; {1} for an extended one; {tokens, tokens asked
+-- for, tenant, refunded tokens (negative for tokens charged in addition), time of the grant, class}.
 if not open(server, { 'r' .. ARGV[3] }) then
   return { 0 }
 end
@@ -11,24 +10,24 @@ local result = {}
 if stored and ARGV[2] == 'extend' then
   setDue('r' .. id, now + C.life)
   if ARGV[4] then
-    tellAlive(id)
+    notifyExtended(id)
   end
   result = { 1 }
 elseif stored then
   local reservation = unpackReservation(stored)
   local back = settle(id, reservation, tonumber(ARGV[4]))
-  if isHeld(reservation) then
-    noteOver(id)
+  if isRestored(reservation) then
+    recordEnded(id)
   end
   local ticket = reservation.ticket == 1 and ticketOf(id)
   if ticket then
     forget(ticket)
   end
-  if ARGV[5] or (ticket and isKnownElsewhere(ticket)) then
-    tellOver(id)
+  if ARGV[5] or (ticket and mayBeDeliveredElsewhere(ticket)) then
+    notifyEnded(id)
     if PRESENT == NOT_YET then
-      -- A member that is absent may have granted the same ticket by itself, and report it as open.
-      noteOver(id)
+      -- An absent member may have granted the same ticket by itself, and report it as open.
+      recordEnded(id)
     end
   end
   if S.waiting > 0 then
@@ -39,10 +38,10 @@ elseif stored then
   result =
     { reservation.tokens, reservation.asked, reservation.tenant, back, reservation.at, reservation.class }
 elseif ARGV[2] == 'settle' then
-  -- A node may be about to have it held: one that granted it without Redis, or that knows books that are lost.
-  noteOver(id)
+  -- A node may be about to restore it: one that granted it without Redis, or that knows state that is lost.
+  recordEnded(id)
   if ARGV[5] then
-    tellOver(id)
+    notifyEnded(id)
   end
 end
 return answer(result)

@@ -1,31 +1,30 @@
--- The common case of settle.lua, in a third of its time: nobody is in line, nothing is due, there are no
--- budgets of tenants and no guarantees, and the reservation has no ticket, was not exceeded, and was told
--- of at the node that settles it.
--- Everything else is left to settle.lua, and so is the explanation of what is done here. It answers in
--- short: the time, the refill, and what settle.lua says.
+-- The common case of settle.lua, in a third of its time: there are no waiters, no due expirations, no budgets of
+-- tenants and no minimum shares; the reservation has no ticket, its usage is not larger, and the settling node
+-- delivered its grant. settle.lua handles all other cases, and explains the steps. Answers in short: the time, the
+-- refill, and the result of settle.lua.
 if ARGV[2] == 'settle' and not ARGV[5] then
   local id = 'r' .. ARGV[3]
   local stored = redis.call('HMGET', KEYS[1], 'q', 's', 'h', id)
   if stored[1] and stored[2] and stored[4] then
-    local mint, conc, life, special, secondCap, secondUnit, secondMint, minuteCap, minuteUnit, minuteMint =
+    local accrual, conc, life, special, secondCap, secondUnit, secondAccrual, minuteCap, minuteUnit, minuteAccrual =
       struct.unpack('>dddddddddd', stored[1])
-    local at, shift, owed, unit, cap, factor, paused, running, waiting, due, numbers, events, total,
+    local at, shift, debt, unit, cap, factor, paused, running, waiting, due, numbers, events, total,
       accepted, consumed, refills, left, refilled, wake, turns, grace, emptied, second, minute, generation =
       struct.unpack('>ddddddddddddddddddddddddd', stored[2])
-    local tokens, asked, rank, granted, event, mine, guaranteed, theirs, ticket, length =
+    local tokens, asked, index, granted, event, tenantEvent, fromMinimumShare, minimumShareEvent, ticket, length =
       struct.unpack('>dddddddddI2', stored[4])
     local now, unused = server, tokens - ARGV[4]
     local elapsed = now - at
     if special == 0 and generation == tonumber(string.sub(ARGV[1], 17)) and waiting == 0 and shift == 0
       and elapsed >= 0 and at >= PRESENT and now < due and unused >= 0 and ticket == 0 and event >= 0 then
-      owed = elapsed < owed / mint and math.max(0, owed - elapsed * mint) or 0
-      second = elapsed < second / secondMint and math.max(0, second - elapsed * secondMint) or 0
-      minute = elapsed < minute / minuteMint and math.max(0, minute - elapsed * minuteMint) or 0
-      local there = cap * unit - owed
-      there = (there - math.fmod(there, unit)) / unit
+      debt = elapsed < debt / accrual and math.max(0, debt - elapsed * accrual) or 0
+      second = elapsed < second / secondAccrual and math.max(0, second - elapsed * secondAccrual) or 0
+      minute = elapsed < minute / minuteAccrual and math.max(0, minute - elapsed * minuteAccrual) or 0
+      local available = cap * unit - debt
+      available = (available - math.fmod(available, unit)) / unit
       local found, level = 0, 0
-      if there > left then
-        refills, refilled, found, level = refills + 1, now, there - left, there
+      if available > left then
+        refills, refilled, found, level = refills + 1, now, available - left, available
       end
       local history = stored[3] or ''
       local low, high = 0, #history / 16
@@ -37,7 +36,7 @@ if ARGV[2] == 'settle' and not ARGV[5] then
           high = middle
         end
       end
-      local first, still = low * 16 + 1, owed
+      local first, still = low * 16 + 1, debt
       if first <= #history then
         local least = struct.unpack('>d', history, first + 8)
         still = math.min(still, least)
@@ -52,11 +51,11 @@ if ARGV[2] == 'settle' and not ARGV[5] then
           later[#later + 1] = struct.pack('>dd', each, was - less)
         end
         local least = struct.unpack('>d', later[1], 9)
-        local kept = first - 1
-        while kept > 0 and struct.unpack('>d', history, kept - 7) >= least do
-          kept = kept - 16
+        local size = first - 1
+        while size > 0 and struct.unpack('>d', history, size - 7) >= least do
+          size = size - 16
         end
-        history = string.sub(history, 1, kept) .. table.concat(later)
+        history = string.sub(history, 1, size) .. table.concat(later)
       end
       if back > 0 then
         local second = math.floor(granted / 10 ^ 6)
@@ -68,9 +67,9 @@ if ARGV[2] == 'settle' and not ARGV[5] then
         end
       end
       redis.call('HSET', KEYS[1],
-        's', struct.pack('>ddddddddddddddddddddddddd', now, shift, owed - less, unit, cap, factor, paused,
+        's', struct.pack('>ddddddddddddddddddddddddd', now, shift, debt - less, unit, cap, factor, paused,
           running - 1, waiting, due, numbers, events, total, accepted, consumed - back, refills,
-          there + back, refilled, wake, turns, grace, emptied, second, minute, generation)
+          available + back, refilled, wake, turns, grace, emptied, second, minute, generation)
           .. string.sub(stored[2], 201),
         'h', history)
       redis.call('HDEL', KEYS[1], id)

@@ -1,20 +1,19 @@
--- Tickets: places in line, and then what came of them. A ticket that was granted is claimed by whoever
--- learns of it; one that nobody claims is given back. Only who claims it may be told of a grant: what
--- was told may be spent, and is not given back then.
+-- Tickets: waiters and their decisions. A grant is claimed by the node that receives it; a grant that is not claimed is
+-- returned. Only a node that has claimed a grant may deliver it: the tokens of a delivered grant may be used.
 
--- Refused tickets that are remembered for late polls; beyond that the oldest is forgotten. TicketBook has the
--- same number.
-local MOST_REFUSED = 10000
+-- The most denied tickets that are remembered for late polls; the oldest are forgotten. Tickets.java has the same
+-- number.
+local MAX_REFUSED = 10000
 
--- Ids that are over and that nodes may have held later; beyond that the oldest is forgotten. All are, once the last is as old as a
--- reservation lives: what was granted before does not live longer.
-local MOST_OVER = 10000
+-- The most ids that are remembered after their end, because nodes may restore them later; the oldest are forgotten. All
+-- are forgotten once the last is as old as the timeout of reservations: earlier grants have expired.
+local MAX_ENDED = 10000
 
--- In place of the node that waits for a ticket.
+-- Stored in place of the node if several nodes wait for a ticket.
 local SEVERAL = '*'
 
--- What was decided in this call, for the node that asks; the others are told by a message.
-local news, told = {}, {}
+-- The decisions of this call, for the calling node, and the notices to other nodes.
+local decisions, notices = {}, {}
 
 local function writeTickets()
   for id, ticket in pairs(tickets) do
@@ -25,7 +24,7 @@ local function writeTickets()
   end
 end
 
--- With the length of the tenant's name, or one tenant's key could be that of another.
+-- With the length of the tenant's name, because one tenant's key could otherwise be that of another.
 local function keyField(tenant, key)
   return 'i' .. #tenant .. ':' .. tenant .. key
 end
@@ -45,8 +44,8 @@ local function forget(ticket)
   end
 end
 
--- Its holder is missed from now on, unless it has a grant: that ends with its reservation.
-local function watch(ticket)
+-- Restarts the idle timer, unless the ticket has a claimed grant, which ends with its reservation.
+local function restartIdleTimer(ticket)
   if ticket.state == 'g' and ticket.claimed == 1 then
     dropDue('s' .. ticket.id)
   else
@@ -55,22 +54,22 @@ local function watch(ticket)
 end
 
 -- Remembers a refused ticket, so that a late poll learns the reason.
-local function remember(ticket)
+local function rememberRefused(ticket)
   redis.call('ZADD', REFUSED, now, ticket.id)
-  if redis.call('ZCARD', REFUSED) > MOST_REFUSED then
+  if redis.call('ZCARD', REFUSED) > MAX_REFUSED then
     local id = redis.call('ZRANGE', REFUSED, 0, 0)[1]
     local oldest = ticketOf(id)
     if oldest then
       forget(oldest)
     else
-      -- A node of a version before this key has forgotten it.
+      -- A node of an earlier version, which does not know this key, has forgotten the ticket.
       redis.call('ZREM', REFUSED, id)
     end
   end
 end
 
 local function decide(ticket, state, reason)
-  ticket.state, ticket.reason, ticket.left = state, reason, available(M)
+  ticket.state, ticket.reason, ticket.left = state, reason, available(modelBucket)
   ticket.claimed = ticket.node == NODE and 1 or 0
   ticket.unheard = ticket.claimed == 1 and NODE or ''
   ticket.changed = true
@@ -78,15 +77,15 @@ local function decide(ticket, state, reason)
     dropDue('d' .. ticket.id)
   end
   if ticket.node ~= '' and ticket.node ~= NODE then
-    told[#told + 1] = state == 'g' and ticket.id or ticket.id .. '=' .. reason
+    notices[#notices + 1] = state == 'g' and ticket.id or ticket.id .. '=' .. reason
   end
-  news[#news + 1] = {
+  decisions[#decisions + 1] = {
     ticket.id, state, reason, ticket.tokens, ticket.asked, ticket.class, ticket.tenant,
     now - ticket.since, ticket.left, ticket.claimed, ticket.key
   }
-  watch(ticket)
+  restartIdleTimer(ticket)
   if state == 'r' then
-    remember(ticket)
+    rememberRefused(ticket)
   end
 end
 
@@ -94,95 +93,98 @@ local function granted(ticket)
   decide(ticket, 'g', '')
 end
 
-local function giveUp(ticket, reason)
+local function deny(ticket, reason)
   if ticket.state == 'w' then
     leave(ticket)
     decide(ticket, 'r', reason)
   end
 end
 
-refuseTooLarge = function(ticket)
-  giveUp(ticket, 'EXCEEDS_CAPACITY')
+denyTooLarge = function(ticket)
+  deny(ticket, 'EXCEEDS_CAPACITY')
 end
 
--- Frees its slot; what becomes of its tokens is another matter.
-local function close(id)
+-- Frees the slot of a reservation, and leaves its tokens charged.
+local function closeReservation(id)
   S.running = S.running - 1
   drop('r' .. id)
   dropDue('r' .. id)
 end
 
--- What was used of a grant, and how much came back; negative for what was charged on top.
+-- Settles a reservation by its usage; returns the refunded tokens, negative for tokens that were charged in addition.
 local function settle(id, reservation, actual)
   countRefill()
-  close(id)
-  local meter = reservation.mine >= 0 and meterOf(reservation.tenant)
+  closeReservation(id)
+  local bucket = reservation.tenantEvent >= 0 and tenantBucketOf(reservation.tenant)
   local unused = reservation.tokens - chargeable(reservation.tokens, actual)
   local back
   if unused < 0 then
-    back = -overcharge(M, -unused)
-    if meter then
-      overcharge(meter, -back)
+    back = -overcharge(modelBucket, -unused)
+    if bucket then
+      overcharge(bucket, -back)
     end
   else
-    if meter then
-      refund(meter, unused, reservation.mine)
+    if bucket then
+      refund(bucket, unused, reservation.tenantEvent)
     end
-    local rank = R[rankOf(reservation.class) or -1]
-    if reservation.theirs > 0 and rank and rank.meter then
-      refund(rank.meter, math.min(unused, reservation.guaranteed), reservation.theirs)
+    local class = classState[classIndexOf(reservation.class) or -1]
+    if reservation.minimumShareEvent > 0 and class and class.minimumShare then
+      refund(class.minimumShare, math.min(unused, reservation.fromMinimumShare), reservation.minimumShareEvent)
     end
-    back = reservation.event < 0 and 0 or refund(M, unused, reservation.event)
+    back = reservation.event < 0 and 0 or refund(modelBucket, unused, reservation.event)
   end
   S.consumed = S.consumed - back
   if back > 0 then
     countGranted(-back, reservation.at)
   end
-  S.left = available(M)
+  S.left = available(modelBucket)
   if S.waiting > 0 and budgetOf(reservation.tenant) then
-    for rank = 0, #C.classes - 1 do
-      if R[rank].size > 0 then
-        comeBack(rank, reservation.tenant)
+    for index = 0, #C.classes - 1 do
+      if classState[index].size > 0 then
+        recall(index, reservation.tenant)
       end
     end
   end
   return back
 end
 
--- Whether a node has had a reservation held. The same may be on its way once more, and must not come after the end.
-local function isHeld(reservation)
+-- Returns whether a node has restored a reservation. The same call may be under way again, and must not run after the
+-- end of the reservation.
+local function isRestored(reservation)
   return reservation.event < 0
 end
 
--- Remembers that an id is over which these books do not know, or which a node has had held.
-local function noteOver(id)
-  redis.call('ZADD', OVER, now, id)
-  if redis.call('ZCARD', OVER) > MOST_OVER then
-    redis.call('ZREM', OVER, redis.call('ZRANGE', OVER, 0, 0)[1])
+-- Remembers the end of a ticket or reservation that this state does not know, or that a node has restored.
+local function recordEnded(id)
+  redis.call('ZADD', ENDED, now, id)
+  if redis.call('ZCARD', ENDED) > MAX_ENDED then
+    redis.call('ZREM', ENDED, redis.call('ZRANGE', ENDED, 0, 0)[1])
   end
   setDue('o', now + C.life)
 end
 
--- Whether another node may grant a ticket by itself, and report it as open: one that is absent, or that waits for it and
--- may be cut off by now.
+-- Whether another node may grant a ticket by itself, and report it as open: one that is absent, or that waits for it
+-- and may be cut off by now.
 local function mayBeGrantedElsewhere(ticket)
   return PRESENT == NOT_YET or (ticket.node ~= '' and ticket.node ~= NODE)
 end
 
-local function isOver(id)
-  return redis.call('ZRANK', OVER, id)
+local function hasEnded(id)
+  return redis.call('ZRANK', ENDED, id)
 end
 
--- Gives a slot to a grant that these books have not made, or have ended. They have not charged it, and refund nothing.
--- `ofTicket` and `unclaimed` are told by nodes that granted it. Returns false if it is over.
-local function hold(grant)
-  if isOver(grant.id) then
+-- Gives a slot to a grant that this state has not made, or has ended; it is not charged, and refunds nothing. Nodes
+-- that made the grant set `ofTicket` and `unclaimed`. Returns false if it was settled or canceled.
+local function restore(grant)
+  if hasEnded(grant.id) then
     return false
   end
-  local each = { at = now, event = -1, mine = -1, guaranteed = 0, theirs = 0, ticket = 0, rank = -1 }
+  local each = {
+    at = now, event = -1, tenantEvent = -1, fromMinimumShare = 0, minimumShareEvent = 0, ticket = 0, rank = -1
+  }
   each.tokens, each.asked, each.class, each.tenant = grant.tokens, grant.asked, grant.class, grant.tenant
-  for rank, class in ipairs(C.classes) do
-    each.rank = class.name == grant.class and rank - 1 or each.rank
+  for index, class in ipairs(C.classes) do
+    each.rank = class.name == grant.class and index - 1 or each.rank
   end
   local named = keyField(grant.tenant, grant.key)
   local keyed = grant.key ~= '' and (get(named) or grant.id) == grant.id
@@ -194,11 +196,11 @@ local function hold(grant)
     local ticket = {
       id = grant.id, state = 'g', rank = each.rank, tokens = grant.tokens, asked = grant.asked,
       class = grant.class, tenant = grant.tenant, since = now, deadline = 0, key = keyed and grant.key or '',
-      node = '', claimed = grant.unclaimed and 0 or 1, unheard = '', reason = '', left = available(M), number = 0,
-      tag = 0, weight = 1, changed = true
+      node = '', claimed = grant.unclaimed and 0 or 1, unheard = '', reason = '', left = available(modelBucket),
+      number = 0, tag = 0, weight = 1, changed = true
     }
     tickets[grant.id] = ticket
-    watch(ticket)
+    restartIdleTimer(ticket)
   end
   S.running = S.running + (get('r' .. grant.id) and 0 or 1)
   put('r' .. grant.id, packReservation(each))
@@ -206,50 +208,50 @@ local function hold(grant)
   return true
 end
 
--- Nodes that told somebody of it, and have it held if the books are lost, learn that it is over.
-local function tellOver(id)
-  told[#told + 1] = id .. '='
+-- Notifies nodes of the end of a grant, because a node that has delivered it would restore it after lost data.
+local function notifyEnded(id)
+  notices[#notices + 1] = id .. '='
 end
 
--- The same nodes learn that it lives as long again.
-local function tellAlive(id)
-  told[#told + 1] = id .. '+'
+-- Notifies the same nodes that a reservation was extended.
+local function notifyExtended(id)
+  notices[#notices + 1] = id .. '+'
 end
 
--- Whether other nodes than the one that asks may have told somebody of it.
-local function isKnownElsewhere(ticket)
+-- Returns whether nodes other than the calling one may have delivered its grant.
+local function mayBeDeliveredElsewhere(ticket)
   return ticket.asker ~= NODE or (ticket.node ~= '' and ticket.node ~= NODE)
 end
 
-local function giveBack(ticket)
+local function returnGrant(ticket)
   forget(ticket)
   local stored = ticket.state == 'g' and get('r' .. ticket.id)
   if stored then
-    if ticket.claimed == 1 and isKnownElsewhere(ticket) then
-      tellOver(ticket.id)
+    if ticket.claimed == 1 and mayBeDeliveredElsewhere(ticket) then
+      notifyEnded(ticket.id)
     end
     settle(ticket.id, unpackReservation(stored), 0)
   end
 end
 
-local function standing(ticket)
-  local position, eta, by, wait = placeOf(ticket, redis.call('ZRANK', LINE, memberOf(ticket)))
+local function queuedReply(ticket)
+  local position, eta, by, wait = placeOf(ticket, redis.call('ZRANK', WAITING, memberOf(ticket)))
   return {
-    'q', ticket.id, ticket.asked, ticket.class, available(M), wait, position, eta, by, ticket.deadline > 0
+    'q', ticket.id, ticket.asked, ticket.class, available(modelBucket), wait, position, eta, by, ticket.deadline > 0
       and ticket.deadline - now or 0,
     ticket.tenant, ticket.key, ticket.tokens, now - ticket.since
   }
 end
 
-local function grantOf(ticket)
+local function grantReply(ticket)
   return {
     'g', ticket.id, ticket.asked, ticket.class, ticket.left, ticket.tokens, ticket.tenant, ticket.key
   }
 end
 
--- How it stands, to somebody who asks for it; claims what was granted. As long as only the node where
--- it began has asked for it, that node is its asker.
-local function seen(ticket)
+-- Returns the state of a ticket to the calling node; claims a grant, and restarts the idle timer. As long as only the
+-- node that queued a ticket has asked for it, that node is its asker.
+local function claim(ticket)
   if ticket.asker and ticket.asker ~= NODE then
     ticket.asker, ticket.changed = nil, true
   end
@@ -258,28 +260,27 @@ local function seen(ticket)
     ticket.changed = true
   end
   if ticket.state == 'w' then
-    watch(ticket)
-    return standing(ticket)
+    restartIdleTimer(ticket)
+    return queuedReply(ticket)
   end
   if ticket.state == 'g' then
-    watch(ticket)
-    return grantOf(ticket)
+    restartIdleTimer(ticket)
+    return grantReply(ticket)
   end
   return { 'r', ticket.id, ticket.asked, ticket.class, ticket.left, ticket.reason, 0 }
 end
 
--- ---- what is over
+-- ---- expiration
 
--- What is done at the end of each kind of thing that is due (model_state.lua). A table, because a script may have 200 local
--- names at most.
-local finishers = {}
+-- Handlers of the kinds of entries in DUE (model_state.lua). A table, because a script may have 200 locals at a time.
+local expiryHandlers = {}
 
--- The life of a reservation.
-function finishers.r(id)
+-- The timeout of a reservation.
+function expiryHandlers.r(id)
   if now < S.grace then
     setDue('r' .. id, S.grace)
   elseif get('r' .. id) then
-    close(id)
+    closeReservation(id)
     local ticket = ticketOf(id)
     if ticket then
       forget(ticket)
@@ -287,8 +288,8 @@ function finishers.r(id)
   end
 end
 
--- The patience with a ticket.
-function finishers.s(id)
+-- The idle timeout of a ticket.
+function expiryHandlers.s(id)
   local ticket = ticketOf(id)
   if not ticket or (ticket.state == 'g' and ticket.claimed == 1) then
     return
@@ -296,73 +297,73 @@ function finishers.s(id)
   if now < S.grace then
     setDue('s' .. id, S.grace)
   elseif ticket.state == 'w' then
-    -- Who comes late learns why, for as long again.
-    giveUp(ticket, 'ABANDONED')
+    -- A late poll learns the reason, for as long again.
+    deny(ticket, 'ABANDONED')
   else
-    giveBack(ticket)
+    returnGrant(ticket)
   end
 end
 
 -- The debt of a tenant.
-function finishers.m(tenant)
-  local meter = meterOf(tenant)
-  if meter and meter.owed > 0 then
-    meter.changed = true
+function expiryHandlers.m(tenant)
+  local bucket = tenantBucketOf(tenant)
+  if bucket and bucket.debt > 0 then
+    bucket.changed = true
   else
-    meters[tenant] = nil
+    tenantBuckets[tenant] = nil
     drop('m' .. tenant)
   end
 end
 
--- A deadline.
-function finishers.d(id)
+-- The maximum wait of a ticket.
+function expiryHandlers.d(id)
   local ticket = ticketOf(id)
   if ticket then
-    giveUp(ticket, 'DEADLINE')
+    deny(ticket, 'DEADLINE')
   end
 end
 
--- The time for which a tenant stepped aside.
-function finishers.a(name)
-  local rank = tonumber(string.sub(name, 1, 2))
-  if R[rank] and R[rank].size > 0 then
-    comeBack(rank, string.sub(name, 4))
+-- The time for which a tenant was set aside.
+function expiryHandlers.a(name)
+  local index = tonumber(string.sub(name, 1, 2))
+  if classState[index] and classState[index].size > 0 then
+    recall(index, string.sub(name, 4))
   end
 end
 
--- The memory of a report.
-function finishers.f(node)
+-- The number of the last report of a node.
+function expiryHandlers.f(node)
   drop('f' .. node)
 end
 
--- The memory of ids that are over.
-function finishers.o()
-  redis.call('DEL', OVER)
+-- The ids of tickets and reservations that have ended.
+function expiryHandlers.o()
+  redis.call('DEL', ENDED)
 end
 
--- Until something was ended, `due` may be earlier than what is due, and never later.
-local looked = false
+-- Until a call has checked DUE, `due` may be earlier than its first entry, and is never later.
+local expiryChecked = false
 
-local function endWhatIsOver()
-  looked = true
-  local over = redis.call('ZRANGEBYSCORE', DUE, '-inf', now, 'LIMIT', 0, ENDED_AT_ONCE)
+local function expireDue()
+  expiryChecked = true
+  local expired = redis.call('ZRANGEBYSCORE', DUE, '-inf', now, 'LIMIT', 0, EXPIRED_AT_ONCE)
   S.due = NEVER
   for kind in string.gmatch('rdsamfo', '.') do
-    for _, member in ipairs(over) do
-      -- What was seen to meanwhile is due later.
+    for _, member in ipairs(expired) do
+      -- An entry that was set again in this call is due later.
       if string.sub(member, 1, 1) == kind and not dueAt[member] then
-        dueGone[#dueGone + 1] = member
-        finishers[kind](string.sub(member, 2))
+        dueRemoved[#dueRemoved + 1] = member
+        expiryHandlers[kind](string.sub(member, 2))
       end
     end
   end
-  return #over > 0
+  return #expired > 0
 end
 
--- ---- the beginning and the end of every call
+-- ---- the start and the end of every call
 
--- False if there are no books, or others than the node knows: it has to tell first what it knows.
-local function open(server, fields, anyone)
+-- Reads the state; returns false if there is none, or one of a generation that the node does not know.
+local function open(server, fields, anyGeneration)
   fields[#fields + 1] = 'c'
   fields[#fields + 1] = 's'
   fields[#fields + 1] = 'h'
@@ -374,40 +375,40 @@ local function open(server, fields, anyone)
   end
   C = cmsgpack.unpack(cache.c)
   readState(cache.s)
-  if not anyone and S.generation ~= KNOWN then
+  if not anyGeneration and S.generation ~= KNOWN_GENERATION then
     return false
   end
   setClock(server)
-  if S.waiting > 0 and now - S.at > math.min(QUIET, C.patience / 2) then
-    -- Redis was away, and nobody could be heard, or nobody is there any more.
+  if S.waiting > 0 and now - S.at > math.min(MAX_SILENCE, C.patience / 2) then
+    -- Redis was unreachable, or no node is alive.
     S.grace = now + math.min(C.patience, GRACE)
   end
-  loadMeters()
+  loadBuckets()
   advance()
-  local ended = now >= S.due and endWhatIsOver()
+  local ended = now >= S.due and expireDue()
   if S.waiting > 0 and (ended or now >= S.wake) then
     drain(granted)
   end
   return true
 end
 
--- Writes everything down, tells the others, and makes the answer.
+-- Writes the changes, notifies other nodes, and returns the reply.
 local function answer(result)
   writeTurns()
   writeTickets()
-  writeMeters()
+  writeBuckets()
   writeDue()
-  if looked then
+  if expiryChecked then
     local first = redis.call('ZRANGE', DUE, 0, 0, 'WITHSCORES')
     S.due = first[2] and tonumber(first[2]) or NEVER
   end
   writeState()
-  writeBooks()
+  writeFields()
   local wait = S.waiting > 0 and math.max(0, math.min(S.wake, S.due) - now) or -1
-  -- Who is told also learns when to look: whoever asked now may be gone by then.
-  local again = #news > 0 or (tired and S.wake <= now)
-  if #told > 0 or (again and S.waiting > 0) then
-    redis.call('PUBLISH', BOOKS .. ':news', string.format('%.0f ', wait) .. table.concat(told, ' '))
+  -- The notice has the time of the next check: the calling node may be dead by then.
+  local again = #decisions > 0 or (stopped and S.wake <= now)
+  if #notices > 0 or (again and S.waiting > 0) then
+    redis.call('PUBLISH', STATE .. ':news', string.format('%.0f ', wait) .. table.concat(notices, ' '))
   end
-  return { now, wait, S.waiting, news, result, 0, found, level }
+  return { now, wait, S.waiting, decisions, result, 0, found, level }
 end

@@ -1,24 +1,24 @@
--- Who waits, and who goes next. First come, first served for each tenant, and fair between tenants of
--- a class by start tags, in tokens by weight. While the head of a class waits for the model no lower
--- class is granted; one that waits only for the share of its class or for its tenant holds up nobody.
--- A class with a guarantee goes before all others as soon as that has accrued.
+-- The waiters of a model and their order. First come, first served for each tenant, and fair between tenants of a class
+-- by start tags, in tokens by weight. While the head of a class waits for the model no lower class is granted; one that
+-- waits only for the share of its class or for its tenant delays no other. A class with a minimum share goes before all
+-- others as soon as that has accrued. ModelWaitingList.java is the same for one process.
 
 -- The tags of a class lie below this, and its scores above those of the classes before it.
 local BAND = 2 ^ 45
 
--- Turns that are remembered though nobody waits, before it is worth a look at all.
+-- Stored turns without waiters, below which no cleanup is needed.
 local SPARE_TURNS = 256
 
--- Nodes name a class: its rank is that of the rules that are in force, which another may have told.
-local function rankOf(class)
-  for rank, each in ipairs(C.classes) do
+-- Returns the index of a class in the configuration in force, which another node may have set.
+local function classIndexOf(class)
+  for index, each in ipairs(C.classes) do
     if each.name == class then
-      return rank - 1
+      return index - 1
     end
   end
 end
 
-local function noSuchClass()
+local function unknownClass()
   local result = { 'k' }
   for _, each in ipairs(C.classes) do
     result[#result + 1] = each.name
@@ -54,21 +54,21 @@ end
 
 local turns = {}
 
-local function turnName(rank, tenant)
-  -- Not by %s, which ends at a zero.
-  return string.format('%02d:', rank) .. tenant
+local function turnName(index, tenant)
+  -- %s would end at a zero byte.
+  return string.format('%02d:', index) .. tenant
 end
 
--- Of a class whose line was empty meanwhile, a turn is as if it had never been.
-local function turnOf(rank, tenant)
-  local name = turnName(rank, tenant)
+-- Returns the turn of a tenant. Turns from before the waiting list of the class was empty count as new.
+local function turnOf(index, tenant)
+  local name = turnName(index, tenant)
   local turn = turns[name]
   if not turn then
     local stored = redis.call('HGET', TURNS, name)
     turn = stored and cmsgpack.unpack(stored)
-    if not turn or turn.epoch ~= R[rank].epoch then
+    if not turn or turn.epoch ~= classState[index].epoch then
       S.turns = S.turns + (turn and 0 or 1)
-      turn = { finish = 0, aside = 0, epoch = R[rank].epoch }
+      turn = { finish = 0, aside = 0, epoch = classState[index].epoch }
     end
     turns[name] = turn
   end
@@ -89,9 +89,9 @@ local function writeTurns()
   if S.turns > 2 * S.waiting + SPARE_TURNS then
     local all = redis.call('HGETALL', TURNS)
     for i = 1, #all, 2 do
-      local rank = tonumber(string.sub(all[i], 1, 2))
+      local index = tonumber(string.sub(all[i], 1, 2))
       local turn = cmsgpack.unpack(all[i + 1])
-      local each = R[rank]
+      local each = classState[index]
       if not each or turn.epoch ~= each.epoch or (turn.finish <= each.time and turn.aside == 0) then
         redis.call('HDEL', TURNS, all[i])
       end
@@ -102,12 +102,12 @@ end
 
 -- ---- one class after the other
 
-local function fifoOf(rank, tenant)
-  return string.format('%02d', rank) .. redis.sha1hex(tenant) .. ':'
+local function fifoOf(index, tenant)
+  return string.format('%02d', index) .. redis.sha1hex(tenant) .. ':'
 end
 
-local function firstInFifo(rank, tenant)
-  local prefix = fifoOf(rank, tenant)
+local function firstInFifo(index, tenant)
+  local prefix = fifoOf(index, tenant)
   local member = redis.call('ZRANGEBYLEX', FIFO, '[' .. prefix, '(' .. prefix .. '\255', 'LIMIT', 0, 1)[1]
   return member and ticketOf(string.match(member, ':%d+:(.*)$'))
 end
@@ -122,28 +122,28 @@ local function isLastInFifo(ticket)
   return last == inFifo(ticket)
 end
 
-local function comeBack(rank, tenant)
-  local turn = turnOf(rank, tenant)
+local function recall(index, tenant)
+  local turn = turnOf(index, tenant)
   if turn.aside == 1 then
     turn.aside = 0
-    local head = firstInFifo(rank, tenant)
+    local head = firstInFifo(index, tenant)
     if head then
       redis.call('ZADD', HEADS, scoreOf(head), memberOf(head))
     end
   end
 end
 
-local function stepAside(ticket, micros)
+local function setAside(ticket, micros)
   redis.call('ZREM', HEADS, memberOf(ticket))
   turnOf(ticket.rank, ticket.tenant).aside = 1
   setDue('a' .. turnName(ticket.rank, ticket.tenant), now + micros)
 end
 
-local function startOf(rank, tenant)
-  return math.max(R[rank].time, turnOf(rank, tenant).finish)
+local function startOf(index, tenant)
+  return math.max(classState[index].time, turnOf(index, tenant).finish)
 end
 
--- How many places a tenant has, over all classes.
+-- Returns the number of waiters of a tenant, over all classes.
 local function placesOf(tenant)
   return tonumber(get('l' .. tenant) or 0)
 end
@@ -157,8 +157,8 @@ local function countPlaces(tenant, more)
   end
 end
 
--- Whether a tenant gets no further place: the line is full, or the tenant has nine times as many places as are
--- free. Tickets.isFullFor is the same rule.
+-- Returns whether a tenant gets no further place: the waiting list is full, or the tenant has nine times as many places
+-- as are free. Tickets.isFullFor is the same rule.
 local function isFullFor(tenant)
   local free = C.maxLine - S.waiting
   return free <= 0 or placesOf(tenant) >= 9 * free
@@ -166,7 +166,7 @@ end
 
 local function enter(ticket)
   countPlaces(ticket.tenant, 1)
-  local turn, each = turnOf(ticket.rank, ticket.tenant), R[ticket.rank]
+  local turn, each = turnOf(ticket.rank, ticket.tenant), classState[ticket.rank]
   ticket.number = S.numbers
   S.numbers = S.numbers + 1
   ticket.tag = math.min(BAND - 1, math.max(each.time, turn.finish))
@@ -174,7 +174,7 @@ local function enter(ticket)
   S.waiting = S.waiting + 1
   each.size = each.size + 1
   each.tokens = each.tokens + ticket.tokens
-  redis.call('ZADD', LINE, scoreOf(ticket), memberOf(ticket))
+  redis.call('ZADD', WAITING, scoreOf(ticket), memberOf(ticket))
   if turn.aside == 0 and not firstInFifo(ticket.rank, ticket.tenant) then
     redis.call('ZADD', HEADS, scoreOf(ticket), memberOf(ticket))
   end
@@ -183,14 +183,14 @@ end
 
 local function remove(ticket)
   countPlaces(ticket.tenant, -1)
-  local each, member = R[ticket.rank], memberOf(ticket)
+  local each, member = classState[ticket.rank], memberOf(ticket)
   S.waiting = S.waiting - 1
   if S.waiting == 0 and get('e') then
     drop('e')
   end
   each.size = each.size - 1
   each.tokens = each.tokens - ticket.tokens
-  redis.call('ZREM', LINE, member)
+  redis.call('ZREM', WAITING, member)
   redis.call('ZREM', FIFO, inFifo(ticket))
   if redis.call('ZREM', HEADS, member) == 1 then
     local head = firstInFifo(ticket.rank, ticket.tenant)
@@ -209,33 +209,33 @@ local function remove(ticket)
   end
 end
 
--- It is granted: the others' turns count from here.
+-- Removes a waiter that is granted; the turns of others count from its tag.
 local function serve(ticket)
-  local each = R[ticket.rank]
+  local each = classState[ticket.rank]
   each.time = math.max(each.time, ticket.tag)
   remove(ticket)
 end
 
--- It leaves with nothing: what it did not get is no turn of its tenant.
+-- Removes a waiter without a grant; the tokens that it did not get are no turn of its tenant.
 local function leave(ticket)
   if isLastInFifo(ticket) then
     turnOf(ticket.rank, ticket.tenant).finish = ticket.tag
   end
   remove(ticket)
-  if R[ticket.rank].size > 0 then
-    comeBack(ticket.rank, ticket.tenant)
+  if classState[ticket.rank].size > 0 then
+    recall(ticket.rank, ticket.tenant)
   end
 end
 
--- ---- what is short
+-- ---- shortages
 
 local function isPaused()
   return S.paused > now
 end
 
 local function microsForTenant(tenant, tokens)
-  local meter = meterOf(tenant)
-  return meter and microsUntil(meter, tokens, 0) or 0
+  local bucket = tenantBucketOf(tenant)
+  return bucket and microsUntil(bucket, tokens, 0) or 0
 end
 
 local function microsForRequests(count)
@@ -246,24 +246,24 @@ local function microsForRequests(count)
   return micros
 end
 
--- What is more than a slowed model ever has goes when that is full.
+-- A request that is larger than the capacity of a slowed model goes when that is full.
 local function microsFor(tokens, floor)
-  return microsUntil(M, math.min(tokens, M.cap - floor), floor)
+  return microsUntil(modelBucket, math.min(tokens, modelBucket.cap - floor), floor)
 end
 
--- What is kept for the classes above.
-local function floorOf(rank)
-  local ceiling = math.max(1, math.floor(C.classes[rank + 1].ceiling * S.factor))
-  return math.max(0, M.cap - ceiling)
+-- Returns the tokens that are reserved for the classes above.
+local function floorOf(index)
+  local ceiling = math.max(1, math.floor(C.classes[index + 1].ceiling * S.factor))
+  return math.max(0, modelBucket.cap - ceiling)
 end
 
-local function isGuaranteed(rank, tokens)
-  local meter = R[rank].meter
-  return meter and microsUntil(meter, tokens, 0) == 0
+local function isWithinMinimumShare(index, tokens)
+  local bucket = classState[index].minimumShare
+  return bucket and microsUntil(bucket, tokens, 0) == 0
 end
 
--- What keeps so many tokens from being granted, whoever is in line, and for how long; negative for
--- what time alone does not end.
+-- Returns the dimension that blocks a grant of so many tokens, regardless of waiters, and its time; negative if time
+-- alone does not help.
 local function heldBy(tokens, floor)
   if isPaused() then
     return 'PROVIDER', S.paused - now
@@ -284,54 +284,55 @@ local function heldBy(tokens, floor)
   end
 end
 
--- One that is more than can ever be granted since the rules have changed; set by tickets.lua.
-local refuseTooLarge
+-- Denies a waiter that exceeds the limits after a change of the configuration; set by tickets.lua.
+local denyTooLarge
 
-local function largest(rank, tenant)
+local function largest(index, tenant)
   local budget = budgetOf(tenant)
-  local ceiling = C.classes[rank + 1].ceiling
+  local ceiling = C.classes[index + 1].ceiling
   return budget and math.min(ceiling, budget.cap) or ceiling
 end
 
--- So many heads are passed over in one call: Redis does nothing else meanwhile. After that nobody is the
--- first of anything, nobody goes, and the next call is due at once.
-local PASSED_AT_ONCE = 100
-local passed, tired = 0, false
+-- The most heads that one call skips, because Redis does nothing else meanwhile. After them no class has a head,
+-- nothing is granted, and the next call is due at once.
+local MAX_SKIPPED = 100
+local skipped, stopped = 0, false
 
-local function pass()
-  tired = passed == PASSED_AT_ONCE
-  passed = passed + 1
-  return not tired
+local function skip()
+  stopped = skipped == MAX_SKIPPED
+  skipped = skipped + 1
+  return not stopped
 end
 
--- The head of a class whose tenant can afford it.
-local function firstOf(rank)
-  while not tired and R[rank].size > 0 do
+-- Returns the first waiter of a class whose tenant can afford its tokens.
+local function firstOf(index)
+  while not stopped and classState[index].size > 0 do
     local member =
-      redis.call('ZRANGEBYSCORE', HEADS, rank * BAND, '(' .. string.format('%.0f', (rank + 1) * BAND),
+      redis.call('ZRANGEBYSCORE', HEADS, index * BAND, '(' .. string.format('%.0f', (index + 1) * BAND),
         'LIMIT', 0, 1)[1]
     local head = member and ticketOf(idIn(member))
     if not head then
       return nil
     end
-    if head.tokens > largest(rank, head.tenant) then
-      if pass() then
-        refuseTooLarge(head)
+    if head.tokens > largest(index, head.tenant) then
+      if skip() then
+        denyTooLarge(head)
       end
     else
       local micros = microsForTenant(head.tenant, head.tokens)
       if micros == 0 then
         return head
       end
-      if pass() then
-        stepAside(head, micros)
+      if skip() then
+        setAside(head, micros)
       end
     end
   end
 end
 
--- While a member is absent nobody knows when tokens or slots are there: what it can have saved or may have filled is
--- held back, and comes when it returns. So the line is looked at neither all the time nor late.
+-- Sets when the waiting list is checked next. While a member is absent that time is unknown: the tokens that it can
+-- have saved and the slots that it may have filled stay reserved until it returns. Then checks are neither frequent nor
+-- late.
 local function wake(micros)
   if PRESENT == NOT_YET then
     S.wake = math.min(S.wake, now + (micros >= 0 and math.min(math.max(micros, 50000), 250000) or 250000))
@@ -342,60 +343,60 @@ end
 
 -- ---- granting
 
--- `kept`: whether there is a ticket of it.
-local function take(ticket, kept)
+-- Charges a grant and opens its reservation.
+local function reserve(ticket, hasTicket)
   S.running = S.running + 1
   for _, each in ipairs(requests) do
-    each.owed = each.owed + each.unit
+    each.debt = each.debt + each.unit
   end
-  local guarantee, guaranteed, guaranteeEvent = R[ticket.rank].meter, 0, 0
-  if guarantee then
-    -- It is a minimum, not an extra: what the class gets anyway counts, as far as it goes.
-    guaranteed = math.max(0, math.min(available(guarantee), ticket.tokens))
-    guaranteeEvent = charge(guarantee, guaranteed)
+  local minimumShare, fromMinimumShare, minimumShareEvent = classState[ticket.rank].minimumShare, 0, 0
+  if minimumShare then
+    -- It is a minimum, not an extra: it is charged for every grant of the class, as far as it goes.
+    fromMinimumShare = math.max(0, math.min(available(minimumShare), ticket.tokens))
+    minimumShareEvent = charge(minimumShare, fromMinimumShare)
   end
-  local event = charge(M, ticket.tokens)
-  local meter = meterOf(ticket.tenant)
-  local tenantEvent = meter and charge(meter, ticket.tokens) or -1
+  local event = charge(modelBucket, ticket.tokens)
+  local bucket = tenantBucketOf(ticket.tenant)
+  local tenantEvent = bucket and charge(bucket, ticket.tokens) or -1
   put('r' .. ticket.id, packReservation({
     tokens = ticket.tokens, asked = ticket.asked, rank = ticket.rank, class = ticket.class,
-    tenant = ticket.tenant, at = now, event = event, mine = tenantEvent, guaranteed = guaranteed,
-    theirs = guaranteeEvent, ticket = kept and 1 or 0
+    tenant = ticket.tenant, at = now, event = event, tenantEvent = tenantEvent, fromMinimumShare = fromMinimumShare,
+    minimumShareEvent = minimumShareEvent, ticket = hasTicket and 1 or 0
   }))
   setDue('r' .. ticket.id, now + C.life)
   S.consumed = S.consumed + ticket.tokens
-  S.left = available(M)
+  S.left = available(modelBucket)
   countGranted(ticket.tokens, now)
 end
 
--- What the model's own budget lacks for the head at which granting stopped: tokens, or requests in a time.
-local lacking
+-- The shortage of the model's own budget, of tokens or requests, for the head at which granting stopped.
+local shortage
 
--- Grants the head, or says what holds it.
+-- Grants the head, or returns the dimension that blocks it.
 local function tryGrant(head, floor, granted)
   local by, micros = heldBy(head.tokens, floor)
   if by then
     wake(micros)
-    lacking = (by == 'TOKENS' or by == 'REQUESTS') and { by = by, needed = by == 'TOKENS' and head.tokens or 1 }
+    shortage = (by == 'TOKENS' or by == 'REQUESTS') and { by = by, needed = by == 'TOKENS' and head.tokens or 1 }
     return by
   end
   serve(head)
-  take(head, true)
+  reserve(head, true)
   granted(head)
 end
 
 local function grantOne(granted)
-  lacking = nil
-  for rank = 0, #C.classes - 1 do
-    local head = R[rank].meter and firstOf(rank)
-    if head and isGuaranteed(rank, head.tokens) then
+  shortage = nil
+  for index = 0, #C.classes - 1 do
+    local head = classState[index].minimumShare and firstOf(index)
+    if head and isWithinMinimumShare(index, head.tokens) then
       return not tryGrant(head, 0, granted)
     end
   end
-  for rank = 0, #C.classes - 1 do
-    local head = firstOf(rank)
+  for index = 0, #C.classes - 1 do
+    local head = firstOf(index)
     if head then
-      local by = tryGrant(head, floorOf(rank), granted)
+      local by = tryGrant(head, floorOf(index), granted)
       if not by then
         return true
       end
@@ -404,31 +405,31 @@ local function grantOne(granted)
       end
     end
   end
-  for rank = 0, #C.classes - 1 do
-    -- A guarantee that accrues later goes before whoever waits now.
-    local head = R[rank].meter and firstOf(rank)
+  for index = 0, #C.classes - 1 do
+    -- A minimum share that accrues later goes before the present waiters.
+    local head = classState[index].minimumShare and firstOf(index)
     if head then
-      wake(microsUntil(R[rank].meter, head.tokens, 0))
+      wake(microsUntil(classState[index].minimumShare, head.tokens, 0))
     end
   end
   return false
 end
 
--- Tokens that this call found, and how many there were then.
+-- New tokens that this call found, and the level then.
 local found, level = 0, 0
 
--- Before a decision: whether there is more than after the last.
+-- Counts the tokens that accrued since the last decision; called before each decision.
 local function countRefill()
-  local there = available(M)
-  if there > S.left then
+  local tokens = available(modelBucket)
+  if tokens > S.left then
     S.refills = S.refills + 1
     S.refilled = now
-    found, level = found + there - S.left, there
+    found, level = found + tokens - S.left, tokens
   end
-  S.left = there
+  S.left = tokens
 end
 
--- Since when the model's own budget has not been able to serve the head of the line, without a break.
+-- Returns the shortage of the model's own budget for the first waiter, and the time since which it lasts.
 local function shortageOf()
   local stored = S.waiting > 0 and get('e')
   if stored then
@@ -439,18 +440,18 @@ end
 
 local function noteShortage()
   local before = shortageOf()
-  if S.waiting > 0 and lacking then
-    put('e', struct.pack('>ddd', before and before.since or now, lacking.needed, lacking.by == 'REQUESTS' and 1 or 0))
+  if S.waiting > 0 and shortage then
+    put('e', struct.pack('>ddd', before and before.since or now, shortage.needed, shortage.by == 'REQUESTS' and 1 or 0))
   elseif get('e') then
     drop('e')
   end
 end
 
--- Grants whatever can go now, but no more than a batch.
+-- Grants all waiters that can be granted now, at most a batch.
 local function drain(granted)
   countRefill()
   if UNREPORTED then
-    -- Its report may take tickets out of the line. The next call grants.
+    -- Its report may remove tickets from the waiting list. The next call grants.
     S.wake = now
     return
   end
@@ -460,7 +461,7 @@ local function drain(granted)
     S.wake = NEVER
     count = count + 1
   end
-  if S.waiting > 0 and (count == C.batch or tired) then
+  if S.waiting > 0 and (count == C.batch or stopped) then
     S.wake = now
   else
     noteShortage()

@@ -90,7 +90,7 @@ final class GovernorCheckerTest {
 
   @Test
   void slotThatNobodyFrees_isFound() {
-    server.command("HSET", SimulatedGovernor.books(GovernorPlan.MODEL), "rleaked", "");
+    server.command("HSET", SimulatedGovernor.stateKey(GovernorPlan.MODEL), "rleaked", "");
     assertGuilty("LEAK-UNTOLD");
   }
 

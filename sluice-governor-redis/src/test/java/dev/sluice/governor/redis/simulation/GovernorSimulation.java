@@ -32,7 +32,7 @@ final class GovernorSimulation extends SimulatedFleet<GovernorNode> {
 
   private static final Pattern ID = Pattern.compile("([0-9a-f]{10}-)?([0-9a-f]{32})");
 
-  /** The name of a node, and the generation of the books that it knows, which is random. */
+  /** The name of a node, and the generation of the state that it knows, which is random. */
   private static final Pattern NODE = Pattern.compile("node0{11}(\\d)\\d*");
 
   private final GovernorPlan plan;
@@ -101,7 +101,7 @@ final class GovernorSimulation extends SimulatedFleet<GovernorNode> {
     }
   }
 
-  /** Rules are long, and the generation of the books that they make is random. */
+  /** Configurations are long, and the generation of the state that they create is random. */
   private static String inShort(
       Request request, @Nullable List<Object> answer, @Nullable Throwable failure) {
     return String.valueOf(request.script()).equals("CONFIGURE")
@@ -336,7 +336,7 @@ final class GovernorSimulation extends SimulatedFleet<GovernorNode> {
   private void checkLeaks() {
     GovernorStatus.@Nullable Model status = status();
     List<String> left = new ArrayList<>();
-    for (String field : scripts().fields(SimulatedGovernor.books(GovernorPlan.MODEL))) {
+    for (String field : scripts().fields(SimulatedGovernor.stateKey(GovernorPlan.MODEL))) {
       if (field.startsWith("r")) {
         left.add(field.substring(1));
       }

@@ -90,7 +90,7 @@ final class WireTap {
         reported(words, nanos);
         news(answer, nanos, request.node());
       }
-      case "CONFIGURE", "POLL", "KEEP_GRANTS" -> news(answer, nanos, request.node());
+      case "CONFIGURE", "POLL", "RESTORE_GRANTS" -> news(answer, nanos, request.node());
       default -> {
         // Heartbeats decide nothing.
       }

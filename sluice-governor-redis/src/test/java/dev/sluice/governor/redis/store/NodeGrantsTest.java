@@ -6,12 +6,12 @@ import dev.sluice.governor.TokenDecision;
 import dev.sluice.governor.spi.StoreTimer;
 import org.junit.jupiter.api.Test;
 
-/** How long a node counts a grant as open. */
+/** The time for which a node counts a grant as open. */
 final class NodeGrantsTest {
-  private static final long LIFE_NANOS = 1_000;
+  private static final long TIMEOUT_NANOS = 1_000;
 
-  private final StandingTimer timer = new StandingTimer();
-  private final NodeGrants grants = new NodeGrants(timer, () -> LIFE_NANOS);
+  private final ManualTimer timer = new ManualTimer();
+  private final NodeGrants grants = new NodeGrants(timer, () -> TIMEOUT_NANOS);
 
   private static NodeGrants.Grant grant(String id) {
     return new NodeGrants.Grant(
@@ -21,33 +21,33 @@ final class NodeGrantsTest {
         false);
   }
 
-  /** A poll of a ticket that was granted tells of the same grant again. */
+  /** A poll of a granted ticket delivers the same grant again. */
   @Test
-  void grantThatIsToldAgain_livesNoLonger() {
+  void grantDeliveredAgain_isNotExtended() {
     grants.add(grant("one"));
-    timer.nanos = LIFE_NANOS / 2;
+    timer.nanos = TIMEOUT_NANOS / 2;
     grants.add(grant("two"));
     grants.add(grant("one"));
-    timer.nanos = LIFE_NANOS;
+    timer.nanos = TIMEOUT_NANOS;
     assertThat(grants.all()).containsExactly(grant("two"));
-    timer.nanos += LIFE_NANOS;
+    timer.nanos += TIMEOUT_NANOS;
     assertThat(grants.all()).isEmpty();
   }
 
-  /** Two callers are told of a grant, one after the other. */
+  /** A grant is delivered to two callers, one after the other. */
   @Test
-  void grantOfWhichOneCallerHasNotHeard_staysUntilTheOtherHasNotEither() {
+  void grantOfTwoCallers_isRemovedWhenItReachedNeither() {
     grants.add(grant("one"));
     grants.add(grant("one"));
-    grants.unheard("one");
+    grants.undelivered("one");
     assertThat(grants.all()).containsExactly(grant("one"));
-    grants.unheard("one");
+    grants.undelivered("one");
     assertThat(grants.all()).isEmpty();
-    grants.unheard("one");
+    grants.undelivered("one");
     assertThat(grants.all()).isEmpty();
   }
 
-  private static final class StandingTimer implements StoreTimer {
+  private static final class ManualTimer implements StoreTimer {
     private long nanos;
 
     @Override
