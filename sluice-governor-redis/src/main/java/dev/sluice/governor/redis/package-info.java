@@ -1,4 +1,6 @@
-/** Token budgets of LLM models that a fleet shares through Redis: one budget and one waiting list. */
+/**
+ * Token budgets of LLM models that a fleet shares through Redis: one budget and one waiting list.
+ */
 @NullMarked
 package dev.sluice.governor.redis;
 

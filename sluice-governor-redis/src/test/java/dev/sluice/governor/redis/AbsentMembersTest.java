@@ -174,8 +174,7 @@ final class AbsentMembersTest {
     configure(BUDGET);
     assertThat(isGranted("", START, 1_000)).isTrue();
     String half = absent(0.5, START + 2 * SECOND);
-    List<String> words =
-        List.of("waits", "queue", "", OutageRig.P1, "600", "600", "0", "", "fast");
+    List<String> words = List.of("waits", "queue", "", OutageRig.P1, "600", "600", "0", "", "fast");
     assertThat(scripts.runWith(half, "request", START + 5 * SECOND, words).get(0)).isEqualTo("q");
     assertThat(settle(half, START + 5 * SECOND, 0, 0)).isZero();
     List<?> after =

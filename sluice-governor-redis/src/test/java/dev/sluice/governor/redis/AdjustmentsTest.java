@@ -69,7 +69,8 @@ final class AdjustmentsTest {
     AdjustmentState.NumberedAdjustment onItsWay = adjustments.unconfirmed();
     add(0.5, null, 0);
     adjustments.confirmed(onItsWay);
-    assertThat(adjustments.unconfirmed().arguments()).containsExactly("adjust", "0.5", "", "0", "2");
+    assertThat(adjustments.unconfirmed().arguments())
+        .containsExactly("adjust", "0.5", "", "0", "2");
   }
 
   @Test

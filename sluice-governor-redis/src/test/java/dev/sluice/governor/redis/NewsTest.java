@@ -116,7 +116,9 @@ final class NewsTest {
     List<Object> reply =
         List.of(1L, -1L, 0L, List.of(List.of("odd"), good, "odd"), List.of(1L), 0L, 0L, 0L);
     ScriptResult answer = ScriptResult.of(reply);
-    assertThat(answer.decisions()).extracting(ScriptResult.TicketDecision::id).containsExactly("id");
+    assertThat(answer.decisions())
+        .extracting(ScriptResult.TicketDecision::id)
+        .containsExactly("id");
     assertThat(answer.result().number(0)).isEqualTo(1);
   }
 }

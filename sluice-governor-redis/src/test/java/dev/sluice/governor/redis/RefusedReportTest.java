@@ -92,7 +92,8 @@ final class RefusedReportTest {
     }
     assertThatThrownBy(() -> get(rig.store.explain(OTHER)))
         .isInstanceOf(RedisUnavailableException.class)
-        .hasMessageContaining("has not accepted the decisions of the last outage about model other");
+        .hasMessageContaining(
+            "has not accepted the decisions of the last outage about model other");
     redis.command("ACL", "SETUSER", "default", "+zrank");
     TokenDecision.Granted again = rig.grantedSoon(keyed);
     assertThat(again.reservation()).isEqualTo(granted.reservation());

@@ -23,7 +23,8 @@ final class TicketWaitersTest {
 
   @Test
   void places_areInTheOrderOfTheBooks_whateverWasReadFirst() {
-    // Asked for at 700 and 900 of the Redis clock; the second answer was read after a pause of 1,000.
+    // Asked for at 700 and 900 of the Redis clock; the second answer was read after a pause of
+    // 1,000.
     ScriptReply first = reply(300);
     ScriptReply second = reply(200);
     stands("second", ReplyMapper.askedMicros(second, 1_100));

@@ -208,7 +208,8 @@ final class LocalShareStore {
     }
     List<StoreSnapshot.OpenTicket> served =
         open.tickets().stream()
-            .filter(each -> next.share.hasTenant(scripts.config().budget(), each.request().tenant()))
+            .filter(
+                each -> next.share.hasTenant(scripts.config().budget(), each.request().tenant()))
             .toList();
     OutageBudgetStore store =
         LocalBudgetStore.forOutage(

@@ -6,8 +6,8 @@ import java.util.List;
 import java.util.stream.Stream;
 
 /**
- * The keys of a model in Redis, all in one slot of a cluster. The number in every key is the version
- * of the layout; other key names or stored fields need another version.
+ * The keys of a model in Redis, all in one slot of a cluster. The number in every key is the
+ * version of the layout; other key names or stored fields need another version.
  *
  * @param prefix the prefix of all keys
  * @param tag the tag of the model

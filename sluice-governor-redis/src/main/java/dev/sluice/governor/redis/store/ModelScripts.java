@@ -152,7 +152,9 @@ public final class ModelScripts {
     long deadline = connection.nanoTime() + waitNanos;
     long known = generation;
     Supplier<String[]> arguments = arguments(returning, known, args);
-    (returning ? connection.tell(script, keys, arguments) : connection.call(script, keys, arguments))
+    (returning
+            ? connection.tell(script, keys, arguments)
+            : connection.call(script, keys, arguments))
         .whenComplete(
             (reply, failure) -> {
               if (reply != null && ScriptResult.isUnknown(reply)) {
@@ -171,7 +173,8 @@ public final class ModelScripts {
 
   private CompletableFuture<List<Object>> sendAgain(
       long deadline, boolean returning, GovernorScript script, String[] args) {
-    return connection.callBy(deadline, returning, script, keys, arguments(returning, generation, args));
+    return connection.callBy(
+        deadline, returning, script, keys, arguments(returning, generation, args));
   }
 
   private <T> CompletableFuture<T> inTime(long nanos, CompletableFuture<T> answer) {
@@ -282,7 +285,9 @@ public final class ModelScripts {
         .thenCompose(adjusted -> restore(now, owner.openGrants(), 0));
   }
 
-  /** Restores the grants from {@code at} on in portions, without those that were settled meanwhile. */
+  /**
+   * Restores the grants from {@code at} on in portions, without those that were settled meanwhile.
+   */
   private CompletableFuture<?> restore(long now, List<NodeGrants.Grant> grants, int at) {
     if (at >= grants.size()) {
       return CompletableFuture.allOf();
@@ -299,8 +304,7 @@ public final class ModelScripts {
             .thenCompose(restored -> restore(now, grants, next));
   }
 
-  private CompletableFuture<ScriptResult> callFor(
-      long now, GovernorScript script, String[] args) {
+  private CompletableFuture<ScriptResult> callFor(long now, GovernorScript script, String[] args) {
     return connection.tell(script, keys, arguments(true, now, args)).thenApply(this::known);
   }
 

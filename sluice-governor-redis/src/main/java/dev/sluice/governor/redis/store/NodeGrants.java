@@ -37,7 +37,8 @@ public final class NodeGrants {
    * @param key the idempotency key; null for none
    * @param unchecked whether it was granted by outage mode {@code open}, without a charge
    */
-  record Grant(TokenDecision.Granted answer, String tenant, @Nullable String key, boolean unchecked) {
+  record Grant(
+      TokenDecision.Granted answer, String tenant, @Nullable String key, boolean unchecked) {
     /** Returns a grant of this node's share, which is reported to Redis. */
     static Grant of(StoreSnapshot.OpenReservation reservation) {
       TokenRequest request = reservation.request();
@@ -123,7 +124,8 @@ public final class NodeGrants {
   }
 
   private void put(Grant grant, int deliveries) {
-    byId.put(grant.id(), new GrantState(grant, timer.nanoTime() + timeoutNanos.getAsLong(), deliveries));
+    byId.put(
+        grant.id(), new GrantState(grant, timer.nanoTime() + timeoutNanos.getAsLong(), deliveries));
     if (grant.key() != null) {
       byKey.put(new IdempotencyKey(grant.tenant(), grant.key()), grant.id());
     }
@@ -174,7 +176,9 @@ public final class NodeGrants {
 
   /** Returns {@link #find} for grants of outage mode {@code open}. */
   synchronized Optional<TokenDecision> findUnchecked(TokenRequest request) {
-    return granted(request).filter(Grant::unchecked).map(grant -> requireSame(grant.answer(), request));
+    return granted(request)
+        .filter(Grant::unchecked)
+        .map(grant -> requireSame(grant.answer(), request));
   }
 
   private Optional<Grant> granted(TokenRequest request) {
@@ -223,7 +227,9 @@ public final class NodeGrants {
     long latest = timer.nanoTime() + timeoutNanos.getAsLong();
     byId.replaceAll(
         (id, state) ->
-            state.endsAt() - latest > 0 ? new GrantState(state.grant(), latest, state.deliveries()) : state);
+            state.endsAt() - latest > 0
+                ? new GrantState(state.grant(), latest, state.deliveries())
+                : state);
   }
 
   synchronized int size() {

@@ -9,9 +9,9 @@ import java.util.TreeMap;
 import java.util.concurrent.TimeUnit;
 
 /**
- * Counts the tokens that this node grants in one outage, by the second of Redis's time, and forwards
- * the events to a listener. Unused tokens of a grant are subtracted from the second in which it was
- * granted. Thread-safe.
+ * Counts the tokens that this node grants in one outage, by the second of Redis's time, and
+ * forwards the events to a listener. Unused tokens of a grant are subtracted from the second in
+ * which it was granted. Thread-safe.
  */
 public final class OutageGrantCounter implements BudgetListener {
   /** Redis counts as many seconds (COUNTED_SECONDS in clock.lua). */
@@ -42,8 +42,8 @@ public final class OutageGrantCounter implements BudgetListener {
   }
 
   /**
-   * Returns {@link #bySecond()} for an outage that began before the clock of Redis was known. Seconds
-   * are too early by less than one, so that no second has more than was granted in it.
+   * Returns {@link #bySecond()} for an outage that began before the clock of Redis was known.
+   * Seconds are too early by less than one, so that no second has more than was granted in it.
    *
    * @param ahead how far the clock of Redis is ahead of the timer of the store
    */

@@ -24,8 +24,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Answers the calls about one model that Redis does not, by the outage mode, and stores the messages
- * to send to Redis afterwards. Thread-safe.
+ * Answers the calls about one model that Redis does not, by the outage mode, and stores the
+ * messages to send to Redis afterwards. Thread-safe.
  */
 final class OutageModelStore {
   private static final Logger LOG = LoggerFactory.getLogger(RedisBudgets.class);
@@ -62,7 +62,8 @@ final class OutageModelStore {
     this.listener = listener;
     this.outbox = outbox;
     this.adjustments = new AdjustmentState(timer);
-    this.grants = new NodeGrants(timer, () -> scripts.config().waitingList().reservationTimeout().toNanos());
+    this.grants =
+        new NodeGrants(timer, () -> scripts.config().waitingList().reservationTimeout().toNanos());
     Callers callers = new Callers();
     this.reports = new OutageReports(scripts, timer, callers);
     this.waitingList =
@@ -167,7 +168,7 @@ final class OutageModelStore {
   }
 
   /** Undoes the claim of a grant of this node that reached no caller; a later poll may claim it. */
-  void undeliveredLocally(String id) {
+  void unclaim(String id) {
     if (!local.undelivered(replies.ticket(id))) {
       grants.undelivered(id);
       if (!isOpen(id) && !waitingList.isAwaited(id)) {
@@ -399,7 +400,9 @@ final class OutageModelStore {
     return removed;
   }
 
-  /** Ends local decisions if a return has begun: from then on grants of the share belong to Redis. */
+  /**
+   * Ends local decisions if a return has begun: from then on grants of the share belong to Redis.
+   */
   private void endAfterReturn() {
     if (!fleet.isOut() && local.isRunning()) {
       local.end();

@@ -100,7 +100,8 @@ final class OutageReports {
       }
     }
     addList(arguments, ended.stream().map(id -> List.of(ReplyMapper.idIn(id))).toList());
-    addList(arguments, report.keys().stream().map(key -> List.of(key.tenant(), key.key())).toList());
+    addList(
+        arguments, report.keys().stream().map(key -> List.of(key.tenant(), key.key())).toList());
     addList(arguments, open.stream().map(OutageReports::arguments).toList());
     addList(arguments, report.waiting().stream().map(this::arguments).toList());
     addList(arguments, arguments(report.bySecond()));
@@ -218,7 +219,8 @@ final class OutageReports {
   private void ended(Report report, String id) {
     if (report.granted().stream()
         .anyMatch(
-            grant -> grant.claimed() && ReplyMapper.idIn(grant.answer().reservation()).equals(id))) {
+            grant ->
+                grant.claimed() && ReplyMapper.idIn(grant.answer().reservation()).equals(id))) {
       callers.ended(id);
     }
   }

@@ -238,11 +238,11 @@ final class RedisModelStore {
   // ---- requests
 
   CompletableFuture<TokenDecision> request(TokenRequest request) {
-    return askOrDecide("queue", request).thenApply(Optional::orElseThrow);
+    return decide("queue", request).thenApply(Optional::orElseThrow);
   }
 
   CompletableFuture<Optional<TokenDecision>> tryAcquire(TokenRequest request) {
-    return askOrDecide("now", request);
+    return decide("now", request);
   }
 
   CompletableFuture<Optional<TokenDecision>> find(TokenRequest request) {
@@ -259,7 +259,7 @@ final class RedisModelStore {
    * Sends a request to Redis, or follows the outage mode. A request that Redis may have granted is
    * not granted here.
    */
-  private CompletableFuture<Optional<TokenDecision>> askOrDecide(String mode, TokenRequest request) {
+  private CompletableFuture<Optional<TokenDecision>> decide(String mode, TokenRequest request) {
     Optional<TokenDecision> before = outage.findUnchecked(request);
     if (before.isPresent()) {
       return CompletableFuture.completedFuture(before);

@@ -158,7 +158,8 @@ public final class ReplyMapper {
             decision.left(),
             decision.asked(),
             reservation(decision.id()))
-        : refused(decision.priority(), decision.asked(), decision.left(), decision.reason(), config);
+        : refused(
+            decision.priority(), decision.asked(), decision.left(), decision.reason(), config);
   }
 
   /** Maps the denial of a ticket that was waiting. */
@@ -168,7 +169,8 @@ public final class ReplyMapper {
   }
 
   /** Returns the denial of a request that was waiting, for a stored reason. */
-  TokenDecision refused(StoreSnapshot.OpenTicket place, String storedName, ModelScriptConfig config) {
+  TokenDecision refused(
+      StoreSnapshot.OpenTicket place, String storedName, ModelScriptConfig config) {
     TokenRequest request = place.request();
     return refused(request.priorityClass(), request.tokens(), 0, storedName, config);
   }
@@ -221,7 +223,12 @@ public final class ReplyMapper {
       TokenDecision.Reason reason,
       ModelScriptConfig config) {
     return new TokenDecision.Denied(
-        model, priority, asked, left, reason, BudgetStoreSupport.inWords(reason, config.waitingList()));
+        model,
+        priority,
+        asked,
+        left,
+        reason,
+        BudgetStoreSupport.inWords(reason, config.waitingList()));
   }
 
   // ---- other replies

@@ -146,8 +146,7 @@ final class SettlementOutbox {
   synchronized void ended(String id) {
     PendingSettlement before = entries.get(id);
     if (before != null && before.kind() == Kind.EXTEND) {
-      add(
-          new PendingSettlement(id, Kind.RELEASE, Long.parseLong(before.details().get(TOKENS_AT))));
+      add(new PendingSettlement(id, Kind.RELEASE, Long.parseLong(before.details().get(TOKENS_AT))));
     }
   }
 
@@ -309,7 +308,8 @@ final class SettlementOutbox {
               Long.toString(entry.actual()),
               entry.details().get(0));
       case RELEASE ->
-          scripts.callDuringReturn(GovernorScript.SETTLE, settlement(entry.id(), entry.actual(), false));
+          scripts.callDuringReturn(
+              GovernorScript.SETTLE, settlement(entry.id(), entry.actual(), false));
       case UNDO ->
           CompletableFuture.allOf(
               settle(entry), scripts.callDuringReturn(GovernorScript.TICKET, "cancel", entry.id()));
@@ -322,7 +322,8 @@ final class SettlementOutbox {
    */
   private CompletableFuture<?> extend(PendingSettlement entry, Consumer<String> unknown) {
     if (timer.nanoTime() - entry.actual() > -TOLERANCE_NANOS) {
-      return scripts.callDuringReturn(GovernorScript.RESTORE_GRANTS, entry.details().toArray(String[]::new));
+      return scripts.callDuringReturn(
+          GovernorScript.RESTORE_GRANTS, entry.details().toArray(String[]::new));
     }
     return scripts
         .callDuringReturn(GovernorScript.SETTLE, extension(entry.id(), false))

@@ -18,15 +18,13 @@ import org.jspecify.annotations.Nullable;
 /** Tickets that callers of this node wait for, and checks of the waiting list. Thread-safe. */
 final class TicketWaitingList {
   /*
-   * A waiter receives the decision in one of three ways: with the reply to a call of this node, by a message about a call
-   * of another node, or by a check. A check drains the waiting list at the time that the last reply or message named,
-   * even if other nodes do so too; a thorough check also polls every ticket that is awaited here, which replaces lost
-   * messages and keeps the tickets from being abandoned.
-   * During an outage LocalShareStore decides about the tickets whose place is known; the others wait for Redis.
-   * Only a node that has claimed a grant may deliver it: after a reply or a poll that has the claim.
-   *
-   * A waiter is added, and a call about it numbered, under this object's lock: Redis ignores calls with lower numbers.
-   * Futures complete on a thread of the timer.
+   * A waiter receives the decision in one of three ways: with the reply to a call of this node, by a notice about a call
+   * of another node, or by a check. A check drains the waiting list at the time that the last reply or notice named, even
+   * if other nodes do so too; a thorough check also polls every ticket that is awaited here, which replaces lost notices
+   * and keeps the tickets from being abandoned.
+   * During an outage LocalShareStore decides about tickets of known place; the others wait for Redis. Only a node that
+   * has claimed a grant may deliver it: after a reply or a poll that has the claim. A waiter is added, and a call about it
+   * numbered, under this object's lock: Redis ignores calls with lower numbers. Futures complete on a thread of the timer.
    */
 
   /** The delay before the next check when Redis does not answer. */
@@ -158,7 +156,9 @@ final class TicketWaitingList {
       return; // a later call of this node came first
     }
     Optional<TokenDecision> outcome =
-        reply.kind() == 'n' ? Optional.empty() : Optional.of(replies.outcome(reply, scripts.config()));
+        reply.kind() == 'n'
+            ? Optional.empty()
+            : Optional.of(replies.outcome(reply, scripts.config()));
     if (outcome.orElse(null) instanceof TokenDecision.Queued) {
       TicketWaiters.WaitingTicket waiting = waiters.find(id);
       if (waiting != null) {
@@ -209,7 +209,7 @@ final class TicketWaitingList {
   void decidedLocally(String id, TokenDecision outcome) {
     TicketWaiters.WaitingTicket waiting = waiters.take(id);
     if (waiting != null) {
-      timer.execute(() -> waiting.complete(Optional.of(outcome), () -> outage.undeliveredLocally(id)));
+      timer.execute(() -> waiting.complete(Optional.of(outcome), () -> outage.unclaim(id)));
     }
   }
 
@@ -408,7 +408,7 @@ final class TicketWaitingList {
     }
   }
 
-  /** Checks the waiting list: Redis grants waiters, and a thorough check polls the awaited tickets. */
+  /** Checks the waiting list: Redis grants waiters; a thorough check polls awaited tickets. */
   void check() {
     List<CompletableFuture<?>> calls = new ArrayList<>();
     boolean thorough;
