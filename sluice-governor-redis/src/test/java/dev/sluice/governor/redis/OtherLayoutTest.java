@@ -14,9 +14,13 @@ import dev.sluice.redis.OutageMode;
 import dev.sluice.testkit.Await;
 import dev.sluice.testkit.load.SeedBudget;
 import dev.sluice.testkit.redis.RedisServer;
+import dev.sluice.testkit.redis.TcpProxy;
 import java.time.Duration;
 import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
@@ -24,6 +28,7 @@ import org.junit.jupiter.params.provider.EnumSource;
 /** A newer version was the first to start in a Redis that had lost its data. */
 @Timeout(value = 60, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 final class OtherLayoutTest {
+  private static final String SCHEMA = "token-governor:{fleet}:schema";
   private static final BudgetConfig CONFIG =
       BudgetConfig.builder()
           .models(Map.of("sonnet", SeedBudget.budget(60_000, 1_000).build()))
@@ -42,8 +47,7 @@ final class OtherLayoutTest {
                 .build()
                 .open(CONFIG, BudgetListener.NONE)) {
       assertThat(get(store.request(REQUEST))).isInstanceOf(TokenDecision.Granted.class);
-      redis.command("SET", "token-governor:{fleet}:schema", "99");
-      redis.command("DEL", "token-governor:2:{fleet}:members");
+      writeOtherLayout(redis);
       until("the refusal", () -> isRefused(store));
       for (int i = 0; i < 5; i++) {
         Await.during(Duration.ofMillis(500));
@@ -51,6 +55,55 @@ final class OtherLayoutTest {
             .isInstanceOf(IllegalStateException.class)
             .hasMessageContaining("SCHEMA 99 is stored in Redis");
       }
+    }
+  }
+
+  private static void writeOtherLayout(RedisServer redis) {
+    redis.command("SET", SCHEMA, "99");
+    redis.command("DEL", "token-governor:2:{fleet}:members");
+  }
+
+  /** What callers have done is told to Redis once it has data of this layout again. */
+  @Test
+  void settlement_isSentOnceTheLayoutIsBack() {
+    try (RedisServer redis = RedisServer.start();
+        OutageRig rig = OutageRig.patient(redis.uri(), 1, CONFIG)) {
+      String layout = String.valueOf(redis.command("GET", SCHEMA));
+      TokenDecision.Granted settled = rig.granted(1);
+      TokenDecision.Granted extended = rig.granted(1);
+      writeOtherLayout(redis);
+      until("the refusal", () -> isRefused(rig.store));
+      assertThat(get(rig.store.settle(settled.reservation(), 1))).isPresent();
+      assertThat(get(rig.store.extend(extended.reservation()))).isTrue();
+      redis.command("SET", SCHEMA, layout);
+      until("only one is open", () -> !isRefused(rig.store) && rig.running() == 1);
+      assertThat(get(rig.store.settle(extended.reservation(), 1))).isPresent();
+    }
+  }
+
+  /** A ticket that would be granted in the meantime. */
+  @Test
+  void otherLayout_inAnOutage_endsTheDecisionsOfTheShare() {
+    try (RedisServer redis = RedisServer.start();
+        TcpProxy proxy = TcpProxy.to(redis);
+        OutageRig rig = OutageRig.local(proxy.uri(), 1, CONFIG)) {
+      String layout = String.valueOf(redis.command("GET", SCHEMA));
+      proxy.refuse();
+      proxy.cut();
+      rig.awaitShare();
+      rig.grantedSoon(500);
+      TokenDecision.Queued queued = (TokenDecision.Queued) rig.ask(1_000);
+      CompletableFuture<Optional<TokenDecision>> waiter = rig.store.await(queued.ticket());
+      redis.command("SET", SCHEMA, "99");
+      proxy.heal();
+      until("the refusal", () -> isRefused(rig.store));
+      assertThat(waiter).isNotDone();
+      // At 1,000 a second the share would have it in a second.
+      Await.during(Duration.ofSeconds(3));
+      assertThat(waiter).isNotDone();
+      redis.command("SET", SCHEMA, layout);
+      TokenDecision.Granted granted = (TokenDecision.Granted) get(waiter).orElseThrow();
+      assertThat(get(rig.store.settle(granted.reservation(), 1_000))).isPresent();
     }
   }
 

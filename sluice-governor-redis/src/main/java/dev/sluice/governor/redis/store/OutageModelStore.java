@@ -241,7 +241,7 @@ final class OutageModelStore {
             BudgetStoreSupport.reserved(scripts.config().budget(), request),
             0,
             request.tokens(),
-            replies.reservation(RedisModelStore.newId()));
+            replies.reservation(RandomIds.newId()));
     grants.add(new NodeGrants.Grant(answer, request.tenant(), request.idempotencyKey(), true));
     listener.requested(request, answer, fleet.serverNanos());
     return answer;
@@ -429,9 +429,14 @@ final class OutageModelStore {
         .orElseGet(() -> replies.nothingLeft(scripts.config()));
   }
 
+  /** Returns whether Redis has data of another layout: then nothing is sent to it. */
+  boolean hasOtherLayout() {
+    return fleet.connection().hasOtherLayout();
+  }
+
   /** Decides by this node's share, unless Redis has data of another layout. */
   void decideLocally() {
-    if (fleet.connection().hasOtherLayout()) {
+    if (hasOtherLayout()) {
       local.end();
     } else {
       local.open();
