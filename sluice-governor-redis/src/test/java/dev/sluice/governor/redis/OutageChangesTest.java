@@ -222,4 +222,24 @@ final class OutageChangesTest {
       until("it is settled", () -> get(store.status()).models().get("sonnet").running() == 0);
     }
   }
+
+  /** A ticket that Redis was to be told of is forgotten sooner than a settlement. */
+  @Test
+  void callersThatStopWaiting_pushOutNoSettlement() {
+    try (TcpProxy proxy = TcpProxy.to(redis);
+        OutageRig rig = OutageRig.local(proxy.uri(), 1, config(SONNET))) {
+      TokenDecision.Granted granted = rig.granted(10);
+      proxy.refuse();
+      proxy.cut();
+      rig.awaitShare();
+      assertThat(get(rig.store.settle(granted.reservation(), 10))).isPresent();
+      String tickets = "t" + granted.reservation().substring(1, 12);
+      for (int i = 0; i <= 100_000; i++) {
+        rig.store.await(tickets + "%032x".formatted(i)).cancel(false);
+      }
+      proxy.heal();
+      rig.awaitReturned();
+      until("nothing is held", () -> rig.running() == 0);
+    }
+  }
 }

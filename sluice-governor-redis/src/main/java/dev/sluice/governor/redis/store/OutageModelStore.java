@@ -167,13 +167,12 @@ final class OutageModelStore {
     grants.undelivered(id);
   }
 
-  /** Undoes the claim of a grant of this node that reached no caller; a later poll may claim it. */
+  /** Undoes the claim of a grant of the share that reached no caller; a later poll may claim it. */
   void unclaim(String id) {
     if (!local.undelivered(replies.ticket(id))) {
-      grants.undelivered(id);
-      if (!isOpen(id) && !waitingList.isAwaited(id)) {
-        outbox.cancel(id, true);
-      }
+      // The return has begun: its report tells of the grant.
+      local.end();
+      waitingList.undelivered(id);
     }
   }
 
@@ -459,7 +458,9 @@ final class OutageModelStore {
     if (!sending.compareAndSet(false, true)) {
       return CompletableFuture.allOf();
     }
-    return send().whenComplete((done, failure) -> sending.set(false));
+    return send()
+        .thenCompose(sent -> waitingList.sendLeaves())
+        .whenComplete((done, failure) -> sending.set(false));
   }
 
   /** Settlements come first: a report may use their idempotency keys again. */
