@@ -14,6 +14,8 @@ import dev.sluice.redis.connection.FleetConnection;
 import dev.sluice.redis.connection.RedisAddress;
 import dev.sluice.redis.connection.SimulatedLink;
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.function.LongSupplier;
 
 /** The budgets of one node of a simulation: the classes of production on a simulated link. */
@@ -22,6 +24,7 @@ public final class SimulatedGovernor {
 
   private final GovernorFleetMember fleet;
   private final RedisBudgetStore store;
+  private final Timer timer;
 
   /**
    * The settings that all nodes have in common.
@@ -39,6 +42,7 @@ public final class SimulatedGovernor {
    * @param listener is told of outages
    * @param decisions is told what is decided
    * @param spreadNanos how much later than at the first useful moment a line is looked at
+   * @param lagNanos how late a caller is told
    */
   public SimulatedGovernor(
       String node,
@@ -46,6 +50,7 @@ public final class SimulatedGovernor {
       OutageListener listener,
       BudgetListener decisions,
       LongSupplier spreadNanos,
+      LongSupplier lagNanos,
       SimulatedLink.Clock clock,
       SimulatedLink.Wire wire) {
     RedisBudgetsConfig config =
@@ -64,9 +69,10 @@ public final class SimulatedGovernor {
             node,
             (link, membership, member) ->
                 SimulatedLink.create(link, membership, member, clock, wire));
+    this.timer = new Timer(clock, lagNanos);
     this.store =
         RedisBudgetStore.create(
-            fleet, new Timer(clock), RedisBudgetStore.configs(settings.config), decisions);
+            fleet, timer, RedisBudgetStore.configs(settings.config), decisions);
     SimulatedLink.begin(fleet.connection());
   }
 
@@ -80,12 +86,51 @@ public final class SimulatedGovernor {
     return store;
   }
 
+  /** Returns its timer. */
+  public Timer timer() {
+    return timer;
+  }
+
   /** Returns the key of the state of a model. */
   public static String stateKey(String model) {
     return ModelKeys.of(PREFIX, model).all()[0];
   }
 
-  private record Timer(SimulatedLink.Clock clock) implements StoreTimer {
+  /** Returns the key of the tickets of a model that wait. */
+  public static String lineKey(String model) {
+    return ModelKeys.of(PREFIX, model).all()[2];
+  }
+
+  /** The timer of a node. Each caller is told on a thread of its own, so some later than others. */
+  public static final class Timer implements StoreTimer {
+    private final SimulatedLink.Clock clock;
+    private final LongSupplier lagNanos;
+    private final List<Runnable> held = new ArrayList<>();
+    private boolean holds;
+    private boolean stopped;
+
+    private Timer(SimulatedLink.Clock clock, LongSupplier lagNanos) {
+      this.clock = clock;
+      this.lagNanos = lagNanos;
+    }
+
+    /** Keeps what callers are told from now on. */
+    public void hold() {
+      holds = true;
+    }
+
+    /** Tells what is kept. */
+    public void release() {
+      holds = false;
+      held.forEach(this::execute);
+      held.clear();
+    }
+
+    /** Does nothing at its time any more. */
+    public void stop() {
+      stopped = true;
+    }
+
     @Override
     public long nanoTime() {
       return clock.nanoTime();
@@ -93,12 +138,22 @@ public final class SimulatedGovernor {
 
     @Override
     public void schedule(long nanos, Runnable action) {
-      clock.after(nanos, action);
+      clock.after(
+          nanos,
+          () -> {
+            if (!stopped) {
+              action.run();
+            }
+          });
     }
 
     @Override
     public void execute(Runnable action) {
-      clock.after(0, action);
+      if (holds) {
+        held.add(action);
+      } else {
+        clock.after(lagNanos.getAsLong(), action);
+      }
     }
 
     @Override
