@@ -97,7 +97,7 @@ public sealed interface FairExecutor extends Executor, AutoCloseable permits Dis
    * have no such effect.
    *
    * @param placement its fairness key, priority, cost and throttle keys
-   * @param task the task; what it throws completes the future
+   * @param task the task; an exception that it throws completes the future
    * @param <T> what it returns
    * @return the future of its result; fails with {@link
    *     java.util.concurrent.RejectedExecutionException} if the delegate refuses the task, whose

@@ -60,7 +60,7 @@ public sealed interface FairQueue<T> permits DrrQueue {
 
   /**
    * Sets whether keys keep the order of all their items, so that one that has to wait for a
-   * throttle key holds up those behind it. Holds for items enqueued from now on; at first it is
+   * throttle key delays the items behind it. Applies to items enqueued from now on; at first it is
    * what the scheduler was built with.
    *
    * @param strict true to keep it
@@ -79,7 +79,7 @@ public sealed interface FairQueue<T> permits DrrQueue {
   /**
    * Sets how many items the consumers of this queue can take now. Every confirmed item uses one.
    *
-   * <p>A queue without credit is passed over, and holds up no other queue at a throttle key.
+   * <p>A queue without credit is passed over, and delays no other queue at a throttle key.
    *
    * @param items at least 0, or {@link #UNLIMITED_CREDIT}
    */

@@ -198,7 +198,7 @@ public sealed interface FairScheduler<T> permits DrrScheduler {
 
     /**
      * Keeps the order of all items of a key and priority, so that one that has to wait for a
-     * throttle key holds up those behind it.
+     * throttle key delays the items behind it.
      *
      * @return this builder
      */

@@ -57,7 +57,7 @@ public sealed interface Limit {
    * Tokens accrue evenly like {@link Balanced}, with fractions: half a token a second, a burst of
    * two and a half.
    *
-   * <p>The decimal number that a {@code double} prints as is what counts; it is converted once,
+   * <p>The decimal number that a {@code double} prints is used exactly; it is converted once,
    * exactly or rounded against the caller by at most a millionth.
    *
    * @param perSecond tokens that accrue in one second; 0 means that none ever do
@@ -104,7 +104,7 @@ public sealed interface Limit {
     }
   }
 
-  /** Grants nothing, ever; what a rate of zero means. */
+  /** Never grants; the meaning of a rate of zero. */
   record DenyAll() implements Limit {
     @Override
     public long capacity() {

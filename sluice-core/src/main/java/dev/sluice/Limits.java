@@ -20,7 +20,7 @@ import java.util.SortedMap;
  * is lock-free unless another call for several names, or a change of the limit, is being recorded;
  * it then waits for those few instructions. A boolean call for one name allocates nothing once the
  * name has its bucket. A denial changes no level. In every window of length w a limit grants at
- * most {@code burst + rate · w}, whatever the interleaving of threads and clock readings. Calls for
+ * most {@code burst + rate · w}, under any interleaving of threads and clock readings. Calls for
  * several names are atomic: no other call sees one of them charged and another not yet.
  *
  * <p>A bucket that a template created and that is full again may be removed and created again,
@@ -29,8 +29,8 @@ import java.util.SortedMap;
  * <p>Not promised: fairness between callers; the window bound across a {@link #remove}, which
  * forgets what was acquired; that {@link #stats()} sees all limits at the same time.
  *
- * <p>Methods read the clock of these limits. A reading that is late or even steps back is safe and
- * at worst denies.
+ * <p>Methods read the clock of these limits. A stale or even backward reading is safe and at worst
+ * denies.
  *
  * <pre>{@code
  * Limits limits = Limits.create();

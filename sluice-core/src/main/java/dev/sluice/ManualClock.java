@@ -4,7 +4,7 @@ import dev.sluice.internal.time.SimulatedClock;
 import java.time.Duration;
 
 /**
- * A clock that moves only when told: time without waiting, for tests and simulations.
+ * A clock that moves only when advanced: time without waiting, for tests and simulations.
  *
  * <p>Callers that wait on a bucket with this clock are served by {@link #advance}, on the thread
  * that calls it and in the order they fall due, each while the clock shows the instant it was due

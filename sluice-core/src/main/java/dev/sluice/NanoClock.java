@@ -11,7 +11,7 @@ import java.time.Duration;
  * differences mean anything, and they may wrap. A clock that stands still or steps back mints no
  * token. One that throws fails the call that reads it, and callers that wait then may wait on.
  *
- * <p>Callers that wait on a bucket are woken by real time, whatever its clock says; only {@link
+ * <p>Callers that wait on a bucket are woken by real time, not by its clock; only {@link
  * ManualClock} wakes them itself.
  *
  * @since 0.1
@@ -36,8 +36,8 @@ public interface NanoClock {
   }
 
   /**
-   * Returns a clock that a background thread sets every millisecond: much cheaper to read, up to a
-   * tick late.
+   * Returns a clock that a background thread sets every millisecond: much cheaper to read, and up
+   * to a tick behind.
    *
    * <p>The lag loosens the window bound: a bucket on this clock may grant {@code rate × lag} more
    * in a window than one on the system clock. The daemon thread starts with the first reading and

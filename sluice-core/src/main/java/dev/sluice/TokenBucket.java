@@ -15,17 +15,17 @@ import org.jspecify.annotations.Nullable;
  * A token bucket: grants up to its capacity at once, and over time no more than its rate.
  *
  * <p>Exact, thread-safe and lock-free; {@code tryAcquire} allocates nothing. It never grants more
- * than configured, whatever the interleaving of threads and clock readings: in every window of
- * length w at most {@code capacity + rate · w}. The bound counts neither tokens that callers add
- * ({@link #replenish}, {@link #reset}) nor a {@link #acquireAsync} of more than the capacity; all
- * others keep it. Waiters are charged when they are granted.
+ * than configured, under any interleaving of threads and clock readings: in every window of length
+ * w at most {@code capacity + rate · w}. The bound counts neither tokens that callers add ({@link
+ * #replenish}, {@link #reset}) nor a {@link #acquireAsync} of more than the capacity; all others
+ * keep it. Waiters are charged when they are granted.
  *
- * <p>Callers that wait are served first come, first served, and own what is minted: {@code
- * tryAcquire} does not overtake them. A grant orders nothing else: it is no memory barrier between
- * the threads it serves.
+ * <p>Waiters are served first come, first served, and own newly minted tokens: {@code tryAcquire}
+ * does not overtake them. A grant orders nothing else: it is no memory barrier between the threads
+ * it serves.
  *
  * <p>Methods read the bucket's clock, except where they take {@code nowNanos}: a reading of that
- * clock from the caller. A late or even backward reading is safe and at worst denies.
+ * clock from the caller. A stale or even backward reading is safe and at worst denies.
  *
  * <pre>{@code
  * TokenBucket bucket = TokenBucket.perSecond(100);
@@ -141,14 +141,14 @@ public sealed interface TokenBucket permits AtomicTokenBucket {
    * Takes {@code tokens} as soon as they are available, after all earlier callers.
    *
    * <p>The future completes when they are taken. Canceling it, or completing it in any other way,
-   * leaves the waiting list and returns exactly what was promised; if the tokens are due already,
-   * the caller has them and {@code cancel} returns false. The future fails with {@link
+   * leaves the waiting list and returns exactly its promised tokens; if they are due already, the
+   * caller has them and {@code cancel} returns false. The future fails with {@link
    * AcquireRejectedException} if the list is full. Its dependents run on a thread of the library,
    * or on the thread whose call made the tokens available; those that block belong on an executor
    * of their own ({@code thenRunAsync}).
    *
-   * @param tokens how many, possibly more than the capacity: then what is minted goes to this
-   *     caller until all are there
+   * @param tokens how many, possibly more than the capacity: then minted tokens go to this caller
+   *     until all are there
    * @return a future that completes with the grant
    * @throws IllegalArgumentException if {@code tokens} is negative
    */
@@ -158,8 +158,8 @@ public sealed interface TokenBucket permits AtomicTokenBucket {
    * Acquires {@code tokens} as soon as they are available, after earlier callers, if that is within
    * {@code maxWait}.
    *
-   * <p>Completes with false at once if, as things stand, the tokens come too late, and otherwise
-   * when the time passes without them; nothing is taken then.
+   * <p>Completes with false at once if the present waiters and limit make the wait longer than
+   * {@code maxWait}, and otherwise when {@code maxWait} has passed; nothing is taken then.
    *
    * @param tokens how many
    * @param maxWait the longest wait, not negative
@@ -182,7 +182,7 @@ public sealed interface TokenBucket permits AtomicTokenBucket {
   /**
    * Blocks until {@code tokens} are available and takes them, but no longer than {@code maxWait}.
    *
-   * <p>Returns at once if, as things stand, the tokens come too late.
+   * <p>Returns at once if the present waiters and limit make the wait longer than {@code maxWait}.
    *
    * @param tokens how many, possibly more than the capacity
    * @param maxWait the longest wait, not negative
@@ -224,7 +224,7 @@ public sealed interface TokenBucket permits AtomicTokenBucket {
    * lets more than {@code capacity + rate · w} through in a window that contains both. Canceling an
    * {@link #acquireAsync} is safe.
    *
-   * @param tokens how many, not negative; what exceeds the capacity is lost
+   * @param tokens how many, not negative; tokens beyond the capacity are lost
    * @throws IllegalArgumentException if {@code tokens} is negative
    */
   void replenish(long tokens);
@@ -243,8 +243,8 @@ public sealed interface TokenBucket permits AtomicTokenBucket {
    *
    * @param limit the new limit
    * @throws IllegalArgumentException if no exact scale fits the limit; nothing changes
-   * @throws IllegalStateException if the new limit cannot account for what is owed to waiters;
-   *     nothing changes
+   * @throws IllegalStateException if the new limit cannot represent the debt to waiters; nothing
+   *     changes
    */
   void reconfigure(Limit limit);
 

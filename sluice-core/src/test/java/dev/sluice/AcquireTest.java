@@ -26,7 +26,7 @@ final class AcquireTest {
   private final ManualClock clock = ManualClock.create();
 
   @Test
-  void available_completesAtOnce() {
+  void availableTokens_areTakenAtOnce() {
     TokenBucket bucket = bucket(Limit.perSecond(10), 10, clock);
     assertThat(bucket.acquireAsync(10)).isCompleted();
     assertThat(bucket.acquireAsync(0)).isCompleted();
@@ -34,7 +34,7 @@ final class AcquireTest {
   }
 
   @Test
-  void waiters_areServedInOrderAtTheirInstant_onTheAdvancingThread() {
+  void waiters_areGrantedInOrderWhenDue_onTheAdvancingThread() {
     TokenBucket bucket = bucket(Limit.perSecond(10), 0, clock);
     List<String> log = new ArrayList<>();
     Thread caller = Thread.currentThread();
@@ -73,7 +73,7 @@ final class AcquireTest {
   }
 
   @Test
-  void moreThanTheCapacity_waitsAsLongAsItTakes() {
+  void moreThanTheCapacity_waitsUntilItHasAccrued() {
     TokenBucket bucket = bucket(Limit.perSecond(10), 10, clock);
     CompletableFuture<Void> big = bucket.acquireAsync(1_000);
     clock.advance(Duration.ofSeconds(99).minusNanos(1));
@@ -99,7 +99,7 @@ final class AcquireTest {
   }
 
   @Test
-  void replenishAndReset_hurryWaitersOn() {
+  void replenishAndReset_grantWaitersSooner() {
     TokenBucket bucket = bucket(Limit.perSecond(10), 0, clock);
     CompletableFuture<Void> first = bucket.acquireAsync(10);
     CompletableFuture<Void> second = bucket.acquireAsync(10);
@@ -132,7 +132,7 @@ final class AcquireTest {
   }
 
   @Test
-  void cancelInTheMiddleAndAtTheEnd_leavesTheBucketAsIfTheyNeverCame() {
+  void cancelInTheMiddleAndAtTheEnd_returnsAllTokens() {
     TokenBucket bucket = bucket(Limit.perSecond(10), 0, clock);
     CompletableFuture<Void> head = bucket.acquireAsync(1);
     CompletableFuture<Void> middle = bucket.acquireAsync(100);
@@ -162,7 +162,7 @@ final class AcquireTest {
   private static final Duration HOUR = Duration.ofHours(1);
 
   @Test
-  void cancelAfterTheTokensAreDue_comesTooLate() {
+  void cancelAfterTheTokensAreDue_failsAndGrants() {
     AtomicLong time = new AtomicLong();
     TokenBucket bucket = bucket(new Limit.Balanced(10, 10, HOUR), 0, time::get);
     CompletableFuture<Void> waiter = bucket.acquireAsync(10);
@@ -174,7 +174,7 @@ final class AcquireTest {
 
   /** Charged when it happens: else twenty tokens would leave a bucket of ten in one instant. */
   @Test
-  void lateService_isChargedWhenItHappens() {
+  void lateGrant_isChargedWhenItHappens() {
     AtomicLong time = new AtomicLong();
     TokenBucket bucket = bucket(new Limit.Balanced(10, 10, HOUR), 0, time::get);
     CompletableFuture<Void> first = bucket.acquireAsync(10);
@@ -193,7 +193,7 @@ final class AcquireTest {
   }
 
   @Test
-  void cancelOfALongWait_doesNotLetThoseBehindUseItsTime() {
+  void cancelOfALongWait_grantsNoTokensAccruedForIt() {
     AtomicLong time = new AtomicLong();
     TokenBucket bucket = bucket(new Limit.Balanced(10, 10, HOUR), 0, time::get);
     CompletableFuture<Void> big = bucket.acquireAsync(1_000);
@@ -205,7 +205,7 @@ final class AcquireTest {
   }
 
   @Test
-  void completingFromOutside_leavesTheListToo() {
+  void futureCompletedByItsCaller_leavesTheWaitingList() {
     TokenBucket bucket = bucket(Limit.perSecond(10), 0, clock);
     CompletableFuture<Void> failed = bucket.acquireAsync(5);
     CompletableFuture<Void> completed = bucket.acquireAsync(5);
@@ -219,7 +219,7 @@ final class AcquireTest {
   }
 
   @Test
-  void boundedList_refusesOneMore() {
+  void fullWaitingList_refusesTheNextWaiter() {
     TokenBucket bucket =
         TokenBucket.builder()
             .limit(new Limit.Balanced(1, 1, SECOND))
@@ -277,12 +277,12 @@ final class AcquireTest {
   }
 
   @Test
-  void denyAll_refusesToLetAnybodyWait() {
+  void denyAll_refusesWaiters() {
     assertRefused(TokenBucket.perSecond(0).acquireAsync(1), Reason.DENIES_ALL, "denies everything");
   }
 
   @Test
-  void owingTooMuch_isRefused() {
+  void debtBeyondTheBound_isRefused() {
     TokenBucket bucket = bucket(Limit.perSecond(10), 10, clock);
     assertRefused(
         bucket.acquireAsync(Long.MAX_VALUE), Reason.DEBT_OVERFLOW, "tokens=" + Long.MAX_VALUE);
@@ -294,7 +294,7 @@ final class AcquireTest {
   }
 
   @Test
-  void owingBeyondTheEndOfTime_isRefused() {
+  void debtBeyondTheLastInstant_isRefused() {
     // Clock readings wrap after 292 years: the third period of a century ends beyond that.
     TokenBucket bucket = bucket(new Limit.Strict(1, Duration.ofDays(36_525)), 1, clock);
     assertThat(bucket.tryAcquire()).isTrue();
@@ -309,7 +309,7 @@ final class AcquireTest {
   }
 
   @Test
-  void joiningWithAVeryLateReading_waitsLikeAnybody() {
+  void waiterWithAReadingBeforeTheEpoch_isGranted() {
     Limit fast = new Limit.Balanced(10, 999_999_937, SECOND);
     AtomicLong nanos = new AtomicLong();
     TokenBucket bucket = bucket(fast, 10, nanos::get);
@@ -324,7 +324,7 @@ final class AcquireTest {
   }
 
   @Test
-  void callback_mayServeAndAwaitTheNextWaiter() {
+  void callback_canGrantAndAwaitTheNextWaiter() {
     TokenBucket bucket = bucket(new Limit.Manual(10), 0, clock);
     CompletableFuture<Void> first = bucket.acquireAsync(1);
     CompletableFuture<Void> second = bucket.acquireAsync(1);

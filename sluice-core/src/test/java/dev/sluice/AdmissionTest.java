@@ -26,21 +26,21 @@ final class AdmissionTest {
   }
 
   @Test
-  void callerThatIsRefused_leavesTheBucketFree() {
+  void refusedCaller_leavesTheBucketFree() {
     AtomicTokenBucket bucket = manual(ManualClock.create());
     assertThat(bucket.acquireAsync(6, Duration.ZERO)).isCompletedWithValue(false);
     assertThat(bucket.take(1, 0)).as("taken without the list").isNotNegative();
   }
 
   @Test
-  void lastCallerThatLeaves_leavesTheBucketFree() {
+  void lastCanceledCaller_leavesTheBucketFree() {
     AtomicTokenBucket bucket = manual(ManualClock.create());
     assertThat(bucket.acquireAsync(6).cancel(false)).isTrue();
     assertThat(bucket.take(1, 0)).as("taken without the list").isNotNegative();
   }
 
   @Test
-  void lastCallerThatIsServed_leavesTheBucketFree() {
+  void lastGrantedCaller_leavesTheBucketFree() {
     AtomicTokenBucket bucket = manual(ManualClock.create());
     CompletableFuture<Void> served = bucket.acquireAsync(6);
     bucket.replenish(2);
@@ -69,7 +69,7 @@ final class AdmissionTest {
 
   /** The thread that admits the first of two holds the lock when the second comes. */
   @Test
-  void callerThatComesWhileTheLibraryHelps_isAdmittedToo() {
+  void callerDuringAdmissionByTheLibrary_isAdmittedToo() {
     HoldingClock clock = new HoldingClock();
     TokenBucket bucket = bucket(new Limit.Balanced(1_000, 1, Duration.ofDays(1)), 0, clock);
     CompletableFuture<Void> waiting = bucket.acquireAsync(10);

@@ -34,7 +34,7 @@ final class ApiPageTest {
   private final List<Duration> retries = new ArrayList<>();
 
   @Test
-  void example_sendsTheBurstOfATenant_andThenSaysWhenToRetry() {
+  void example_sendsUntilTheLimitOfATenantDenies() {
     String tenant = "acme";
     String mail = "hello";
     Limits limits = Limits.create();
@@ -64,7 +64,7 @@ final class ApiPageTest {
   }
 
   @Test
-  void signatures_areThoseOfTheClasses() throws Exception {
+  void signatures_matchTheClasses() throws Exception {
     Map<String, String> sections = sections();
     assertThat(sections).hasSize(15);
     for (Map.Entry<String, String> section : sections.entrySet()) {
@@ -82,7 +82,7 @@ final class ApiPageTest {
 
   /** Where overloads matter: only few methods take explicit times. */
   @Test
-  void parameters_ofBucketAndLimits_areThoseOfTheClasses() throws Exception {
+  void parameters_ofBucketAndLimits_matchTheClasses() throws Exception {
     for (Class<?> type : List.of(TokenBucket.class, Limits.class, FairScheduler.class)) {
       String section = sections().get(type.getSimpleName());
       Set<String> shown = new TreeSet<>();

@@ -30,7 +30,7 @@ final class BucketTableTest {
   }
 
   @Test
-  void setRate_onABucketBeingEvicted_setsIt() {
+  void set_onABucketBeingEvicted_takesEffect() {
     buckets.setTemplate("t:", new Limit.Rate(1, 2));
     assertThat(inService("t:1", 0).sealIfFull(0)).isTrue();
     buckets.set("t:1", new Limit.Rate(0, 5), 0);
@@ -51,7 +51,7 @@ final class BucketTableTest {
   }
 
   @Test
-  void aBucketBeyondItsHorizon_isReplacedByOneThatKnowsAsMuch() {
+  void aBucketBeyondItsHorizon_isReplacedWithTheSameLevel() {
     buckets.set("a", new Limit.Rate(999_999_937, 1_000_000_000), 0);
     KeyedBucket old = inService("a", 0);
     assertThat(old.take(1_000_000_000, 0)).isNotNegative();

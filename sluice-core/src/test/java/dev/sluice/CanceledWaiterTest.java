@@ -32,7 +32,7 @@ final class CanceledWaiterTest {
    * done.
    */
   @Test
-  void callerThatCancels_isCancelledBeforeCallbacksOfOthersRun() throws Exception {
+  void canceledWaiter_completesBeforeCallbacksOfOthersRun() throws Exception {
     TokenBucket bucket = bucket(new Limit.Manual(10), 1, CLOCK);
     CompletableFuture<Void> large = bucket.acquireAsync(5);
     CompletableFuture<Boolean> behind = bucket.acquireAsync(1).thenApply(served -> isOver(large));
@@ -63,7 +63,7 @@ final class CanceledWaiterTest {
 
   /** A callback of the one who leaves blocks; the other one has its tokens all the same. */
   @Test
-  void callbackOfTheCallerThatLeaves_doesNotHoldUpThoseServedThereby() throws Exception {
+  void callbackOfACanceledCaller_doesNotDelayWaitersGrantedThereby() throws Exception {
     TokenBucket bucket = bucket(new Limit.Manual(10), 1, CLOCK);
     CountDownLatch release = new CountDownLatch(1);
     CompletableFuture<Void> large = bucket.acquireAsync(5);
@@ -94,8 +94,7 @@ final class CanceledWaiterTest {
 
   @ParameterizedTest
   @MethodSource("waysToLeave")
-  void futureThatIsCompletedOtherwise_returnsThePromisedTokens(
-      Consumer<CompletableFuture<Void>> way) {
+  void futureCompletedByItsCaller_returnsThePromisedTokens(Consumer<CompletableFuture<Void>> way) {
     TokenBucket bucket = bucket(new Limit.Manual(10), 1, ManualClock.create());
     CompletableFuture<Void> leaving = bucket.acquireAsync(5);
     CompletableFuture<Void> behind = bucket.acquireAsync(1);
@@ -109,7 +108,7 @@ final class CanceledWaiterTest {
 
   /** The clock is code of the user that runs under the lock. */
   @Test
-  void clockThatThrows_leavesNoLockBehind() throws Exception {
+  void clockThatThrows_releasesTheLock() throws Exception {
     AtomicBoolean broken = new AtomicBoolean();
     AtomicInteger ownReadings = new AtomicInteger();
     Thread own = Thread.currentThread();

@@ -22,7 +22,7 @@ final class ConcurrencyTest {
   private static final Duration SECOND = Duration.ofSeconds(1);
 
   @Test
-  void threadAReadsNow_threadBReadsLaterAndCommits_threadAGoesOn() {
+  void staleReading_afterALaterGrantOfAnotherThread_mintsNothing() {
     // The clock lets B act between A's reading and A's use of it.
     AtomicLong time = new AtomicLong(1_000_000_000);
     AtomicReference<Runnable> betweenReadingAndUse = new AtomicReference<>(() -> {});
@@ -64,7 +64,7 @@ final class ConcurrencyTest {
             threads,
             () -> {
               long count = 0;
-              // At least once, also where a busy machine starts the thread late.
+              // At least once, even if a busy machine delays the start of the thread.
               do {
                 count += bucket.tryAcquire() ? 1 : 0;
               } while (System.nanoTime() - end < 0);

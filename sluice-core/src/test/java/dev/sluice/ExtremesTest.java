@@ -216,7 +216,7 @@ final class ExtremesTest {
   }
 
   @Test
-  void strict_isOnAFixedGrid_howeverItIsPolled() {
+  void strict_refillsOnAFixedGrid_atAnyPollingInterval() {
     ManualClock clock = ManualClock.startingAt(500);
     TokenBucket bucket = bucket(new Limit.Strict(2, Duration.ofNanos(100)), 2, clock);
     long granted = 0;
@@ -230,7 +230,7 @@ final class ExtremesTest {
   }
 
   @Test
-  void strict_unusedPeriodsAreLost_andNothingComesBeforeTheBoundary() {
+  void strict_unusedPeriodsAreLost_andNothingAccruesBeforeTheBoundary() {
     ManualClock clock = ManualClock.create();
     TokenBucket bucket = bucket(new Limit.Strict(5, SECOND), 5, clock);
     assertThat(bucket.tryAcquire(3)).isTrue();

@@ -65,7 +65,7 @@ final class FairExecutorImpossibleTest {
   }
 
   @Test
-  void setRate_burstBelowAQueuedTask_failsItAndFreesThoseBehindIt() {
+  void setLimit_burstBelowAQueuedTask_failsItAndUnblocksLaterTasks() {
     FairExecutor executor = inline().limit("provider", Limit.ofRate(1, 5)).build();
     executor.execute(FIVE, ran::incrementAndGet); // the bucket is empty now
     CompletableFuture<Integer> five = executor.submit(FIVE, ran::incrementAndGet);
@@ -88,7 +88,7 @@ final class FairExecutorImpossibleTest {
   }
 
   @Test
-  void setRate_burstBelowAnExecutedTask_reportsItAsUncaught() {
+  void setLimit_burstBelowAnExecutedTask_reportsItAsUncaught() {
     FairExecutor executor = inline().limit("provider", Limit.ofRate(1, 5)).build();
     executor.execute(FIVE, ran::incrementAndGet);
     executor.execute(FIVE, ran::incrementAndGet);
@@ -103,7 +103,7 @@ final class FairExecutorImpossibleTest {
 
   /** The last queued task fails while close waits for it. */
   @Test
-  void setRate_burstBelowTheLastTask_letsCloseReturn() {
+  void setLimit_burstBelowTheLastTask_letsCloseReturn() {
     FairExecutor executor = inline().limit("provider", Limit.ofRate(1, 5)).build();
     executor.execute(FIVE, ran::incrementAndGet);
     CompletableFuture<Integer> five = executor.submit(FIVE, ran::incrementAndGet);

@@ -67,7 +67,7 @@ final class FairExecutorReentrancyTest {
 
   @ParameterizedTest
   @ValueSource(ints = {1, 3})
-  void removeRate_manyQueued_doesNotGrowTheStack(int parallelism) {
+  void removeLimit_manyQueued_doesNotGrowTheStack(int parallelism) {
     FairExecutor executor = inline(parallelism);
     executor.setLimit("provider", Limit.ofRate(0, 0));
     for (int i = 0; i < MANY; i++) {
@@ -168,7 +168,7 @@ final class FairExecutorReentrancyTest {
   }
 
   @Test
-  void execute_theHandlerThrowsToo_dispatchingGoesOn() {
+  void execute_theHandlerThrowsToo_dispatchingContinues() {
     Thread thread = Thread.currentThread();
     UncaughtExceptionHandler before = thread.getUncaughtExceptionHandler();
     FairExecutor executor = inline(1);

@@ -50,7 +50,7 @@ final class FairExecutorTest {
   }
 
   @Test
-  void execute_quietTenantAfterTenThousandOfANoisyOne_goesWithinTwoTasks() {
+  void execute_quietTenantAfterTenThousandOfANoisyOne_runsWithinTwoTasks() {
     FairExecutor executor = oneWorker().maxQueued(10_001).build();
     submit(executor, "noisy", 10_000);
     held.runOne();
@@ -73,7 +73,7 @@ final class FairExecutorTest {
   }
 
   @Test
-  void execute_priority_goesFirst() {
+  void execute_higherPriority_runsFirst() {
     FairExecutor executor = oneWorker().build();
     submit(executor, "first", 1);
     submit(executor, "plain", 3);
@@ -101,7 +101,7 @@ final class FairExecutorTest {
   }
 
   @Test
-  void execute_throttledHead_hidesNoOtherTask() {
+  void execute_throttledHead_delaysNoOtherTask() {
     FairExecutor executor = inline().limit("provider", Limit.ofRate(1, 1)).build();
     executor.execute(CALL, () -> order.add("call"));
     executor.execute(CALL, () -> order.add("call"));
@@ -132,7 +132,7 @@ final class FairExecutorTest {
   }
 
   @Test
-  void setRate_raisedWhileATaskWaits_wakesItAtOnceOrSooner() {
+  void setLimit_raisedWhileATaskWaits_runsItAtOnceOrSooner() {
     FairExecutor executor = inline().limit("provider", Limit.ofRate(0, 1)).build();
     executor.execute(CALL, this::recordInstant);
     CompletableFuture<Void> waits = executor.submit(CALL, this::recordInstant);
@@ -149,7 +149,7 @@ final class FairExecutorTest {
   }
 
   @Test
-  void removeRate_letsAllGoAtOnce() {
+  void removeLimit_runsAllWaitingTasksAtOnce() {
     FairExecutor executor = inline().limit("provider", Limit.ofRate(1, 1)).build();
     for (int i = 0; i < 5; i++) {
       executor.execute(CALL, this::recordInstant);
@@ -230,7 +230,7 @@ final class FairExecutorTest {
   }
 
   @Test
-  void cancel_firstWaiter_letsASmallerOneGo() {
+  void cancel_firstWaiter_runsASmallerTask() {
     FairExecutor executor = inline().limit("provider", Limit.ofRate(1, 10)).build();
     executor.execute(Placement.of("tenant").withThrottleKey("provider", 9), this::recordInstant);
     CompletableFuture<Void> large =

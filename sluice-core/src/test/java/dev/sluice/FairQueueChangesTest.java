@@ -21,7 +21,7 @@ class FairQueueChangesTest {
   private final Placement a = Placement.of("a");
 
   @Test
-  void requeue_inAnyOrder_isWhereItWas() {
+  void requeue_inAnyOrder_restoresTheOrder() {
     enqueue(queue, 5, a);
     List<ScheduledItem<String>> served = serve(scheduler, 3, 0);
     for (int i : new int[] {1, 2, 0}) {
@@ -31,7 +31,7 @@ class FairQueueChangesTest {
   }
 
   @Test
-  void requeue_goesBeforeTheOneThatIsParked_andTakesItsTokensAgain() {
+  void requeue_goesBeforeAThrottledItem_andTakesItsTokensAgain() {
     scheduler.advanceTo(0);
     scheduler.setLimit("x", Limit.ofRate(1, 1));
     Placement throttled = a.withThrottleKeys("x");
@@ -55,7 +55,7 @@ class FairQueueChangesTest {
   }
 
   @Test
-  void requeue_ofOneThatWaits_isRefused() {
+  void requeue_ofAQueuedItem_isRefused() {
     ScheduledItem<String> waiting = queue.enqueue("a0", a);
     assertThatIllegalStateException().isThrownBy(() -> queue.requeue(waiting, a));
     assertThat(serveAll(scheduler, 0)).containsExactly("a0");
@@ -79,7 +79,7 @@ class FairQueueChangesTest {
   }
 
   @Test
-  void removeQueue_needsAnEmptyOne_andForgetsItsSettings() {
+  void removeQueue_requiresAnEmptyQueue_andDropsItsSettings() {
     ScheduledItem<String> waiting = queue.enqueue("a0", a);
     assertThatIllegalStateException()
         .isThrownBy(() -> scheduler.removeQueue("q"))
@@ -113,7 +113,7 @@ class FairQueueChangesTest {
   }
 
   @Test
-  void setLevel_neverGains() {
+  void setLevel_neverAddsTokens() {
     for (double tokens : new double[] {0, 0.1, 1, 2.9999999999, 1e-12}) {
       scheduler.advanceTo(0);
       scheduler.setLimit("x", Limit.ofRate(7, 3));
@@ -123,7 +123,7 @@ class FairQueueChangesTest {
   }
 
   @Test
-  void setLevel_ofNothing_isRefused() {
+  void setLevel_ofAnUnknownLimitOrANegativeLevel_isRefused() {
     assertThatIllegalArgumentException()
         .isThrownBy(() -> scheduler.setLevel("x", 1))
         .withMessage("unknown limit: name=x");

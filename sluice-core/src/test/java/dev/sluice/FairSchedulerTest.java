@@ -29,7 +29,7 @@ class FairSchedulerTest {
   private final FairQueue<String> queue = scheduler.queue("q");
 
   @Test
-  void aQuietTenant_goesWithinTwoItems_inTheMiddleOfABusyRound() {
+  void aQuietTenant_isServedWithinTwoItems_inTheMiddleOfABusyRound() {
     for (int i = 0; i < 100; i++) {
       enqueue(queue, 1_000, Placement.of("busy" + i).withWeight(100));
     }
@@ -39,7 +39,7 @@ class FairSchedulerTest {
   }
 
   @Test
-  void aQuietTenant_goesWithinTwoItems_whileAllKeysWait() {
+  void aQuietTenant_isServedWithinTwoItems_whileAllKeysWait() {
     scheduler.setLimit("x", Limit.ofRate(1, 1));
     for (int i = 0; i < 100; i++) {
       enqueue(queue, 100, Placement.of("busy" + i).withWeight(5).withThrottleKeys("x"));
@@ -69,7 +69,7 @@ class FairSchedulerTest {
   }
 
   @Test
-  void comingBackAtOnce_doesNotMakeAKeyNewAgain() {
+  void emptyKeyEnqueuedAgain_keepsItsTurn() {
     for (int i = 0; i < 10; i++) {
       enqueue(queue, 1_000, Placement.of("busy" + i));
     }
@@ -87,7 +87,7 @@ class FairSchedulerTest {
 
   @ParameterizedTest
   @ValueSource(strings = {"limit", "cancel", "throttle"})
-  void comingBackAtOnce_doesNotHelpByATrickEither(String trick) {
+  void emptyKeyEnqueuedAgain_byAnyTrick_getsItsShareOnly(String trick) {
     if (trick.equals("limit")) {
       queue.setMaxInFlight("sly", 1);
     }
@@ -115,7 +115,7 @@ class FairSchedulerTest {
   }
 
   @Test
-  void aThrottledItem_hidesNoneOfAnotherSet() {
+  void aThrottledItem_delaysNoItemOfAnotherSet() {
     scheduler.setLimit("slow", Limit.ofRate(1, 1));
     Placement slow = Placement.of("a").withThrottleKeys("slow");
     enqueue(queue, 3, slow);
@@ -159,7 +159,7 @@ class FairSchedulerTest {
   }
 
   @Test
-  void anItemThatCanNeverGo_holdsUpOnlyItsOwnSet() {
+  void anImpossibleItem_delaysOnlyItsOwnSetOfThrottleKeys() {
     scheduler.advanceTo(0);
     scheduler.setLimit("tokens", Limit.ofRate(10, 10));
     queue.enqueue("never", Placement.of("a").withThrottleKey("tokens", 11));
@@ -181,7 +181,7 @@ class FairSchedulerTest {
   }
 
   @Test
-  void moreTokensThanThereAreNumbers_waitForEver() {
+  void costOfLongMaxValue_waitsForever() {
     scheduler.advanceTo(0);
     scheduler.setLimit("x", Limit.ofRate(1, 1));
     enqueue(queue, 2, Placement.of("a").withThrottleKeys("x"));
@@ -215,7 +215,7 @@ class FairSchedulerTest {
   }
 
   @Test
-  void aKeyWithoutARate_canGetOneWhileItemsWait() {
+  void aKeyWithoutALimit_canGetOneWhileItemsWait() {
     enqueue(queue, 5, Placement.of("a").withThrottleKeys("later"));
     assertThat(serve(scheduler, 1, 0)).hasSize(1);
     scheduler.advanceTo(0);
@@ -266,7 +266,7 @@ class FairSchedulerTest {
   }
 
   @Test
-  void higherPriorities_goFirst() {
+  void higherPriorities_areServedFirst() {
     enqueue(queue, 2, Placement.of("low"));
     enqueue(queue, 2, Placement.of("high").withPriority(31));
     enqueue(queue, 2, Placement.of("mid").withPriority(3));
@@ -301,7 +301,7 @@ class FairSchedulerTest {
   }
 
   @Test
-  void aPromiseToALowPriority_holdsUpNoHigherOne() {
+  void aPromiseToALowPriority_delaysNoHigherPriority() {
     scheduler.advanceTo(0);
     scheduler.setLimit("x", Limit.ofRate(1, 1));
     queue.enqueue("low1", Placement.of("low").withThrottleKeys("x"));
@@ -345,7 +345,7 @@ class FairSchedulerTest {
   }
 
   @Test
-  void decline_leavesEverythingAsItWas() {
+  void decline_changesNothing() {
     scheduler.advanceTo(0);
     scheduler.setLimit("x", Limit.ofRate(1, 1));
     queue.setMaxInFlightPerKey(1);
@@ -408,7 +408,7 @@ class FairSchedulerTest {
   }
 
   @Test
-  void weights_areThoseOfTheLatestEnqueueOrSet() {
+  void weights_followTheLatestEnqueueOrSet() {
     enqueue(queue, 1_000, Placement.of("a").withWeight(2));
     enqueue(queue, 1_000, Placement.of("b"));
     assertThat(perKey(serve(scheduler, 300, 0)).get("a")).isCloseTo(200, within(3));

@@ -35,11 +35,11 @@ class FairnessPropertyTest {
   }
 
   /**
-   * Keys that always have something that can go, whatever else comes, is parked and leaves: from
-   * their first items on, for which fresh keys share every second item.
+   * Keys that always have a deliverable item are served by weight while other items arrive, wait
+   * and leave. Counts from their first items on, because new keys share every second turn.
    */
   @Test
-  void keysThatCanAlwaysGo_areServedByWeightInEveryWindow() {
+  void unthrottledKeys_areServedByWeightInEveryWindow() {
     Property.check(
         1_000,
         generator -> {

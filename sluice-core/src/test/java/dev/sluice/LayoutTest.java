@@ -15,7 +15,7 @@ final class LayoutTest {
   private static final long GUARD_BYTES = 128;
 
   @Test
-  void theWord_isFarFromOtherObjects() {
+  void stateWord_sharesNoCacheLineWithOtherObjects() {
     for (Class<?> type : List.of(Cell.class, AtomicTokenBucket.class)) {
       ClassLayout layout = ClassLayout.parseClass(type);
       FieldLayout word =

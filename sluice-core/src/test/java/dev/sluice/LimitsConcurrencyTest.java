@@ -179,7 +179,7 @@ final class LimitsConcurrencyTest {
   }
 
   @Test
-  void twoKeysTakenTogether_areNeverSeenApart() {
+  void tokensOfTwoKeys_areTakenAtOneInstant() {
     Limits limits = Limits.create();
     limits.set("a", Limit.ofRate(0, BURST));
     limits.set("b", Limit.ofRate(0, BURST));

@@ -20,7 +20,7 @@ final class LimitsMemoryTest {
   }
 
   @Test
-  void keysOfOneRate_shareTheirAxis() {
+  void keysOfOneRate_shareTheirEpochScale() {
     for (int i = 0; i < 1_000; i++) {
       limits.set("key" + i, Limit.ofRate(i % 2 + 1, 10));
       clock.advanceNanos(1_000_000);
@@ -29,14 +29,14 @@ final class LimitsMemoryTest {
   }
 
   @Test
-  void nothingIsKept_ofARemovedKey() {
+  void removedKey_isGarbageCollected() {
     WeakReference<String> removed = usedAndRemoved(false);
     assertCollected(removed);
     assertThat(limits.size()).isZero();
   }
 
   @Test
-  void nothingIsKept_ofAnEvictedKey() {
+  void evictedKey_isGarbageCollected() {
     limits.set("key*", Limit.ofRate(1, 1));
     assertCollected(usedAndRemoved(true));
     assertThat(limits.size()).isZero();

@@ -34,7 +34,7 @@ final class LimitsPropertyTest {
   }
 
   @Test
-  void answersLikeTheModel_whichKnowsNoEviction() {
+  void decisions_agreeWithAModelWithoutEviction() {
     Property.check(
         1_000,
         generator -> {

@@ -205,7 +205,7 @@ final class LimitsTest {
   }
 
   @Test
-  void everything_happensByTheClock() {
+  void injectedClock_decidesRefillUpdatesAndEviction() {
     long start = 1_000_000 * SECOND;
     ManualClock time = ManualClock.startingAt(start);
     Limits simulated = Limits.builder().clock(time).build();
@@ -284,7 +284,7 @@ final class LimitsTest {
   }
 
   @Test
-  void setRateOnAKeyOfATemplate_keepsTokens_andSoDoesRemovingIt() {
+  void setAndRemoveOnAKeyOfATemplate_keepTokens() {
     limits.set("t:*", Limit.ofRate(0, 10));
     limits.tryAcquire("t:1", 7);
     limits.set("t:1", Limit.ofRate(0, 20));
@@ -313,7 +313,7 @@ final class LimitsTest {
   }
 
   @Test
-  void newKeys_makeRoomByThemselves() {
+  void newKeys_evictIdleKeys() {
     limits.set("t:*", Limit.ofRate(1_000, 2));
     for (int i = 0; i < 100_000; i++) {
       assertThat(limits.tryAcquire("t:" + i)).isTrue();
@@ -324,7 +324,7 @@ final class LimitsTest {
   }
 
   @Test
-  void keysInUse_stayThoughTheyAreFullAgainAtOnce() {
+  void keysInUse_areNotEvicted_thoughFullAgainAtOnce() {
     limits.set("t:*", Limit.ofRate(1e9, 1e9));
     for (int round = 0; round < 20; round++) {
       for (int i = 0; i < 1_000; i++) {
@@ -350,7 +350,7 @@ final class LimitsTest {
   }
 
   @Test
-  void aKeyThatComesBack_withAReadingFromBeforeItsEviction_getsNoSecondBurst() {
+  void anEvictedKey_withAReadingFromBeforeItsEviction_getsNoSecondBurst() {
     limits.set("t:*", Limit.ofRate(1, 10));
     assertThat(tryAcquireAt(0, "t:1", 10)).isTrue();
     assertThat(readings.at(10 * SECOND, limits::evictIdle)).isEqualTo(1);
@@ -360,7 +360,7 @@ final class LimitsTest {
   }
 
   @Test
-  void aClockThatThrows_leavesNoLockBehind() {
+  void aClockThatThrows_releasesTheLock() {
     long[] now = {0};
     int[] readingsLeft = {Integer.MAX_VALUE};
     Limits fragile =

@@ -31,7 +31,7 @@ final class ModelPropertyTest {
   record Grant(long nanos, long tokens) {}
 
   @Test
-  void answersLikeTheModel() {
+  void decisions_agreeWithTheModel() {
     Property.check(
         2_000,
         generator -> {
@@ -118,7 +118,7 @@ final class ModelPropertyTest {
           long latest = 0;
           for (Step step : scaledTo(limit, steps)) {
             latest += step.advanceNanos;
-            // Two readings of three are late, as those of a thread that was descheduled are.
+            // Two readings of three are stale, like those of a descheduled thread.
             long now =
                 step.tokens % 3 == 0
                     ? latest

@@ -53,7 +53,7 @@ final class RateTest {
 
   @ParameterizedTest
   @MethodSource("awkwardRates")
-  void waitingAsTold_reachesExactlyTheRate(Limit.Balanced limit, long pollNanos, int polls) {
+  void waitingForRetryAfter_reachesExactlyTheRate(Limit.Balanced limit, long pollNanos, int polls) {
     ManualClock clock = ManualClock.create();
     TokenBucket bucket = TokenBucket.builder().limit(limit).initialTokens(0).clock(clock).build();
     long now = 0;

@@ -151,7 +151,7 @@ final class ReconfigureTest {
   }
 
   @Test
-  void waiters_owedMoreThanTheNewLimitCanHold_areNotForgotten() {
+  void reconfigure_ifWaitersOweMoreThanTheNewLimitHolds_isRefused() {
     ManualClock clock = ManualClock.create();
     TokenBucket bucket = bucket(Limit.perSecond(10), 0, clock);
     CompletableFuture<Void> waiter = bucket.acquireAsync(1_000_000);
@@ -165,7 +165,7 @@ final class ReconfigureTest {
   }
 
   @Test
-  void waiters_owedBeyondTheEndOfTime_areNotForgotten() {
+  void reconfigure_ifWaitersWouldWaitBeyondTheLastInstant_isRefused() {
     TokenBucket bucket = bucket(Limit.perSecond(10), 0, ManualClock.create());
     CompletableFuture<Void> waiter = bucket.acquireAsync(5);
     assertThatIllegalStateException()
@@ -176,7 +176,7 @@ final class ReconfigureTest {
   }
 
   @Test
-  void waiters_thatAreDueWhenAChangeIsRefused_areServedAllTheSame() {
+  void waiters_dueWhenAChangeIsRefused_areGranted() {
     AtomicLong time = new AtomicLong();
     TokenBucket bucket = bucket(Limit.perSecond(10), 0, time::get);
     CompletableFuture<Void> due = bucket.acquireAsync(1);
@@ -204,7 +204,7 @@ final class ReconfigureTest {
     assertThat(bucket.available(5)).isZero();
   }
 
-  /** The change may be late: tokens were granted since the writer read the clock. */
+  /** Tokens were granted after the writer read the clock and before its change took effect. */
   @Test
   void aWriterWithAnOldReading_doesNotBackdateTheRate() {
     for (Limit slow :
@@ -283,7 +283,7 @@ final class ReconfigureTest {
   }
 
   @Test
-  void fullForLong_gainsNothingFromALargerCapacity() {
+  void fullBucket_gainsNothingFromALargerCapacity() {
     ManualClock clock = ManualClock.create();
     TokenBucket bucket = bucket(Limit.perSecond(10), 10, clock);
     clock.advance(Duration.ofDays(1));
@@ -310,7 +310,7 @@ final class ReconfigureTest {
   }
 
   @Test
-  void moreOwedThanTheGridCanHold_isRefused() {
+  void reconfigure_ifWaitersOweMoreThanTheGridHolds_isRefused() {
     TokenBucket bucket = bucket(new Limit.Manual(Limit.MAX_CAPACITY), 0, ManualClock.create());
     List<CompletableFuture<Void>> waiters =
         Stream.generate(() -> bucket.acquireAsync((1L << 52) + 1)).limit(700).toList();

@@ -3,8 +3,8 @@ package dev.sluice;
 import java.util.function.Supplier;
 
 /**
- * A clock whose next reading a thread replaces: one that is late, or runs ahead. Calls read the
- * clock first for themselves, and again for what they do for others.
+ * A clock whose next reading a thread replaces with a stale one or one that runs ahead. Calls read
+ * the clock first for themselves, and again when they serve other callers.
  */
 final class ReplaceableClock implements NanoClock {
   private final NanoClock clock;

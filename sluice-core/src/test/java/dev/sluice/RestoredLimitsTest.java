@@ -79,7 +79,7 @@ final class RestoredLimitsTest {
   }
 
   @Test
-  void anUpdate_isNoWayToAFreshBurst() {
+  void anUpdate_givesNoFreshBurst() {
     limits.restore("key", Limit.ofRate(1, 10));
     limits.restore("tenant:*", Limit.ofRate(1, 10));
     seconds(3);
@@ -95,7 +95,7 @@ final class RestoredLimitsTest {
   }
 
   @Test
-  void aNarrowerRule_isNoWayToAFreshBurst() {
+  void aLongerTemplateOrAnOwnLimit_givesNoFreshBurst() {
     limits.restore("tenant:*", Limit.ofRate(1, 10));
     seconds(3);
     limits.set("tenant:gold:*", Limit.ofRate(1, 100));
@@ -108,7 +108,7 @@ final class RestoredLimitsTest {
   }
 
   @Test
-  void onceFull_aRestoredTemplateIsLikeAnyOther() {
+  void aRestoredTemplate_onceFull_behavesAsNew() {
     limits.restore("tenant:*", Limit.ofRate(1, 10));
     seconds(10);
     limits.set("tenant:*", Limit.ofRate(1, 100));
@@ -129,7 +129,7 @@ final class RestoredLimitsTest {
   }
 
   @Test
-  void aKeyEvictedAfterAnUpdate_comesBackFull() {
+  void aKeyEvictedAfterAnUpdate_startsFull() {
     limits.restore("tenant:*", Limit.ofRate(10, 10));
     clock.advance(Duration.ofMillis(500));
     assertThat(limits.tryAcquire("tenant:a", 6)).isFalse();
@@ -141,7 +141,7 @@ final class RestoredLimitsTest {
 
   @ParameterizedTest
   @ValueSource(longs = {1, 2, 3, 4, 5, 6, 7, 8})
-  void eviction_showsInMemoryOnly(long seed) {
+  void eviction_changesNoDecision(long seed) {
     Limits kept = Limits.builder().clock(clock).build();
     SplittableRandom random = new SplittableRandom(seed);
     for (Limits each : List.of(limits, kept)) {

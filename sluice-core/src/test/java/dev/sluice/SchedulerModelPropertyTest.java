@@ -40,7 +40,7 @@ class SchedulerModelPropertyTest {
   }
 
   @Test
-  void next_ofUnitCosts_missesNothing() {
+  void next_ofUnitCosts_delaysNoItem() {
     Property.check(400, generator -> new Run(false, 1, THROTTLES.size()).go(steps(generator)));
   }
 
@@ -50,7 +50,7 @@ class SchedulerModelPropertyTest {
   }
 
   @Test
-  void next_inStrictOrder_missesNothing() {
+  void next_inStrictOrder_delaysNoItem() {
     Property.check(150, generator -> new Run(true, 1, THROTTLES.size()).go(steps(generator)));
   }
 

@@ -36,7 +36,7 @@ class SchedulerTokenReturnPropertyTest {
   private record Level(long nanos, long tokens) implements Event {}
 
   @Test
-  void itemsThatWent_stayWithinEveryLimit() {
+  void servedItems_stayWithinEveryLimit() {
     Property.check(1_500, generator -> new Run(generator).go(1 + generator.below(250)));
   }
 

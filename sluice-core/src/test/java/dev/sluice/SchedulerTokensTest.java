@@ -73,14 +73,14 @@ class SchedulerTokensTest {
   }
 
   @Test
-  void returnTokens_letsAWaiterGo() {
+  void returnTokens_unblocksAWaiter() {
     scheduler.advanceTo(0);
     scheduler.setLimit("x", Limit.ofRate(0.001, 1));
     letsAWaiterGo();
   }
 
   @Test
-  void returnTokens_atRateZero_letsAWaiterGo() {
+  void returnTokens_atRateZero_unblocksAWaiter() {
     scheduler.advanceTo(0);
     scheduler.setLimit("x", Limit.ofRate(0, 1));
     letsAWaiterGo();
@@ -100,7 +100,7 @@ class SchedulerTokensTest {
 
   /** A gate that is to be looked at for one queue says nothing of another. */
   @Test
-  void mayGo_isFalseForAQueueThatWaitsElsewhere() {
+  void hasReady_isFalseForAQueueWaitingForAnotherLimit() {
     FairQueue<String> other = scheduler.queue("other");
     scheduler.advanceTo(0);
     scheduler.setLimit("x", Limit.ofRate(1, 2));

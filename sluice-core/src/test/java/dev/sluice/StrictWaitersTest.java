@@ -44,7 +44,7 @@ final class StrictWaitersTest {
   }
 
   @Test
-  void cancel_movesThoseBehindToWhereTheyFit() {
+  void cancel_movesLaterWaitersToPeriodsWithRoom() {
     TokenBucket bucket = bucket(new Limit.Strict(10, SECOND), 10, clock);
     assertThat(bucket.tryAcquire(7)).isTrue();
     CompletableFuture<Void> eight = bucket.acquireAsync(8);

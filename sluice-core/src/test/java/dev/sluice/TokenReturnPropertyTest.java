@@ -222,7 +222,7 @@ class TokenReturnPropertyTest {
   }
 
   @Test
-  void historyThatOverflows_givesBackLess_neverMore() {
+  void historyThatOverflows_returnsLess_neverMore() {
     int burst = 20 * DebtHistory.MAX_ENTRIES;
     ConfinedTokenBucket bucket =
         new ConfinedTokenBucket(UnitScale.of(new Limit.Rate(0, burst)), 0, 0);
@@ -236,7 +236,7 @@ class TokenReturnPropertyTest {
   }
 
   @Test
-  void historyThatFits_givesBackAll_inAnyOrder() {
+  void historyThatFits_returnsAll_inAnyOrder() {
     int burst = DebtHistory.MAX_ENTRIES;
     for (int step : new int[] {1, 7, 1_023}) {
       ConfinedTokenBucket bucket =

@@ -124,13 +124,13 @@ final class ValidationTest {
   }
 
   @Test
-  void toString_tellsLimitAndLevel() {
+  void toString_namesLimitAndLevel() {
     assertThat(builder().limit(Limit.manual(3)).initialTokens(2).build())
         .hasToString("TokenBucket[limit=Manual[capacity=3], available=2]");
   }
 
   @Test
-  void decisions_sayWhyAndWhen() {
+  void decisions_reportRemainingRetryAfterAndCapacity() {
     ManualClock clock = ManualClock.create();
     TokenBucket bucket = builder().limit(new Limit.Balanced(10, 10, SECOND)).clock(clock).build();
     assertThat(((Decision.Granted) bucket.decide(4)).remaining()).isEqualTo(6);

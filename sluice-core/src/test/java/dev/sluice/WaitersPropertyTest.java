@@ -71,7 +71,7 @@ final class WaitersPropertyTest {
 
   /** In all modes waiters are served in order, and none is forgotten. */
   @Test
-  void anything_isServedInOrderInTheEnd() {
+  void waiters_areServedInOrderInEveryMode() {
     Property.check(
         2_000,
         generator -> {

@@ -39,7 +39,7 @@ final class WaitingListStressTest {
 
   /** On a busy machine another thread takes over callbacks that take long, so both tests wait. */
   @Test
-  void callbacksThatComeBack_doNotGrowTheStack() throws Exception {
+  void callbacksThatReplenish_doNotGrowTheStack() throws Exception {
     int callers = 20_000;
     TokenBucket bucket = emptyManual(callers);
     List<CompletableFuture<Void>> done = new ArrayList<>();
@@ -53,7 +53,7 @@ final class WaitingListStressTest {
   }
 
   @Test
-  void callersThatComeBackTogether_allGoOn() throws Exception {
+  void callersThatAcquireAgainTogether_areAllServed() throws Exception {
     int callers = 5_000;
     TokenBucket bucket = emptyManual(callers);
     List<CompletableFuture<Void>> second = new ArrayList<>();
@@ -73,7 +73,7 @@ final class WaitingListStressTest {
   }
 
   @Test
-  void callbacksThatBlock_doNotHoldUpAThreadThatWaits() throws Exception {
+  void callbacksThatBlock_doNotDelayAWaitingThread() throws Exception {
     TokenBucket bucket = bucket(new Limit.Manual(100), 0, NanoClock.system());
     CountDownLatch release = new CountDownLatch(1);
     List<CompletableFuture<Void>> stuck = new ArrayList<>();
@@ -107,7 +107,7 @@ final class WaitingListStressTest {
 
   /** The rescue: a callback that blocks does not keep those behind it from their tokens. */
   @Test
-  void aCallbackThatBlocks_doesNotHoldUpThoseBehindIt() throws Exception {
+  void aCallbackThatBlocks_doesNotDelayLaterWaiters() throws Exception {
     TokenBucket bucket = bucket(new Limit.Manual(100), 0, NanoClock.system());
     CountDownLatch release = new CountDownLatch(1);
     CompletableFuture<Void> stuck = bucket.acquireAsync(1).thenRun(() -> awaitQuietly(release));
@@ -203,7 +203,7 @@ final class WaitingListStressTest {
   }
 
   @Test
-  void cancelRacingWithATimedGrant_neverLosesNorDoubles() {
+  void cancelRacingWithATimedGrant_neitherLosesNorMintsTokens() {
     TokenBucket bucket = bucket(new Limit.Balanced(100, 20_000, SECOND), 0, NanoClock.system());
     long start = System.nanoTime();
     long granted =

@@ -23,7 +23,7 @@ public record AttackResult(
     long recoveryNanos,
     long logBytes,
     List<String> problems) {
-  /** Returns whether the process runs, answers, and has released what the attack took up. */
+  /** Returns whether the process runs, answers, and has released the resources of the attack. */
   public boolean survived() {
     return problems.isEmpty();
   }

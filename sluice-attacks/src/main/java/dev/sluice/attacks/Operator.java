@@ -6,8 +6,8 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
- * The operator of the server, who must be able to read events and to make keys and queues whatever
- * tenants do. Uses a new connection each time, as the command line does.
+ * The operator of the server, who must be able to read events and to create keys and queues under
+ * any attack by tenants. Uses a new connection each time, as the command line does.
  */
 final class Operator {
   private static final Pattern ID = Pattern.compile("\"id\":\"([^\"]+)\"");

@@ -201,7 +201,8 @@ public interface Broker extends AutoCloseable {
    *
    * @param queue the name of the queue
    * @param messages the messages
-   * @param caller whose share is used, and who may withdraw the messages while they wait
+   * @param caller the caller, whose share is used and which may withdraw the messages while they
+   *     wait
    * @return the ids in the order of the messages, once they are stored
    * @throws IllegalArgumentException if a message is too large
    */
@@ -330,7 +331,7 @@ public interface Broker extends AutoCloseable {
    * @param count the most messages to move; 0 for all that wait now
    * @param runHook whether {@code on_enqueue} assigns their fairness keys anew
    * @return the number of moved messages
-   * @throws BrokerException if there is no such queue, or the source queue is gone or full
+   * @throws BrokerException if there is no such queue, or the source queue was deleted or is full
    */
   long redrive(String deadLetterQueue, long count, boolean runHook);
 

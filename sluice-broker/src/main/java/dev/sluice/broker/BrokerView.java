@@ -1,6 +1,6 @@
 package dev.sluice.broker;
 
-import static dev.sluice.broker.store.Checks.requireBetween;
+import static dev.sluice.broker.util.Checks.requireBetween;
 
 import dev.sluice.LimitStats;
 import java.time.Instant;
@@ -84,7 +84,7 @@ public interface BrokerView {
    * Reads messages without leasing them, the oldest first, including delayed and leased ones.
    *
    * @param queue the name of the queue
-   * @param from the id of the first message; if that is gone, the next one comes first, or the
+   * @param from the id of the first message; if it was removed, the next one comes first, or the
    *     oldest if it was a dead letter; null for the oldest
    * @param max the most messages to return, from 1 to {@link #MAX_MESSAGES}
    * @param size how much of the messages to read
@@ -100,7 +100,7 @@ public interface BrokerView {
    * caller accounts for.
    *
    * @param queue the name of the queue
-   * @param from the id of the first message; if that is gone, the next one comes first, or the
+   * @param from the id of the first message; if it was removed, the next one comes first, or the
    *     oldest if it was a dead letter; null for the oldest
    * @param max the most messages to return, from 1 to {@link #MAX_MESSAGES}
    * @param size how much of the messages to read

@@ -21,8 +21,8 @@ public interface EnqueueCaller {
    * to be: on the thread of the caller, or on a hook thread after a wait. Afterwards the messages
    * are stored even if the call is canceled.
    *
-   * @return false to store nothing; whoever returns that completes the future of the call itself,
-   *     with the reason, if need be later
+   * @return false to store nothing; the implementation then completes the future of the call with
+   *     the reason, possibly later
    */
   boolean mayStore();
 }

@@ -1,8 +1,8 @@
 package dev.sluice.broker;
 
-import static dev.sluice.broker.store.Checks.requireBetween;
-import static dev.sluice.broker.store.Checks.requireDuration;
-import static dev.sluice.broker.store.Checks.requireKey;
+import static dev.sluice.broker.util.Checks.requireBetween;
+import static dev.sluice.broker.util.Checks.requireDuration;
+import static dev.sluice.broker.util.Checks.requireKey;
 
 import dev.sluice.Placement;
 import java.nio.charset.StandardCharsets;

@@ -1,6 +1,6 @@
 package dev.sluice.broker;
 
-import dev.sluice.broker.store.Checks;
+import dev.sluice.broker.util.Checks;
 import java.util.Objects;
 
 /**

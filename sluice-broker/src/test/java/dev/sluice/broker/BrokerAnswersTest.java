@@ -66,7 +66,7 @@ final class BrokerAnswersTest {
 
   /** A caller whose messages are stored gets their ids. */
   @Test
-  void enqueueing_whileTheQueueIsMade_storesOrRefuses() throws Exception {
+  void enqueue_whileTheQueueIsCreated_storesOrFails() throws Exception {
     Gate gate = new Gate();
     try (Broker broker = gate.shut(dir)) {
       CountDownLatch begun = new CountDownLatch(1);
@@ -99,7 +99,7 @@ final class BrokerAnswersTest {
   }
 
   @Test
-  void enqueueing_whileTheBrokerIsClosed_isToldSo() throws Exception {
+  void enqueue_whileTheBrokerCloses_failsWithStopped() throws Exception {
     Gate gate = new Gate();
     Broker broker = gate.shut(dir);
     CompletableFuture<Void> closed = async(broker::close);
@@ -114,7 +114,7 @@ final class BrokerAnswersTest {
   }
 
   @Test
-  void waitingConsumer_ofABrokerThatStops_isToldSo() throws Exception {
+  void poll_whileTheBrokerStops_failsWithStopped() throws Exception {
     AtomicBoolean fails = new AtomicBoolean();
     try (Broker broker = KillMain.over(failing(RocksStore.open(dir), fails))) {
       broker.createQueue("q");
@@ -139,7 +139,7 @@ final class BrokerAnswersTest {
   }
 
   @Test
-  void peeking_intoAClosedBroker_isToldSo() {
+  void browse_ofAClosedBroker_failsWithStopped() {
     Broker broker = Broker.open(dir);
     broker.createQueue("q");
     broker.close();

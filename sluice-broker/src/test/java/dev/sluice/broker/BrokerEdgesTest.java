@@ -9,9 +9,9 @@ import dev.sluice.FairnessKeyStats;
 import dev.sluice.Limit;
 import dev.sluice.broker.BrokerException.Code;
 import dev.sluice.broker.engine.CommitBatch;
+import dev.sluice.broker.engine.Schema;
 import dev.sluice.broker.store.MessageId;
 import dev.sluice.broker.store.RowBatch;
-import dev.sluice.broker.store.Schema;
 import dev.sluice.broker.store.Store;
 import dev.sluice.broker.store.StoreTable;
 import dev.sluice.broker.store.rocks.RocksStore;
@@ -89,7 +89,7 @@ class BrokerEdgesTest {
   }
 
   @Test
-  void aScriptThatReturnsAnEmptyKey_meansTheDefault() {
+  void emptyFairnessKeyOfAScript_becomesTheDefaultKey() {
     String script =
         "function on_enqueue(msg) return { fairness_key = msg.headers.t, throttle_keys = {''} }"
             + " end";
@@ -101,7 +101,7 @@ class BrokerEdgesTest {
   }
 
   @Test
-  void nothingIsNobodysId() {
+  void nullIdsAndUnpairedSurrogates_areRefused() {
     broker.createQueue("q");
     assertThatNullPointerException().isThrownBy(() -> broker.ack("q", null, null));
     assertThatNullPointerException().isThrownBy(() -> broker.nack("q", null, null, "no", null));
@@ -134,7 +134,7 @@ class BrokerEdgesTest {
   }
 
   @Test
-  void manyLargeMessages_canMoveAtOnce() {
+  void manyLargeMessages_canBeDeadLetteredAndRedriven() {
     broker.createQueue("q");
     Message large = Message.of(new byte[3 << 20]).withTimeToLive(Duration.ofSeconds(1));
     for (int i = 0; i < 15; i++) {
@@ -148,7 +148,7 @@ class BrokerEdgesTest {
   }
 
   @Test
-  void moreAtOnceThanFitsIntoTheBroker_isRefused() {
+  void batchBeyondTheBytesBound_isRefused() {
     broker.createQueue("q");
     List<Message> tooMany = Collections.nCopies(5, Message.of(new byte[15 << 20]));
     assertThatIllegalArgumentException()
@@ -158,7 +158,7 @@ class BrokerEdgesTest {
   }
 
   @Test
-  void redrive_ends_thoughItsMessagesDieAgain() throws Exception {
+  void redrive_terminates_thoughItsMessagesAreDeadLetteredAgain() throws Exception {
     String script = "function on_failure(msg) return { action = 'dlq' } end";
     broker.createQueue("q", QueueConfig.builder().onFailure(script).build());
     send("q", 50);
@@ -173,7 +173,7 @@ class BrokerEdgesTest {
   }
 
   @Test
-  void afterARestart_whatIsReleased_goesToItsPlace_andSlotsAreTaken() throws Exception {
+  void afterARestart_releasedMessagesKeepTheirPlace_andSlotsStayTaken() throws Exception {
     broker.createQueue("q", QueueConfig.builder().maxInFlightPerKey(1).build());
     send("q", 3);
     UUID id;
@@ -194,7 +194,7 @@ class BrokerEdgesTest {
   }
 
   @Test
-  void afterARestart_aKeyWeighsWhatItDid() throws Exception {
+  void afterARestart_aKeyKeepsItsWeight() throws Exception {
     broker.createQueue("q");
     broker.enqueue("q", Message.of("m").withFairnessKey("k").withWeight(2)).join();
     broker.enqueue("q", Message.of("m").withFairnessKey("k").withWeight(9).withDelay(SOON)).join();
@@ -203,7 +203,7 @@ class BrokerEdgesTest {
   }
 
   @Test
-  void whatNobodyHasSeen_hasNotFailed_whenTheBrokerIsClosed() throws Exception {
+  void undeliveredPrefetch_countsNoAttempt_whenTheBrokerCloses() throws Exception {
     QueueConfig config =
         QueueConfig.builder().maxAttempts(1).leaseTimeout(Duration.ofSeconds(1)).build();
     broker.createQueue("q", config);
@@ -220,7 +220,7 @@ class BrokerEdgesTest {
   }
 
   @Test
-  void aConsumerThatStalls_hasNoMoreThanItsPrefetch_andRecovers() throws Exception {
+  void aStalledConsumer_holdsAtMostItsPrefetch_andRecovers() throws Exception {
     broker.createQueue("q", QueueConfig.builder().leaseTimeout(Duration.ofSeconds(1)).build());
     send("q", 20);
     try (MessageConsumer consumer = broker.consume("q", 3)) {
@@ -236,7 +236,7 @@ class BrokerEdgesTest {
   }
 
   @Test
-  void messagesReadFromTheDisk_areTheRightOnes_whereverTheyLie() throws Exception {
+  void messagesReadFromTheDisk_haveTheirPayloads_inOrder() throws Exception {
     broker.createQueue("q");
     broker.createQueue("other");
     List<String> expected = new ArrayList<>();
@@ -254,7 +254,7 @@ class BrokerEdgesTest {
       }
       assertThat(all.stream().map(each -> new String(each.payload(), UTF_8)).toList())
           .isEqualTo(expected);
-      // Some are gone from the middle, and what is left is given back and read again.
+      // Some are acknowledged in the middle; the others are returned and read again.
       for (int i = 0; i < 320; i += 3) {
         all.get(i).ack().join();
         expected.remove("m" + new String(all.get(i).payload(), UTF_8).substring(1));
@@ -264,7 +264,7 @@ class BrokerEdgesTest {
   }
 
   @Test
-  void brokerTime_keepsItsDistanceToTheMachinesClock_overRestarts() {
+  void brokerTime_keepsItsOffsetToTheSystemClock_overRestarts() {
     broker.createQueue("q");
     Set<Long> distances = new HashSet<>();
     for (int i = 0; i < 3; i++) {
@@ -280,7 +280,7 @@ class BrokerEdgesTest {
   }
 
   @Test
-  void aConsumerThatDetaches_leavesLeased_whatItHasSeen() throws InterruptedException {
+  void aDetachedConsumer_keepsLeasesOfReceivedMessages() throws InterruptedException {
     broker.createQueue("q");
     send("q", 3);
     MessageConsumer consumer = broker.consume("q", 3);
@@ -296,7 +296,7 @@ class BrokerEdgesTest {
   }
 
   @Test
-  void drainedConsumer_settlesWhatItHas_andGetsNothingMore() throws InterruptedException {
+  void drainedConsumer_settlesItsDeliveries_andReceivesNoMore() throws InterruptedException {
     broker.createQueue("q");
     broker.setLimit("t", Limit.ofRate(0, 10));
     broker.enqueueAll("q", Collections.nCopies(5, Message.of("m").withThrottleKeys("t"))).join();
@@ -317,7 +317,7 @@ class BrokerEdgesTest {
   }
 
   @Test
-  void aHandler_isTold_whenItsQueueIsDeleted_orTheBrokerCloses_butNotOfItsOwnClose() {
+  void aHandler_isNotified_ofQueueDeletionAndBrokerClose_butNotOfItsOwnClose() {
     Map<String, BrokerException> told = new ConcurrentHashMap<>();
     for (String queue : List.of("deleted", "closed", "left")) {
       broker.createQueue(queue);
@@ -349,7 +349,7 @@ class BrokerEdgesTest {
   }
 
   @Test
-  void aHandlerThatIsSlow_isCalledAgain_thoughItsMailHasExpired() {
+  void aSlowHandler_isCalledAgain_thoughLeasesOfItsPrefetchExpired() {
     broker.createQueue("q", QueueConfig.builder().leaseTimeout(Duration.ofSeconds(1)).build());
     CountDownLatch expired = new CountDownLatch(1);
     Queue<Future<?>> acks = new ConcurrentLinkedQueue<>();
@@ -384,7 +384,7 @@ class BrokerEdgesTest {
   }
 
   @Test
-  void consumersThatComeAndGo_leaveNothingBehind() throws Exception {
+  void closedConsumers_holdNoMessages() throws Exception {
     broker.createQueue("q");
     for (int i = 0; i < 200; i++) {
       broker.consume("q", 10).close();
@@ -395,7 +395,7 @@ class BrokerEdgesTest {
   }
 
   @Test
-  void dots_areNoNames() {
+  void dotNames_areRefused() {
     for (String dots : List.of(".", "..")) {
       for (String queue : List.of(dots, dots + ".dlq")) {
         assertThatIllegalArgumentException()
@@ -417,7 +417,7 @@ class BrokerEdgesTest {
   }
 
   @Test
-  void dots_thatAreStored_areReadAndGoAway() {
+  void storedDotNames_areReadAndCanBeDeleted() {
     broker.close();
     try (Store store = RocksStore.open(dir)) {
       RowBatch rows = new RowBatch();

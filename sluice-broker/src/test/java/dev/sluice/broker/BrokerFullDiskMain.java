@@ -123,7 +123,7 @@ final class BrokerFullDiskMain {
     }
   }
 
-  /** The disk is really full: the broker stops, and whoever waits for it is told. */
+  /** Fills the disk: the broker stops, and every waiting call fails. */
   private void meetEnd() throws Exception {
     Broker broker = Broker.open(dir, config);
     broker.createQueue("q", QUEUE);
@@ -148,7 +148,7 @@ final class BrokerFullDiskMain {
 
   /**
    * Another process takes the last byte, twice: the broker waits for space and then continues by
-   * itself. Confirmed messages are stored, and acknowledged ones are gone.
+   * itself. Confirmed messages are stored, and acknowledged ones are removed.
    */
   private void shareWithAnotherProcess() throws Exception {
     Files.delete(ballast);

@@ -52,7 +52,7 @@ final class BrokerFullDiskTest {
   /** Faster than the broker looks at the disk by the clock. */
   @Tag("long")
   @Test
-  void belowTheReserve_messagesAreRefused_howeverFastTheyCome() throws Exception {
+  void belowTheReserve_messagesAreRefused_atAnyRate() throws Exception {
     assertMeetsReserve(run(RESERVE, 800, 0));
   }
 
@@ -72,7 +72,7 @@ final class BrokerFullDiskTest {
   /** Writes many times what the disk holds. */
   @Tag("long")
   @Test
-  void messagesThatComeAndGo_neverFillASmallDisk() throws Exception {
+  void enqueuedAndAckedMessages_neverFillASmallDisk() throws Exception {
     assertThat(run(RESERVE, 1, 0)).containsEntry("churned", "done");
   }
 

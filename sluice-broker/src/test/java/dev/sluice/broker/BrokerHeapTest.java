@@ -13,7 +13,6 @@ import dev.sluice.broker.accounting.QueueHeapUsage;
 import dev.sluice.broker.engine.EngineState;
 import dev.sluice.broker.engine.InternedPlacement;
 import dev.sluice.broker.engine.MessageEntry;
-import dev.sluice.broker.engine.MovedMessageEntry;
 import dev.sluice.broker.runtime.BrokerRuntime;
 import dev.sluice.broker.runtime.LocalBroker;
 import java.nio.file.Path;
@@ -121,7 +120,7 @@ final class BrokerHeapTest {
   }
 
   @Test
-  void oneScriptOfManyQueues_isKeptOnce() {
+  void oneScriptOfManyQueues_isStoredOnce() {
     broker.createQueue("a", script(1));
     long first = setup();
     broker.createQueue("b", script(1));
@@ -141,7 +140,7 @@ final class BrokerHeapTest {
   }
 
   @Test
-  void patternsOfThrottleKeys_areCounted_andKeptOnce() {
+  void patternsOfThrottleKeys_areCounted_andStoredOnce() {
     broker.createQueue("a", patterns(0, 1));
     long before = setup();
     broker.createQueue("b", patterns(0, 1));
@@ -157,7 +156,7 @@ final class BrokerHeapTest {
   }
 
   @Test
-  void scriptsThatAreRefused_areNotKeptCompiled() {
+  void refusedScripts_areNotCached() {
     broker.createQueue("a", script(1));
     for (int i = 2; i < 10; i++) {
       QueueConfig other = script(i);
@@ -211,7 +210,7 @@ final class BrokerHeapTest {
   }
 
   @Test
-  void queueThatFillsTheHeap_leavesRoomForQueuesThatHoldLittle() {
+  void queueThatFillsTheHeap_leavesRoomForSmallQueues() {
     broker.createQueue("a");
     broker.createQueue("b");
     boundMessages(128_000);
@@ -237,7 +236,7 @@ final class BrokerHeapTest {
   }
 
   @Test
-  void queueThatFillsTheHeap_withDeadLetters_leavesRoomForQueuesThatHoldLittle() {
+  void queueThatFillsTheHeap_withDeadLetters_leavesRoomForSmallQueues() {
     broker.createQueue("a", QueueConfig.builder().timeToLive(Duration.ofMillis(1)).build());
     broker.createQueue("b");
     boundMessages(128_000);
@@ -262,7 +261,7 @@ final class BrokerHeapTest {
   }
 
   @Test
-  void redrive_leavesRoomForQueuesThatHoldLittle() {
+  void redrive_leavesRoomForSmallQueues() {
     String script = "function on_enqueue(m) return { fairness_key = m.headers.key } end";
     broker.createQueue("a", QueueConfig.builder().onEnqueue(script).build());
     broker.createQueue("b");
@@ -272,12 +271,12 @@ final class BrokerHeapTest {
         .join();
     boundMessages(64_000);
     assertThat(broker.redrive("a.dlq", 0, true)).isPositive().isLessThan(100);
-    assertThat(messages()).isLessThanOrEqualTo(56_000 + 100 * MovedMessageEntry.ID_HEAP_BYTES);
+    assertThat(messages()).isLessThanOrEqualTo(56_000 + 100 * QueueHeapUsage.MOVED_ID_BYTES);
     broker.enqueue("b", Message.of("m")).join();
   }
 
   @Test
-  void callThatMayNotBeStored_waitsForTheReasonOfItsCaller() {
+  void revokedCall_isNotStored_andIsFailedByItsCaller() {
     broker.createQueue("q");
     EnqueueCaller ended =
         new EnqueueCaller() {
@@ -323,7 +322,7 @@ final class BrokerHeapTest {
   }
 
   @Test
-  void newIdsOfOneBatch_areCounted_whereTheyAreRemembered() {
+  void newDedupeIdsOfOneBatch_areCounted_ifTheQueueHasADedupeWindow() {
     broker.createQueue("q", QueueConfig.builder().dedupeWindow(Duration.ofDays(1)).build());
     boundMessages(5_000);
     assertRefusedUnchanged(batch(12, i -> Message.of("m").withDedupeId("id-" + i)));
@@ -383,7 +382,7 @@ final class BrokerHeapTest {
   }
 
   @Test
-  void idsThatAreRemembered_areCounted_untilTheQueueIsDeleted() {
+  void dedupeIds_areCounted_untilTheQueueIsDeleted() {
     broker.createQueue("q", QueueConfig.builder().dedupeWindow(Duration.ofDays(1)).build());
     broker.enqueue("q", Message.of("a").withDedupeId("a")).join();
     broker.enqueue("q", Message.of("a").withDedupeId("a")).join();
@@ -412,7 +411,7 @@ final class BrokerHeapTest {
   }
 
   @Test
-  void headersOfAMessage_areFew() {
+  void headersOfAMessage_areBounded() {
     Map<String, String> headers = new HashMap<>();
     for (int i = 0; i < Message.MAX_HEADERS; i++) {
       headers.put("h" + i, "");
@@ -424,9 +423,9 @@ final class BrokerHeapTest {
         .withMessageContaining("number of headers must be from 0 to 100");
   }
 
-  /** Else a hash map looks at all whose hashes collide, one by one. */
+  /** Without an order, a hash map compares all entries whose hashes collide, one by one. */
   @Test
-  void routes_haveAnOrder() {
+  void placements_areTotallyOrdered() {
     List<InternedPlacement.Spec> specs = new ArrayList<>();
     for (String key : List.of("Aa", "BB")) {
       for (int number = 0; number < 2; number++) {

@@ -26,7 +26,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Scripts beside everything else a broker does: nobody waits for a script of another queue. */
+/** Scripts beside other work of a broker: no call waits for a script of another queue. */
 @Tag("any-jdk")
 @Timeout(60)
 class BrokerHooksTest {
@@ -113,7 +113,7 @@ class BrokerHooksTest {
   }
 
   @Test
-  void scriptThatRuns_holdsUpNeitherItsCallerNorOtherQueues() throws Exception {
+  void runningScript_blocksNeitherItsCallerNorOtherQueues() throws Exception {
     open(1);
     gate.queue = "slow";
     broker.createQueue("slow", os().onEnqueue(SCRIPT).build());
@@ -138,7 +138,7 @@ class BrokerHooksTest {
 
   /** A caller that may enqueue to a dead-letter queue by its source may not use another queue. */
   @Test
-  void callWhoseQueueIsDeleted_reachesNoQueueThatIsMadeUnderItsName() throws Exception {
+  void callWhoseQueueIsDeleted_reachesNoNewQueueOfThatName() throws Exception {
     open(1);
     gate.queue = "q.dlq";
     broker.createQueue("q");
@@ -206,7 +206,7 @@ class BrokerHooksTest {
   }
 
   @Test
-  void callAfterTheScriptIsGone_doesNotPassThoseThatWaitForIt() throws Exception {
+  void callAfterTheScriptIsRemoved_doesNotOvertakeCallsWaitingForIt() throws Exception {
     open(2);
     gate.queue = "q";
     broker.createQueue("q", os().onEnqueue(SCRIPT).build());
@@ -222,7 +222,7 @@ class BrokerHooksTest {
   }
 
   @Test
-  void callsBeyondWhatMayWait_areRefused_ofThatQueueAlone() throws Exception {
+  void callsBeyondTheWaitingBound_areRefused_forThatQueueOnly() throws Exception {
     open(2);
     gate.queue = "full";
     broker.createQueue("full", os().onEnqueue(SCRIPT).build());
@@ -258,7 +258,7 @@ class BrokerHooksTest {
   }
 
   @Test
-  void closing_storesCallsWhoseScriptsRun() throws Exception {
+  void close_storesCallsWithRunningScripts() throws Exception {
     open(1);
     gate.queue = "q";
     broker.createQueue("q", os().onEnqueue(SCRIPT).build());
@@ -282,7 +282,7 @@ class BrokerHooksTest {
   }
 
   @Test
-  void verdictsOfOneQueue_doNotWaitForThoseOfAnother() throws Exception {
+  void failureHooksOfOneQueue_doNotWaitForThoseOfAnother() throws Exception {
     open(1);
     gate.queue = "many";
     for (String queue : List.of("many", "few")) {

@@ -21,7 +21,7 @@ final class BrokerKillTest {
   @TempDir private Path temp;
 
   @Test
-  void killedBroker_keepsItsPromises() throws Exception {
+  void killedBroker_keepsEveryGuarantee() throws Exception {
     long seed = Long.getLong("sluice.seed", new Random().nextLong());
     KillDriver driver = new KillDriver(temp.resolve("ledger"), seed);
     Path dir = temp.resolve("broker");
@@ -34,7 +34,7 @@ final class BrokerKillTest {
   }
 
   @Test
-  void brokerWhoseDirectoryGoesBackInTime_isNoticed() throws Exception {
+  void brokerWithAnOlderDataDirectory_isDetected() throws Exception {
     KillDriver driver = new KillDriver(temp.resolve("ledger"), 1);
     Path dir = temp.resolve("broker");
     driver.cycleUntilConfirmed(dir, "kill");

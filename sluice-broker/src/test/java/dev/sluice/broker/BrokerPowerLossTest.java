@@ -36,7 +36,7 @@ final class BrokerPowerLossTest {
   }
 
   @Test
-  void lossOfPower_takesNothingThatWasConfirmed() throws Exception {
+  void powerLoss_losesNothingConfirmed() throws Exception {
     Path dir = temp.resolve("broker");
     while (driver.cycles() < CYCLES) {
       driver.cycle(dir, "power", MAX_MILLIS);
@@ -51,7 +51,7 @@ final class BrokerPowerLossTest {
 
   /** Shows that the cut is one, and that the kill alone would not tell. */
   @Test
-  void brokerThatNeverSyncs_failsThis() throws Exception {
+  void brokerThatNeverSyncs_isDetected() throws Exception {
     Path dir = temp.resolve("broker");
     driver.cycle(dir, "power", 1);
     driver.cycleUntilConfirmed(dir, "nosync");

@@ -17,7 +17,7 @@ class BrokerSimulationTest {
   private static final int STEPS = 400;
 
   @Test
-  void everySeed_keepsEveryPromise() {
+  void everySeed_keepsEveryGuarantee() {
     long only = Long.getLong("sluice.seed", -1);
     long seeds = Long.getLong("sluice.seeds", 250);
     LongStream chosen = only < 0 ? LongStream.range(0, seeds) : LongStream.of(only);

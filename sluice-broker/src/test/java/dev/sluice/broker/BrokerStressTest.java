@@ -24,7 +24,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Everything at once, and then close() in the middle of it: everybody is answered. */
+/** Concurrent operations of every kind, and close() in the middle: every call completes. */
 @Tag("long")
 @Timeout(60)
 final class BrokerStressTest {
@@ -54,13 +54,13 @@ final class BrokerStressTest {
   private final Set<Long> acked = ConcurrentHashMap.newKeySet();
   private final CountDownLatch busy = new CountDownLatch(1_500);
 
-  /** A step of somebody's work; ends with {@code STOPPED}. */
+  /** One step of a worker, which ends with {@code STOPPED}. */
   private interface Step {
     void run() throws InterruptedException;
   }
 
   @Test
-  void everythingAtOnce_thenClose_answersEverybody_andLosesNothing() throws Exception {
+  void concurrentOperationsAndClose_completeEveryCall_andLoseNothing() throws Exception {
     Set<Thread> before = brokerThreads();
     broker = Broker.open(dir);
     STAYING.forEach(name -> broker.createQueue(name, CONFIG));

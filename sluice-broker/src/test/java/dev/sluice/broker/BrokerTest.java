@@ -72,7 +72,7 @@ class BrokerTest {
   }
 
   @Test
-  void aMessage_isDelivered_acknowledged_andGone() throws Exception {
+  void aMessage_isDelivered_acknowledged_andRemoved() throws Exception {
     broker.createQueue("q");
     UUID id =
         broker
@@ -122,7 +122,7 @@ class BrokerTest {
   }
 
   @Test
-  void aLease_outlivesARestart_andItsTokenStillCounts() throws Exception {
+  void aLease_outlivesARestart_andItsTokenStaysValid() throws Exception {
     broker.createQueue("q");
     send("q", "m");
     MessageConsumer consumer = broker.consume("q", 1);
@@ -136,7 +136,7 @@ class BrokerTest {
   }
 
   @Test
-  void aConsumerThatCloses_givesItsMessagesBack_atTheirPlaces() throws Exception {
+  void aClosedConsumer_returnsItsMessages_inOrder() throws Exception {
     broker.createQueue("q");
     for (int i = 0; i < 4; i++) {
       send("q", "m" + i);
@@ -166,7 +166,7 @@ class BrokerTest {
   }
 
   @Test
-  void aNackedMessage_isRetried_thenBuried_withReasonErrorAndAttempts_andRedriven()
+  void aNackedMessage_isRetried_thenDeadLettered_withReasonErrorAndAttempts_andRedriven()
       throws Exception {
     broker.createQueue("q", QueueConfig.builder().maxAttempts(2).build());
     UUID id = send("q", "m");
@@ -215,7 +215,7 @@ class BrokerTest {
   }
 
   @Test
-  void aRetry_waitsAsLongAsTheScriptSays() throws Exception {
+  void aRetry_waitsForTheDelayOfTheScript() throws Exception {
     String script = "function on_failure(msg) return { action='retry', delay_ms=300 } end";
     broker.createQueue("q", QueueConfig.builder().onFailure(script).build());
     send("q", "m");
@@ -241,7 +241,7 @@ class BrokerTest {
   }
 
   @Test
-  void aDelayedMessage_waits_andOneTooOld_isBuried() throws Exception {
+  void aDelayedMessage_waits_andAnExpiredOne_isDeadLettered() throws Exception {
     broker.createQueue("q");
     broker.enqueue("q", Message.of("late").withDelay(Duration.ofMillis(300))).join();
     broker.enqueue("q", Message.of("old").withTimeToLive(Duration.ofMillis(1))).join();
@@ -255,7 +255,7 @@ class BrokerTest {
   }
 
   @Test
-  void aSecondMessageOfTheSameId_isTheFirst() throws Exception {
+  void aSecondMessageOfTheSameDedupeId_isNotStored() throws Exception {
     broker.createQueue("q", QueueConfig.builder().dedupeWindow(Duration.ofMinutes(1)).build());
     Message message = Message.of("m").withDedupeId("x");
     UUID first = broker.enqueue("q", message).join();
@@ -282,7 +282,7 @@ class BrokerTest {
   }
 
   @Test
-  void queues_areMade_changed_listed_purged_andReallyDeleted() throws Exception {
+  void queues_areCreated_changed_listed_purged_andDeletedWithTheirMessages() throws Exception {
     broker.createQueue("q");
     refused(Code.QUEUE_EXISTS, () -> broker.createQueue("q"));
     refused(Code.QUEUE_NOT_FOUND, () -> broker.deleteQueue("nobody"));
@@ -344,7 +344,7 @@ class BrokerTest {
   }
 
   @Test
-  void aHandler_isCalled_oneCallAtATime_andASlowOneHoldsUpNobody() throws Exception {
+  void aHandler_isCalled_oneCallAtATime_andASlowOneDelaysNoOtherConsumer() throws Exception {
     broker.createQueue("q");
     CountDownLatch release = new CountDownLatch(1);
     CountDownLatch blocked = new CountDownLatch(1);
@@ -420,7 +420,7 @@ class BrokerTest {
   }
 
   @Test
-  void aClosedBroker_answersEverybody() throws Exception {
+  void aClosedBroker_failsEveryCallWithStopped() throws Exception {
     broker.createQueue("q");
     MessageConsumer consumer = broker.consume("q", 1);
     broker.close();
@@ -433,7 +433,7 @@ class BrokerTest {
   }
 
   @Test
-  void aCallbackThatWaitsForTheBroker_isToldSo_andHoldsUpNobody() {
+  void aCallbackThatBlocksOnTheBroker_failsAtOnce() {
     broker.createQueue("q");
     assertThatThrownBy(() -> AnswerThreads.callback(broker, "q", () -> broker.stats("q")))
         .hasMessageContaining("must not block on the broker");

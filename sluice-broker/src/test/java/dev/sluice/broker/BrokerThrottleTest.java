@@ -100,7 +100,7 @@ class BrokerThrottleTest {
   }
 
   @Test
-  void theStricterOfTwoKeys_decides() throws Exception {
+  void theStricterOfTwoKeys_applies() throws Exception {
     broker.setLimit("provider:aws", Limit.ofRate(1_000, 100));
     broker.setLimit("tenant:acme", Limit.ofRate(50, 2));
     try (MessageConsumer consumer = broker.consume("q", 100)) {
@@ -110,7 +110,7 @@ class BrokerThrottleTest {
   }
 
   @Test
-  void aThrottledTenant_holdsUpNoOther() throws Exception {
+  void aThrottledTenant_delaysNoOther() throws Exception {
     broker.setLimit("tenant:slow", Limit.ofRate(0, 1));
     try (MessageConsumer consumer = broker.consume("q", 100)) {
       send(10, "slow", "aws");
@@ -132,7 +132,7 @@ class BrokerThrottleTest {
       assertThat(receive(consumer, 5)).isNotEmpty();
       broker.setLimit("provider:aws", Limit.ofRate(0, 0));
       while (!consumer.poll(100, NOW).isEmpty()) {
-        // what had gone before
+        // takes the messages delivered before the change
       }
       assertThat(broker.stats("q").depth()).isPositive();
       broker.removeLimit("provider:aws");
@@ -238,7 +238,7 @@ class BrokerThrottleTest {
   }
 
   @Test
-  void cancelledReceive_leavesMessagesAndTokensWhereTheyWere() {
+  void canceledReceive_takesNoMessagesAndNoTokens() {
     broker.setLimit("provider:aws", Limit.ofRate(0, 5));
     CompletableFuture<List<Delivery>> waiting = broker.receive("q", 2, Duration.ofSeconds(30));
     waiting.cancel(false);

@@ -69,7 +69,7 @@ class BrokerViewTest {
   }
 
   @Test
-  void keys_areTheFirstInOrder_withSumsOverAll() {
+  void keys_areSortedAndCut_withSumsOverAll() {
     send(3, of("a").withWeight(2));
     send(5, of("b"));
     send(1, of("c").withDelay(Duration.ofHours(1)));
@@ -118,7 +118,7 @@ class BrokerViewTest {
   }
 
   @Test
-  void lookers_shareTheWalkOverManyKeys_forASecond() {
+  void queriesOverManyKeys_shareOneScan_forASecond() {
     int many = FairnessKeyScan.EXPENSIVE + 1;
     broker
         .enqueueAll("q", IntStream.range(0, many).mapToObj(i -> of("k" + (i + many))).toList())
@@ -149,7 +149,7 @@ class BrokerViewTest {
   }
 
   @Test
-  void lookers_shareNothingOfFewKeys() {
+  void queriesOverFewKeys_areNotCached() {
     BrokerView view = ((LocalBroker) broker).view(ManualClock.create());
     for (int i = 1; i < 4; i++) {
       send(1, of("a"));
@@ -159,7 +159,7 @@ class BrokerViewTest {
   }
 
   @Test
-  void whoeverGivesAnswers_mayNotLook() {
+  void callbackThread_mayNotQueryTheView() {
     assertThatThrownBy(
             () ->
                 AnswerThreads.callback(
@@ -168,7 +168,7 @@ class BrokerViewTest {
   }
 
   @Test
-  void aKey_countsWhatItWasGivenAndWhatConsumersHave() throws InterruptedException {
+  void aKey_countsDeliveredAndInFlightMessages() throws InterruptedException {
     send(3, of("a"));
     try (MessageConsumer consumer = broker.consume("q", 2)) {
       List<Delivery> taken = take(consumer, 2);
@@ -191,7 +191,7 @@ class BrokerViewTest {
   }
 
   @Test
-  void whatConsumersHad_countsAfterARestart() throws InterruptedException {
+  void inFlightMessages_areCountedAfterARestart() throws InterruptedException {
     send(2, of("a"));
     try (MessageConsumer consumer = broker.consume("q", 1)) {
       take(consumer, 1);
@@ -203,7 +203,7 @@ class BrokerViewTest {
   }
 
   @Test
-  void keysWithNothing_areForgottenInTime() throws InterruptedException {
+  void idleKeys_areBounded() throws InterruptedException {
     int most = FairnessKeyTable.MAX_IDLE;
     List<Message> all = new ArrayList<>();
     IntStream.range(0, most + 10).forEach(i -> all.add(of("k" + i)));
@@ -216,7 +216,7 @@ class BrokerViewTest {
   }
 
   @Test
-  void aKeyThatIsThrottled_saysByWhatAndUntilWhen() throws InterruptedException {
+  void aThrottledKey_namesItsThrottleKeyAndNextGrant() throws InterruptedException {
     broker.setLimit("slow", Limit.ofRate(0.001, 1));
     broker.setLimit("shut", Limit.ofRate(0, 0));
     send(3, of("a").withThrottleKey("slow", 1));
@@ -244,7 +244,7 @@ class BrokerViewTest {
   }
 
   @Test
-  void readyWeight_isThatOfKeysThatCanGo() throws InterruptedException {
+  void readyWeight_sumsKeysWithDeliverableMessages() throws InterruptedException {
     broker.setLimit("shut", Limit.ofRate(0, 0));
     send(2, of("held").withWeight(2).withThrottleKey("shut", 1));
     send(1, of("urgent").withWeight(4).withThrottleKey("shut", 1).withPriority(1));
@@ -261,7 +261,7 @@ class BrokerViewTest {
   }
 
   @Test
-  void weightOfThoseWhoWaitForAThrottleKey_isToldByQueue() throws InterruptedException {
+  void weightOfThrottledKeys_isReportedByQueue() throws InterruptedException {
     broker.createQueue("other");
     broker.setLimit("slow", Limit.ofRate(0.001, 1));
     broker.setLimit("small", Limit.ofRate(1, 1));
@@ -290,7 +290,7 @@ class BrokerViewTest {
   }
 
   @Test
-  void messages_beginWhereTheyAreToldTo() {
+  void browse_beginsAtTheGivenId() {
     broker.createQueue("other");
     send(3, of("a"));
     List<StoredMessage> all = broker.view().browse("q", null, 10, BrokerView.PreviewSize.ALL);
@@ -311,7 +311,7 @@ class BrokerViewTest {
   }
 
   @Test
-  void queues_areAllThereAre_withoutTheirKeys() {
+  void queues_listsAllQueues_withoutTheirKeys() {
     send(2, of("a"));
     assertThat(broker.view().queues().keySet()).containsExactly("q", "q.dlq");
     QueueStats stats = broker.view().queues().get("q");
@@ -321,7 +321,7 @@ class BrokerViewTest {
   }
 
   @Test
-  void nonsense_isRefused() {
+  void invalidQueries_areRefused() {
     assertThatIllegalArgumentException()
         .isThrownBy(() -> keys(Order.DEPTH, 0))
         .withMessageContaining("max must be from 1 to 10000, but was 0");

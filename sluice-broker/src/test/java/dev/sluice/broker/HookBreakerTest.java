@@ -20,7 +20,7 @@ class HookBreakerTest {
   /** The clock may wrap at any time. */
   @ParameterizedTest
   @ValueSource(longs = {0, 42, -1, Long.MAX_VALUE - 5, Long.MIN_VALUE})
-  void failures_threeInARowBypassForTenSeconds(long now) {
+  void failures_threeInARow_bypassForTenSeconds(long now) {
     assertThat(breaker.failed(now)).isFalse();
     assertThat(breaker.failed(now)).isFalse();
     assertThat(breaker.allows(now)).isTrue();
@@ -62,7 +62,7 @@ class HookBreakerTest {
   }
 
   @Test
-  void straggler_neitherEndsNorProlongsTheBypass() {
+  void lateOutcome_neitherEndsNorProlongsTheBypass() {
     trip(0);
     breaker.succeeded();
     assertThat(breaker.allows(1)).isFalse();

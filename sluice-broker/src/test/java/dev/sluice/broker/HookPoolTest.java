@@ -143,7 +143,7 @@ class HookPoolTest {
     assertThat(openGateAndAwait(103).lastIndexOf("short")).isLessThanOrEqualTo(8);
   }
 
-  /** The order of a queue is that of its calls, whoever makes them. */
+  /** Calls to one queue run in their order, whichever account makes them. */
   @Test
   void callsOfSeveralAccountsToOneQueue_keepTheirOrder() {
     pool.stop();

@@ -4,9 +4,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import dev.sluice.broker.engine.Schema;
 import dev.sluice.broker.hooks.HookEngine;
 import dev.sluice.broker.hooks.HookException;
-import dev.sluice.broker.store.Schema;
 import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.List;
@@ -66,7 +66,7 @@ final class HookThrottleKeysTest {
   }
 
   @Test
-  void anotherKey_countsAsAFailureOfTheHook() throws Exception {
+  void keyOutsideThePatterns_isAFailureOfTheHook() throws Exception {
     broker.createQueue("q", config("own.*", "one"));
     assertThat(enqueue("q", "one").throttleKeys()).containsExactly("one", "own.a");
     for (String other : List.of("one.more", "own", "*")) {
@@ -142,7 +142,7 @@ final class HookThrottleKeysTest {
   }
 
   @Test
-  void patternThatIsNone_isRefused() {
+  void invalidPattern_isRefused() {
     QueueConfig.Builder builder = QueueConfig.builder().hookThrottleKeys(List.of("a", "b*"));
     assertThatIllegalArgumentException()
         .isThrownBy(builder::build)

@@ -19,7 +19,7 @@ final class KillCheck {
     /** The end of its process: what was written is there. */
     KILL,
 
-    /** The end of its machine: what was not synced, leases among it, may be gone. */
+    /** A power loss: writes that were not synced, leases among them, may be lost. */
     POWER
   }
 
@@ -144,7 +144,7 @@ final class KillCheck {
         .forEach(lease -> inOrder(lease, furthest));
   }
 
-  /** Whether it was not leased before by somebody whom a closing consumer kept it from. */
+  /** Returns whether no consumer that was closed may have held an earlier lease of it. */
   private boolean isPlain(KillHistory.Lease lease) {
     return lease.attempts == 0 && !history.closings.contains(lease.run + " " + lease.queue);
   }
@@ -189,7 +189,7 @@ final class KillCheck {
   }
 
   /**
-   * In no window, whatever restarts it spans, more than the burst and what the rate gives; leases
+   * In no window, across any restarts, more than the burst and the tokens accrued in it; leases
    * that their holders released do not count (ADR 18). By the clock of the machine: broker time
    * goes on from the wall clock, so that at a restart it may pass over some of the time that went
    * by.

@@ -66,7 +66,7 @@ final class KillCheckTest {
   }
 
   @Test
-  void goodLife_isNoViolation() {
+  void validHistory_hasNoViolation() {
     sent(1);
     sent(2);
     got(1, "1:1", 0, 10);
@@ -80,14 +80,14 @@ final class KillCheckTest {
   }
 
   @Test
-  void confirmedMessage_thatNobodyAcknowledged_isLost() {
+  void confirmedButUndeliveredMessage_isReportedAsLost() {
     sent(1);
     line("drained");
     violated("lost");
   }
 
   @Test
-  void messageWithAnAckThatWasNotAnswered_mayBeGone_unlessItWasDeliveredAgain() {
+  void messageWithAnUnansweredAck_mayBeRemoved_unlessItWasRedelivered() {
     sent(1);
     got(1, "1:1", 0, 10);
     line("try ack 1:1 0");
@@ -98,7 +98,7 @@ final class KillCheckTest {
   }
 
   @Test
-  void deliveryAfterAConfirmedAck_isNoticed() {
+  void deliveryAfterAConfirmedAck_isDetected() {
     sent(1);
     got(1, "1:1", 0, 10);
     acked("1:1");
@@ -107,7 +107,7 @@ final class KillCheckTest {
   }
 
   @Test
-  void phantoms_refusedMessagesAndDoubles_areNoticed() {
+  void phantomRefusedAndDuplicateMessages_areDetected() {
     got(7, "1:1", 0, 10);
     violated("phantom");
     lines.clear();
@@ -127,7 +127,7 @@ final class KillCheckTest {
   }
 
   @Test
-  void movedMessage_thatHasAnotherId_isNoticed() {
+  void movedMessageWithAnotherId_isDetected() {
     sent(1);
     got(1, "1:1", 0, 10);
     got("a.dlq k/", 1, "1:2", 1, 12 * SECOND, id(2) + " " + id(2));
@@ -144,7 +144,7 @@ final class KillCheckTest {
   }
 
   @Test
-  void deadLetterThatIsLeased_whileItsMessageIs_isNoticed() {
+  void deadLetterLeasedWithItsMessage_isDetected() {
     sent(1);
     got(1, "1:1", 2, 10);
     gotMoved("a.dlq", 1, "1:2", 3, 10);
@@ -175,7 +175,7 @@ final class KillCheckTest {
   }
 
   @Test
-  void attemptsThatGoBack_andFailuresThatAreForgotten_areNoticed() {
+  void decreasingAttemptsAndForgottenFailures_areDetected() {
     sent(1);
     got(1, "1:1", 2, 10);
     line("try release 1:1 0");
@@ -191,7 +191,7 @@ final class KillCheckTest {
   }
 
   @Test
-  void twoLeasesAtOnce_areNoticed() {
+  void concurrentLeases_areDetected() {
     sent(1);
     got(1, "1:1", 0, 10 * SECOND, "k/");
     line("open");
@@ -213,7 +213,7 @@ final class KillCheckTest {
   }
 
   @Test
-  void leaseThatIsForgotten_isNoticed() {
+  void forgottenLease_isDetected() {
     sent(1);
     got(1, "1:1", 0, 10);
     line("open");
@@ -224,7 +224,7 @@ final class KillCheckTest {
   }
 
   @Test
-  void burstThatARestartGivesAnew_isNoticed() {
+  void freshBurstAfterARestart_isDetected() {
     int burst = (int) KillLoad.RATES.get("t3").burst();
     for (int i = 1; i <= 2 * burst; i++) {
       if (i == burst + 1) {
@@ -252,7 +252,7 @@ final class KillCheckTest {
   }
 
   @Test
-  void whatTheProcessComplainsOf_isNoticed() {
+  void errorLineOfTheProcess_isDetected() {
     line("broken enqueue java.lang.IllegalStateException");
     violated("broken enqueue");
   }

@@ -24,12 +24,12 @@ final class KillConsumer implements Runnable {
   private final boolean churns;
   private final boolean acksAll;
 
-  /** Those that nobody has tried to settle. */
+  /** Deliveries without an attempt to settle them. */
   private final Map<LeaseToken, Delivery> mine = new ConcurrentHashMap<>();
 
   private final Deque<Held> held = new ArrayDeque<>();
 
-  /** To be acknowledged, too late perhaps. */
+  /** A delivery to acknowledge later, perhaps after its lease has ended. */
   private record Held(Delivery delivery, long dueNanos) {}
 
   /** One that closes and comes back now and then, if it {@code churns}. */

@@ -3,7 +3,7 @@ package dev.sluice.broker;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
-import dev.sluice.broker.store.Schema;
+import dev.sluice.broker.engine.Schema;
 import dev.sluice.broker.store.Store;
 import dev.sluice.broker.store.StoreTable;
 import dev.sluice.broker.store.rocks.RocksStore;
@@ -36,7 +36,7 @@ final class KillDriver {
     cycle(dir, kind, () -> Thread.sleep(random.nextInt(maxMillis)));
   }
 
-  /** Runs a broker under load until it has confirmed messages that nobody acknowledged. */
+  /** Runs a broker under load until it has confirmed messages that no consumer has acknowledged. */
   void cycleUntilConfirmed(Path dir, String kind) throws IOException, InterruptedException {
     int run = KillHistory.read(ledger).run + 1;
     cycle(
@@ -130,7 +130,7 @@ final class KillDriver {
                               .isEmpty()));
       log.add("drained");
     }
-    assertThat(rows(dir)).as("rows of messages that are gone").isZero();
+    assertThat(rows(dir)).as("rows of removed messages").isZero();
   }
 
   private static void assertEmpty(QueueStats stats) {

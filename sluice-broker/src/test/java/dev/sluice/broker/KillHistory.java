@@ -17,7 +17,7 @@ final class KillHistory {
   /** The clocks of a client and of the broker differ by less. */
   private static final long CLOCKS_NANOS = 50_000_000;
 
-  /** A message that somebody tried to enqueue. */
+  /** A message that a producer tried to enqueue. */
   static final class Sent {
     final long number;
     final String queue;
@@ -70,13 +70,13 @@ final class KillHistory {
     /** The same instant on the clock of the machine, which no restart touches. */
     long onMachine;
 
-    /** Whether throttles were gone by then. */
+    /** Whether the limits had been removed by then. */
     boolean free;
 
     /** Broker time before which the lease has not run out. */
     long end;
 
-    /** How often somebody tried to settle it. */
+    /** How often a consumer tried to settle it. */
     int settling;
 
     Ack ack = Ack.NONE;
@@ -120,7 +120,7 @@ final class KillHistory {
   final Map<Long, Sent> sent = new LinkedHashMap<>();
   final Map<LeaseToken, Lease> leases = new LinkedHashMap<>();
 
-  /** Run and queue in which a consumer was closed, with leases that nobody may have seen. */
+  /** Run and queue in which a consumer was closed, with leases that it may not have received. */
   final Set<String> closings = new HashSet<>();
 
   /** The contradictions found so far. */
@@ -244,7 +244,7 @@ final class KillHistory {
         .toList();
   }
 
-  /** Messages of the last process of which nobody knows whether they are stored. */
+  /** Returns messages of the last process that may or may not be stored. */
   List<Long> unconfirmedAtEnd() {
     return sent.values().stream()
         .filter(message -> message.run == run && message.id == null && !message.refused)

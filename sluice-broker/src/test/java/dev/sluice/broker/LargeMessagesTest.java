@@ -19,7 +19,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
-/** A consumer reads a bounded number of bytes at once, whatever its prefetch is. */
+/** A consumer reads a bounded number of bytes at once, at any prefetch. */
 @Timeout(60)
 class LargeMessagesTest {
   private static final int MEBIBYTE = 1 << 20;
@@ -57,7 +57,7 @@ class LargeMessagesTest {
   }
 
   @Test
-  void handler_getsWhatItHasRoomFor_atLeastOne() throws InterruptedException {
+  void handler_getsMessagesWithinItsBudget_atLeastOne() throws InterruptedException {
     fill();
     BlockingQueue<Integer> calls = new LinkedBlockingQueue<>();
     CountDownLatch allWait = new CountDownLatch(1);
@@ -93,7 +93,7 @@ class LargeMessagesTest {
   }
 
   @Test
-  void peek_ofLargeMessages_showsWhatFits() {
+  void browse_ofLargeMessages_isBoundedByBytes() {
     fill();
     assertThat(peek(Integer.MAX_VALUE, 7 * MEBIBYTE)).hasSize(2);
     assertThat(peek(Integer.MAX_VALUE, 1)).hasSize(1);
@@ -102,7 +102,7 @@ class LargeMessagesTest {
   }
 
   @Test
-  void peek_countsAndKeepsWhatIsShown() {
+  void browse_truncatesPayloads_andBoundsTheirSum() {
     fill();
     assertThat(peek(MEBIBYTE, 3 * MEBIBYTE)).hasSize(2);
     assertThat(peek(10, MEBIBYTE))
@@ -124,7 +124,7 @@ class LargeMessagesTest {
   }
 
   @Test
-  void bodyRoom_isForAllConsumersTogether() {
+  void prefetchBudget_isSharedByAllConsumers() {
     PrefetchBudget room = new PrefetchBudget();
     assertThat(room.tryReserve(10 * MEBIBYTE)).isTrue();
     assertThat(room.tryReserve(10 * MEBIBYTE)).isFalse();

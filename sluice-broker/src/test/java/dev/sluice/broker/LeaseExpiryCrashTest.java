@@ -23,7 +23,7 @@ final class LeaseExpiryCrashTest extends EngineFixture {
   }
 
   @Test
-  void killedWhileTheHookIsAsked_countsTheLeaseThatRanOut() {
+  void killedDuringTheFailureHook_countsTheExpiredLease() {
     hasHook = true;
     lease(1);
     now += 60 * SECOND;

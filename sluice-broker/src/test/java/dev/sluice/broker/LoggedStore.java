@@ -1,15 +1,15 @@
 package dev.sluice.broker;
 
 import dev.sluice.broker.engine.CommitBatch;
+import dev.sluice.broker.engine.Schema;
 import dev.sluice.broker.store.RowBatch;
-import dev.sluice.broker.store.Schema;
 import dev.sluice.broker.store.StoreTable;
 import dev.sluice.broker.store.rocks.RocksStore;
 import java.util.Arrays;
 
 /**
- * Writes down how the broker's clock stands to that of the machine and, if told so, after each sync
- * before anybody is answered what a loss of power would leave.
+ * Logs the offset between the clocks of broker and machine and, if configured, after each sync and
+ * before any answer the state that a power loss would leave.
  */
 final class LoggedStore extends ForwardingStore {
   private final RocksStore store;

@@ -83,7 +83,7 @@ final class LongWorkTest {
   }
 
   @Test
-  void search_endsAtItsLimit_andAtTheEndOfItsRange() {
+  void search_stopsAtItsLimit_andAtTheEndOfItsRange() {
     MessageIndex index = broker.engine.state.index;
     long first = index.find(any -> true).get(0).sequence;
     MessageIndex.SearchStep some = index.search(first + 2, first + 6, 3, any -> true);

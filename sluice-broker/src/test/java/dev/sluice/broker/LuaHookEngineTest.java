@@ -63,7 +63,7 @@ class LuaHookEngineTest {
   }
 
   @Test
-  void failure_seesTheBeginningOfALongError() {
+  void failure_seesATruncatedError() {
     FailureHook hook =
         engine.compileFailure("function on_failure(msg) return { delay_ms = #msg.error } end");
     HookEngine.FailureContext failure =
@@ -175,7 +175,7 @@ class LuaHookEngineTest {
   }
 
   @Test
-  void enqueue_errorIsNeverLong() {
+  void enqueue_errorIsTruncated() {
     EnqueueHook hook = engine.compileEnqueue("function on_enqueue() error(('x'):rep(60000)) end");
     assertThatThrownBy(() -> hook.run(new HookEngine.EnqueueContext("q", Map.of(), 0), Map.of()))
         .isInstanceOf(HookException.class)
@@ -204,7 +204,7 @@ class LuaHookEngineTest {
           error("at once")                        | on_enqueue:1: at once
           ``                                      | defines no function on_enqueue
           """)
-  void compile_mistakeIsReported(String source, String message) {
+  void compile_errorIsReported(String source, String message) {
     assertThatThrownBy(() -> engine.compileEnqueue(source))
         .isInstanceOf(HookException.class)
         .hasMessageContaining(message);
@@ -226,7 +226,7 @@ class LuaHookEngineTest {
   }
 
   @Test
-  void compile_bytecodeIsNoSource() {
+  void compile_bytecodeIsRefused() {
     assertThatThrownBy(() -> engine.compileEnqueue("\u001bLuaR\0\1\4\4\4\10\0"))
         .isInstanceOf(HookException.class);
   }
@@ -246,7 +246,7 @@ class LuaHookEngineTest {
   }
 
   @Test
-  void call_seesNothingOfTheOneBeforeNorOfOtherQueues() {
+  void call_seesNoStateOfEarlierCallsOrOtherQueues() {
     String counting =
         "n = (n or 0) + 1 function on_enqueue() n = n + 1 other = 1 return { weight = n } end";
     EnqueueHook one = engine.compileEnqueue(counting);
@@ -261,7 +261,7 @@ class LuaHookEngineTest {
   }
 
   @Test
-  void calls_ofManyThreadsGetTheirOwnAnswers() throws Exception {
+  void concurrentCalls_getTheirOwnResults() throws Exception {
     EnqueueHook good =
         engine.compileEnqueue(
             """

@@ -50,7 +50,7 @@ class LuaIsolationTest {
         "headers.leaked = 'x' headers[1] = 'y'",
         "math.randomseed(1)",
       })
-  void change_isForgotten(String script) {
+  void changeOfAGlobal_endsWithTheCall(String script) {
     runner.run(script);
   }
 
@@ -76,7 +76,7 @@ class LuaIsolationTest {
         "getmetatable(1).__add = 1",
         "getmetatable(print).__call = 1",
       })
-  void change_ofWhatIsSharedFails(String script) {
+  void changeOfASharedTable_fails(String script) {
     assertThat(runner.failure(script)).contains("hook:2");
     assertThat(runner.text("return pcall(function() " + script + " end)")).isEqualTo("false");
   }
@@ -105,12 +105,12 @@ class LuaIsolationTest {
         "java",
         "import",
       })
-  void name_isNotThere(String name) {
+  void unsafeGlobal_isAbsent(String name) {
     assertThat(runner.text("return " + name)).isEqualTo("nil");
   }
 
   @Test
-  void types_areThoseOfLuaAlone() {
+  void values_haveLuaTypesOnly() {
     String walk =
         """
         local found, seen = {}, {}
@@ -132,7 +132,7 @@ class LuaIsolationTest {
   }
 
   @Test
-  void random_doesNotRemember() {
+  void randomSeed_endsWithTheCall() {
     String draw = "return math.random(2^50)";
     String first = runner.text("math.randomseed(7) " + draw);
     assertThat(runner.text("math.randomseed(7) " + draw)).isEqualTo(first);

@@ -196,7 +196,7 @@ class LuaSandboxTest {
 
   @ParameterizedTest
   @MethodSource("bombs")
-  void bomb_isStopped(String script, String why) {
+  void memoryBomb_isStopped(String script, String why) {
     assertThat(runner.failure(script)).contains(why);
     assertThat(runner.spent()).isLessThanOrEqualTo(100_001);
     assertThat(runner.usedBytes()).isLessThan(HookLimits.DEFAULT.memoryBytes() + SLACK_BYTES);
@@ -204,7 +204,7 @@ class LuaSandboxTest {
   }
 
   @Test
-  void time_runsOutThoughFewInstructionsDo() {
+  void timeLimit_stopsAScriptOfFewInstructions() {
     long[] now = {0};
     HookLimits limits = new HookLimits(Integer.MAX_VALUE, 10_000_000, 1 << 20);
     ScriptRunner slow =
@@ -214,7 +214,7 @@ class LuaSandboxTest {
   }
 
   @Test
-  void time_ofOnePauseOfTheProcessIsForgiven() {
+  void timeLimit_ignoresOnePauseOfTheProcess() {
     long[] now = {0};
     ScriptRunner paused =
         new ScriptRunner(
@@ -228,7 +228,7 @@ class LuaSandboxTest {
   }
 
   @Test
-  void memory_isEstimatedWhereTheJvmCannotTell() {
+  void memory_isEstimatedIfTheJvmDoesNotMeasureIt() {
     ScriptRunner blind =
         new ScriptRunner(HookLimits.DEFAULT, ScriptRunner.STANDING_CLOCK, () -> -1);
     assertThat(blind.failure("local t = {} while true do t = { t } end")).contains(MEMORY);

@@ -44,7 +44,7 @@ class LuaStringLibraryTest {
   private final Random random = new Random(SEED);
 
   @Test
-  void patterns_matchAsLuaJsDo() {
+  void patterns_matchAsInLuaJ() {
     int matches = 0;
     for (int i = 0; i < CASES; i++) {
       LuaValue text = LuaValue.valueOf(subject());
@@ -61,7 +61,7 @@ class LuaStringLibraryTest {
   }
 
   @Test
-  void gmatch_findsWhatLuaJsDoes() {
+  void gmatch_findsAsInLuaJ() {
     for (int i = 0; i < CASES; i++) {
       LuaValue text = LuaValue.valueOf(subject());
       // LuaJ's never ends on an empty match.
@@ -73,7 +73,7 @@ class LuaStringLibraryTest {
   }
 
   @Test
-  void simpleFunctions_returnWhatLuaJsDo() {
+  void simpleFunctions_returnAsInLuaJ() {
     for (int i = 0; i < CASES; i++) {
       LuaValue text = LuaValue.valueOf(subject());
       LuaValue from = LuaValue.valueOf(random.nextInt(30) - 15);
@@ -131,7 +131,7 @@ class LuaStringLibraryTest {
           1234567.891 .. " " .. 1e300 .. " " .. -1/0            | 1234567.891 1e+300 -inf
           tostring(1/3)                                         | 0.33333333333333
           """)
-  void golden(String expression, String expected) {
+  void stringFunctions_returnAsInLua52(String expression, String expected) {
     String script =
         "local out = table.pack("
             + expression
@@ -162,7 +162,7 @@ class LuaStringLibraryTest {
           string.rep()               | bad argument #1 (string expected, got no value)
           string.char(256)           | value out of range
           """)
-  void mistake_isNamed(String expression, String message) {
+  void error_namesTheCause(String expression, String message) {
     assertThat(new ScriptRunner().failure("local it = " + expression))
         .contains("hook:2: ", message);
   }

@@ -81,7 +81,7 @@ final class MovedEntriesTest {
   }
 
   @Test
-  void entryThatIsNotThere_isNotRemoved() {
+  void removeOfAnAbsentEntry_changesNothing() {
     broker.create("q", QueueConfig.defaults());
     MovedMessageIndex entries = new MovedMessageIndex();
     entries.add(entry(5, 6));
@@ -91,7 +91,7 @@ final class MovedEntriesTest {
 
   /** Messages fill the share of the heap that they may take, and then all become dead letters. */
   @Test
-  void storeFullOfDeadLetters_isOpenedWithTheHeapThatItHad() {
+  void storeFullOfDeadLetters_opensWithTheHeapItHad() {
     long heap = 128 << 10;
     broker.create("q", QueueConfig.builder().timeToLive(Duration.ofSeconds(1)).build());
     HeapBudget room = broker.engine.state.messageHeap;

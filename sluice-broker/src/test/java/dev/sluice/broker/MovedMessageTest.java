@@ -6,12 +6,12 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.sluice.broker.BrokerException.Code;
 import dev.sluice.broker.engine.InternedPlacement;
+import dev.sluice.broker.engine.Schema;
 import dev.sluice.broker.runtime.LocalBroker;
 import dev.sluice.broker.store.ByteReader;
 import dev.sluice.broker.store.ByteWriter;
 import dev.sluice.broker.store.MessageId;
 import dev.sluice.broker.store.RowBatch;
-import dev.sluice.broker.store.Schema;
 import dev.sluice.broker.store.StoreTable;
 import dev.sluice.broker.store.rocks.RocksStore;
 import java.nio.file.Path;
@@ -188,7 +188,7 @@ final class MovedMessageTest {
     assertThat(stored("q")).containsExactly(ids.get(0), ids.get(1), later);
     assertThat(browse("q", ids.get(1))).containsExactly(ids.get(1), later);
     assertThat(browse("q.dlq", ids.get(2))).containsExactly(ids.get(2));
-    assertThat(browse("q.dlq", ids.get(0))).as("it is gone").containsExactly(ids.get(2));
+    assertThat(browse("q.dlq", ids.get(0))).as("it was acknowledged").containsExactly(ids.get(2));
     broker.createQueue("other");
     assertThatIllegalArgumentException()
         .isThrownBy(() -> browse("other", ids.get(0)))
@@ -215,7 +215,7 @@ final class MovedMessageTest {
   }
 
   @Test
-  void onFailure_seesTheSameId_eachTime() {
+  void onFailure_seesTheSameId_onEveryFailure() {
     String script =
         """
         function on_failure(msg)
@@ -234,7 +234,7 @@ final class MovedMessageTest {
   }
 
   @Test
-  void heapOfIds_isCounted_andGivenBack() {
+  void heapOfIds_isCounted_andReleased() {
     createQueue();
     long empty = heap();
     send("m");
@@ -256,7 +256,7 @@ final class MovedMessageTest {
 
   /** Brokers of schema version 2 and before gave each dead letter an id of its own. */
   @Test
-  void deadLetterOfAnEarlierVersion_keepsTheIdThatWasSeen() {
+  void deadLetterOfAnEarlierVersion_keepsItsReportedId() {
     createQueue();
     UUID first = send("m");
     bury();

@@ -25,7 +25,7 @@ final class NamePatternsTest {
   }
 
   @Test
-  void pattern_coversThoseWhoseNamesItHas() {
+  void pattern_coversPatternsOfFewerNames() {
     List<String> patterns = List.of("*", "a", "a.*", "a.b", "a.b.*", "a:*", "ab.*");
     for (String pattern : patterns) {
       assertThat(NamePatterns.covers("*", pattern)).isTrue();
@@ -40,7 +40,7 @@ final class NamePatternsTest {
   }
 
   @Test
-  void anotherAsterisk_isRefusedWithTheRule() {
+  void secondAsterisk_isRefusedWithTheRule() {
     for (String pattern : List.of("a*", "**", "*.a", "a.*.b", "a.*.*", ".*", ":*", "*a.*")) {
       assertThatIllegalArgumentException()
           .as(pattern)

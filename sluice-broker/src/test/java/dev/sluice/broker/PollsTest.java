@@ -85,7 +85,7 @@ final class PollsTest {
 
   /** Its message waits for the same throttle key as the backlog, and has its turn. */
   @Test
-  void pollWithoutWaiting_getsAMessageThatCanGo_whileOtherQueuesAreBusy() {
+  void pollWithoutWaiting_getsADeliverableMessage_whileOtherQueuesAreBusy() {
     broker.create("quiet", QueueConfig.defaults());
     enqueue("quiet", 2, "fast");
     beginBacklog();

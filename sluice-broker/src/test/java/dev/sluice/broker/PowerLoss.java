@@ -128,7 +128,7 @@ final class PowerLoss {
 
     private Promises() {}
 
-    /** Reads the lines of a ledger and removes one that the kill cut short: nobody was told. */
+    /** Reads the lines of a ledger and removes a line that the kill cut short. */
     static Promises read(Path ledger) throws IOException {
       Promises promises = new Promises();
       String text = Files.readString(ledger);
@@ -148,7 +148,7 @@ final class PowerLoss {
       for (String change : words.subList(1, words.size())) {
         String id = change.substring(1);
         if (change.startsWith("-")) {
-          // Whether a message is there that was about to be deleted is anybody's guess.
+          // A message that was about to be deleted may or may not be stored.
           present.remove(id);
         }
         if (acknowledged) {

@@ -109,7 +109,7 @@ final class PowerLossMain {
     }
   }
 
-  /** Once: nobody reads on. */
+  /** Announces the start once, because the parent reads one line. */
   private void announce() {
     if (!announced) {
       System.out.println("acknowledged");

@@ -26,7 +26,7 @@ final class PowerLossTest {
   @TempDir private Path temp;
 
   @Test
-  void lossOfPower_takesNothingThatWasAcknowledged() throws Exception {
+  void powerLoss_losesNoConfirmedWrite() throws Exception {
     Random random = new Random();
     long seed = Long.getLong("sluice.seed", random.nextLong());
     random.setSeed(seed);
@@ -52,7 +52,7 @@ final class PowerLossTest {
   }
 
   @Test
-  void lossOfPower_withoutSyncing_isNoticed() throws Exception {
+  void powerLoss_withoutSync_isDetected() throws Exception {
     Path ledger = temp.resolve("ledger");
     Path dir = temp.resolve("store");
     Random random = new Random(1);

@@ -55,7 +55,7 @@ final class ReceiveCallTest {
   }
 
   @Test
-  void callThatIsCancelled_isForgotten() {
+  void canceledCall_isRemoved() {
     List<WeakReference<Object>> calls = new ArrayList<>();
     for (int i = 0; i < 10; i++) {
       CompletableFuture<List<Delivery>> call = receive(1, Duration.ofHours(1));
@@ -70,9 +70,9 @@ final class ReceiveCallTest {
     assertThat(broker.stats("q").consumers()).isZero();
   }
 
-  /** Each message is given back or released, whoever is faster; and so is each token. */
+  /** Each message, and each token, is returned by the cancel or by the released answer. */
   @Test
-  void callsCancelledWhileTheyAreAnswered_loseNeitherMessagesNorTokens() throws Exception {
+  void callsCanceledDuringTheirAnswer_loseNeitherMessagesNorTokens() throws Exception {
     for (int i = 0; i < MESSAGES; i++) {
       broker.enqueue("q", Message.of("m" + i)).join();
     }

@@ -8,8 +8,8 @@ import dev.sluice.broker.engine.ConsumerState;
 import dev.sluice.broker.engine.FailureHandler;
 import dev.sluice.broker.engine.PendingDelivery;
 import dev.sluice.broker.engine.RetryBackoff;
+import dev.sluice.broker.engine.Schema;
 import dev.sluice.broker.store.ByteWriter;
-import dev.sluice.broker.store.Schema;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -50,7 +50,7 @@ final class RetryTest {
   }
 
   @Test
-  void poisonMessage_isDeliveredMaxAttemptsTimes_withDelaysThatGrow_thenIsADeadLetter() {
+  void poisonMessage_isDeliveredMaxAttemptsTimes_withGrowingDelays_thenDeadLettered() {
     broker.create("q", QueueConfig.defaults());
     UUID poison = broker.enqueue("q", 21).get(10);
     broker.consume("q", 100);
@@ -69,7 +69,7 @@ final class RetryTest {
   }
 
   @Test
-  void sameInputs_giveTheSameDelays_andMessagesThatFailTogetherComeBackApart() {
+  void sameInputs_giveTheSameDelays_andMessagesThatFailTogetherAreRedeliveredApart() {
     Set<Long> delays = new HashSet<>();
     for (long sequence = 0; sequence < 1_000; sequence++) {
       long delay = RetryBackoff.delayNanos(QueueConfig.defaults(), sequence, 1);
@@ -157,7 +157,7 @@ final class RetryTest {
   }
 
   @Test
-  void delayOfANack_countsInsteadOfTheQueues_alsoWithAScript() {
+  void delayOfANack_overridesThatOfTheQueue_alsoWithAScript() {
     broker.create("q", QueueConfig.defaults());
     broker.create("scripted", QueueConfig.builder().onFailure(SCRIPT).build());
     for (String queue : List.of("q", "scripted")) {

@@ -248,7 +248,7 @@ final class RocksStoreCorruptionTest {
   }
 
   @Test
-  void mark_thatIsDamaged_isNoDamageToTheStore() throws IOException {
+  void damagedMark_isNoDamageToTheStore() throws IOException {
     Path dir = closedStore(10);
     Files.write(dir.resolve(SyncMarkerFile.FILE), new byte[2000]);
     assertHolds(dir, 10);

@@ -45,7 +45,7 @@ final class RocksStoreTest extends StoreContractTest {
   }
 
   @Test
-  void open_makesItsDirectory_forItsOwnerAlone() throws IOException {
+  void open_createsItsDirectory_readableByItsOwnerOnly() throws IOException {
     Path nested = dir.resolve("a/b/c");
     RocksStore.open(nested).close();
     assertThat(nested.resolve("CURRENT")).exists();
@@ -54,7 +54,7 @@ final class RocksStoreTest extends StoreContractTest {
   }
 
   @Test
-  void open_ofWhatIsOpen_isRefused() {
+  void open_ofAnOpenStore_isRefused() {
     assertThatThrownBy(this::open)
         .isInstanceOf(StoreException.class)
         .hasMessageContaining("already open; close it there, or use another directory: " + dir);
@@ -68,7 +68,7 @@ final class RocksStoreTest extends StoreContractTest {
   }
 
   @Test
-  void open_whereNothingCanBeWritten_isRefused() {
+  void open_ofAnUnwritableDirectory_isRefused() {
     assertOpenFails(Path.of("/proc/self/store"), "cannot use the directory");
   }
 
@@ -100,7 +100,7 @@ final class RocksStoreTest extends StoreContractTest {
   }
 
   @Test
-  void visitor_mustNotClose() {
+  void visitor_thatClosesTheStore_fails() {
     Store store = RocksStore.open(dir.resolve("visited"));
     RowBatch rows = new RowBatch();
     rows.put(StoreTable.STATE, key("k"), key("v"));
@@ -121,7 +121,7 @@ final class RocksStoreTest extends StoreContractTest {
   }
 
   @Test
-  void close_underLoad_endsEveryCallWithAnAnswerOrARefusal() throws Exception {
+  void close_underLoad_completesOrFailsEveryCall() throws Exception {
     for (int round = 0; round < 5; round++) {
       Store store = RocksStore.open(dir.resolve("loaded"));
       CountDownLatch started = new CountDownLatch(4);
@@ -154,7 +154,7 @@ final class RocksStoreTest extends StoreContractTest {
   }
 
   @Test
-  void sync_isOneOfRocksDb() {
+  void sync_syncsTheLogOfRocksDb() {
     try (RocksStore store = RocksStore.open(dir.resolve("synced"))) {
       store.write(messages(0, 1));
       long before = store.logSyncs();
@@ -177,7 +177,7 @@ final class RocksStoreTest extends StoreContractTest {
   }
 
   @Test
-  void messagesThatComeAndGo_leaveNoTableFilesToSpeakOf() throws IOException {
+  void enqueuedAndAckedMessages_leaveFewTableFiles() throws IOException {
     Path passing = dir.resolve("passing");
     try (Store store = RocksStore.open(passing, new RocksSettings(1 << 20, true))) {
       for (int i = 0; i < 2000; i++) {
@@ -189,7 +189,7 @@ final class RocksStoreTest extends StoreContractTest {
   }
 
   @Test
-  void deletedMessages_giveTheirSpaceBack_thoughNothingMoreIsWritten() {
+  void deletedMessages_freeTheirSpace_withoutFurtherWrites() {
     Path drained = dir.resolve("drained");
     try (Store store = RocksStore.open(drained, new RocksSettings(1 << 20, true))) {
       for (int i = 0; i < 1000; i += 100) {

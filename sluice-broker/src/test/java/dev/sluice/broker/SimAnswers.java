@@ -15,7 +15,7 @@ final class SimAnswers {
     checks.add(answer.thenAccept(action));
   }
 
-  /** The broker is gone. */
+  /** Forgets all pending answers, because the broker has been killed. */
   void forget() {
     checks.clear();
   }

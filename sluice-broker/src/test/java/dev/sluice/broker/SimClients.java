@@ -24,7 +24,7 @@ import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
 
-/** Consumers of a {@link Simulation}: some stall, some die, some are late. */
+/** Consumers of a {@link Simulation}: some stall, some die, some settle too late. */
 final class SimClients {
   private final Simulation simulation;
   private final Random random;
@@ -111,7 +111,7 @@ final class SimClients {
     List.copyOf(polls).forEach(this::cancel);
   }
 
-  /** The broker is gone. */
+  /** Forgets all clients, because the broker has been killed. */
   void forget() {
     clients.clear();
     callers.clear();
@@ -273,7 +273,7 @@ final class SimClients {
     }
   }
 
-  /** One who may hold the lease may name the message alone, as clients of fila do. */
+  /** The holder of the lease may name the message alone, as clients of fila do. */
   private Dispatcher.LeaseRef claim(PendingDelivery handover) {
     boolean byId = mayHold(handover) && chance(20);
     return new Dispatcher.LeaseRef(handover.entry().id(), byId ? null : handover.token());

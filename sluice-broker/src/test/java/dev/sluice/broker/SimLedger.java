@@ -129,7 +129,7 @@ final class SimLedger {
         .isTrue();
   }
 
-  /** It will not be stored, or nobody knows: it holds up nothing. */
+  /** Notes that a message is not or perhaps not stored, so it delays no other. */
   void unordered(Sent message) {
     List<Sent> group = inOrder.get(message.group);
     if (group != null) {
@@ -252,7 +252,7 @@ final class SimLedger {
     notBefore.put(entry.storedId(), brokerTime);
   }
 
-  /** Whether the broker has decided to give the message to somebody else. */
+  /** Returns whether the broker has leased the message to another consumer meanwhile. */
   boolean isOutdated(PendingDelivery handover) {
     LeaseToken token = newest.get(handover.entry().id());
     return token != null && !token.equals(handover.token());
@@ -267,7 +267,7 @@ final class SimLedger {
   }
 
   /**
-   * Consumers are gone: what they had may be delivered again only when it is due.
+   * Forgets all consumers: their messages may be delivered again only when their leases have ended.
    *
    * @param index the messages that the broker has recovered
    */

@@ -61,13 +61,13 @@ final class SimLedgerTest {
   }
 
   @Test
-  void messageBeforeAnEarlierOne_isNoticed() {
+  void messageBeforeAnEarlierOne_isDetected() {
     List<PendingDelivery> both = lease(2);
     assertInverted(() -> ledger.leased(second, both.get(1)));
   }
 
   @Test
-  void messageBeforeOneThatWasGivenBack_isNoticed() {
+  void messageBeforeAReleasedOne_isDetected() {
     List<PendingDelivery> both = lease(2);
     ledger.leased(first, both.get(0));
     ledger.givenBack(first, both.get(0));
@@ -75,7 +75,7 @@ final class SimLedgerTest {
   }
 
   @Test
-  void messageBeforeOneThatWasGivenBack_isNoticedAfterAKill() {
+  void messageBeforeAReleasedOne_isDetectedAfterAKill() {
     PendingDelivery given = lease(1).get(0);
     ledger.leased(first, given);
     ledger.givenBack(first, given);
@@ -86,7 +86,7 @@ final class SimLedgerTest {
   }
 
   @Test
-  void messageWhoseLeaseSurvivesAKill_holdsUpNothing() {
+  void messageWhoseLeaseSurvivesAKill_delaysNoOther() {
     PendingDelivery given = lease(1).get(0);
     ledger.leased(first, given);
     // The broker is killed before it stores that.
@@ -97,7 +97,7 @@ final class SimLedgerTest {
   }
 
   @Test
-  void redrivenMessage_isBehindThoseThatWaited() {
+  void redrivenMessage_comesAfterWaitingMessages() {
     PendingDelivery failing = lease(1).get(0);
     ledger.leased(first, failing);
     broker.nack(failing, new FailureHandler.Nack("no", null));

@@ -26,7 +26,7 @@ final class SimStoreTest extends StoreContractTest {
   }
 
   @Test
-  void crash_losesAnySuffixOfWhatIsNotSynced_andNothingElse() {
+  void crash_losesAnyUnsyncedSuffix_andNothingElse() {
     Set<Integer> survivors =
         survivorsOfCrashes(
             store -> {
@@ -38,7 +38,7 @@ final class SimStoreTest extends StoreContractTest {
   }
 
   @Test
-  void endSync_keepsWhatWasWrittenBeforeItBegan() {
+  void endSync_keepsWritesBeforeTheSyncBegan() {
     Set<Integer> survivors =
         survivorsOfCrashes(
             store -> {
@@ -76,7 +76,7 @@ final class SimStoreTest extends StoreContractTest {
   }
 
   @Test
-  void failedWrite_isNotRead_butMayBeThereAfterACrash() {
+  void failedWrite_isNotRead_butMayAppearAfterACrash() {
     Set<Integer> survivors =
         survivorsOfCrashes(
             store -> {
@@ -128,7 +128,7 @@ final class SimStoreTest extends StoreContractTest {
   }
 
   @Test
-  void freeBytes_isWhatItIsSetTo() {
+  void freeBytes_returnsTheSetValue() {
     SimStore store = new SimStore();
     store.freeBytes(17);
     assertThat(store.freeBytes()).isEqualTo(17);

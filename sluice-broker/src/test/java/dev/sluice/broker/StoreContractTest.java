@@ -97,7 +97,7 @@ abstract class StoreContractTest {
   }
 
   @Test
-  void write_leavesItsRowsToTheCaller() {
+  void write_doesNotKeepTheBatch() {
     RowBatch rows = new RowBatch();
     rows.put(StoreTable.STATE, key("a"), key("1"));
     store.write(rows);
@@ -108,7 +108,7 @@ abstract class StoreContractTest {
   }
 
   @Test
-  void rows_ofAnySize_comeBackWhole() {
+  void rows_ofAnySize_areReadUnchanged() {
     byte[] large = new byte[3 << 20];
     new Random(1).nextBytes(large);
     RowBatch rows = new RowBatch();
@@ -164,7 +164,7 @@ abstract class StoreContractTest {
   }
 
   @Test
-  void scan_endsWhenTheVisitorHasEnough() {
+  void scan_stopsWhenTheVisitorReturnsFalse() {
     for (String key : List.of("a", "b", "c")) {
       put(StoreTable.STATE, key, key);
     }
@@ -181,7 +181,7 @@ abstract class StoreContractTest {
   }
 
   @Test
-  void scan_doesNotSeeWhatItsVisitorWrites() {
+  void scan_doesNotSeeWritesOfItsVisitor() {
     put(StoreTable.STATE, "a", "1");
     put(StoreTable.STATE, "b", "1");
     List<String> seen = new ArrayList<>();
@@ -217,7 +217,7 @@ abstract class StoreContractTest {
   }
 
   @Test
-  void reopen_keepsWhatWasWritten() {
+  void reopen_keepsWrites() {
     put(StoreTable.MESSAGE, "a", "1");
     put(StoreTable.MESSAGE, "b", "2");
     store.sync();
@@ -249,7 +249,7 @@ abstract class StoreContractTest {
   }
 
   @Test
-  void randomBatches_giveWhatAModelGives() {
+  void randomBatches_agreeWithAModel() {
     Random random = new Random(42);
     Map<StoreTable, NavigableMap<byte[], byte[]>> model = new EnumMap<>(StoreTable.class);
     for (StoreTable table : StoreTable.values()) {

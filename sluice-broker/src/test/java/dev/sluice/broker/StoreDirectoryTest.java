@@ -54,7 +54,7 @@ class StoreDirectoryTest {
   }
 
   @Test
-  void directoryThatHoldsSomethingElse_keepsItsMode() throws IOException {
+  void directoryWithOtherFiles_keepsItsMode() throws IOException {
     Files.createFile(folder.resolve("holiday.jpg"));
     Files.setPosixFilePermissions(folder, PosixFilePermissions.fromString("rwxr-xr-x"));
     assertThatThrownBy(() -> StoreDirectory.prepare(folder)).isInstanceOf(StoreException.class);

@@ -6,10 +6,10 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import dev.sluice.broker.BrokerException.Code;
 import dev.sluice.broker.engine.LimitConfigEntry;
 import dev.sluice.broker.engine.MessageEntry;
+import dev.sluice.broker.engine.Schema;
 import dev.sluice.broker.runtime.BrokerLifecycle;
 import dev.sluice.broker.runtime.LocalBroker;
 import dev.sluice.broker.store.MessageId;
-import dev.sluice.broker.store.Schema;
 import dev.sluice.broker.store.rocks.RocksStore;
 import java.nio.ByteBuffer;
 import java.nio.file.Path;
@@ -87,7 +87,7 @@ final class UnreadableMessageTest {
 
   @ParameterizedTest
   @ValueSource(ints = {3, 100})
-  void messagesBesideIt_areDeliveredToAConsumer(int count) throws Exception {
+  void readableMessages_areDeliveredToAConsumer(int count) throws Exception {
     create(0);
     UUID bad = send("bad");
     for (int i = 1; i < count; i++) {
@@ -114,7 +114,7 @@ final class UnreadableMessageTest {
 
   @ParameterizedTest
   @ValueSource(ints = {1, 3})
-  void creditOfIt_comesBackToAConsumerThatGivesCreditItself(int credit) throws Exception {
+  void itsCredit_isReturnedToTheConsumer(int credit) throws Exception {
     create(0);
     UUID bad = send("bad");
     UUID good = send("good");
@@ -130,7 +130,7 @@ final class UnreadableMessageTest {
 
   /** As streams of fila do: each message that is sent makes room for another one. */
   @Test
-  void manyOfThem_doNotStarveAConsumerThatRenewsItsCreditByItself() throws Exception {
+  void manyUnreadableMessages_doNotStarveAConsumer() throws Exception {
     create(0);
     for (int i = 0; i < 200; i++) {
       damage(send("bad"));
@@ -153,7 +153,7 @@ final class UnreadableMessageTest {
   }
 
   @Test
-  void receive_returnsTheOthers_andFailsIfThereAreNone() {
+  void receive_returnsReadableMessages_andFailsWithoutAny() {
     create(0);
     UUID bad = send("bad");
     UUID good = send("good");
@@ -176,7 +176,7 @@ final class UnreadableMessageTest {
 
   /** To move it, the broker would have to read it: after a restart it would have to again. */
   @Test
-  void itDoesNotBecomeADeadLetter_andDoesNotStopTheBroker() {
+  void itIsNotDeadLettered_andDoesNotStopTheBroker() {
     create(1);
     UUID bad = send("bad");
     damage(bad);
@@ -203,7 +203,7 @@ final class UnreadableMessageTest {
   }
 
   @Test
-  void timeToLiveOfIt_waitsUntilItCanBeRead_andDoesNotStopTheBroker() throws Exception {
+  void itsExpiry_waitsUntilItCanBeRead_andDoesNotStopTheBroker() throws Exception {
     broker.createQueue("q", QueueConfig.builder().timeToLive(Duration.ofSeconds(1)).build());
     UUID bad = send("bad");
     damage(bad);
@@ -217,7 +217,7 @@ final class UnreadableMessageTest {
 
   /** The consumer has not taken it, so it was not read before. */
   @Test
-  void lastLeaseOfIt_expires_andDoesNotStopTheBroker() throws Exception {
+  void itsLastLease_expires_andDoesNotStopTheBroker() throws Exception {
     QueueConfig.Builder config = QueueConfig.builder().maxAttempts(1);
     broker.createQueue("q", config.leaseTimeout(Duration.ofSeconds(1)).build());
     UUID bad = send("bad");
@@ -235,7 +235,7 @@ final class UnreadableMessageTest {
   }
 
   @Test
-  void redriveOfIt_isRefused_andDoesNotStopTheBroker() {
+  void itsRedrive_isRefused_andDoesNotStopTheBroker() {
     create(1);
     UUID bad = send("bad");
     broker.receive("q", 1, SOON).join().get(0).nack("no").join();
@@ -253,7 +253,7 @@ final class UnreadableMessageTest {
   }
 
   @Test
-  void tokensOfIt_comeBack() {
+  void itsTokens_areReturned() {
     create(0);
     broker.setConfig(LimitConfigEntry.configKey("t"), new LimitConfigEntry(0.001, 1).format());
     UUID bad = broker.enqueue("q", Message.of("bad").withThrottleKeys("t")).join();

@@ -103,7 +103,7 @@ final class ApiKeyCommandsTest {
   }
 
   @Test
-  void queueList_withAKeyThatMayReadNothing_saysWhatIsMissing() {
+  void queueList_withoutReadPermission_namesThePermission() {
     String producer =
         (String)
             server

@@ -59,7 +59,7 @@ class ArrivalsTest {
   }
 
   @Test
-  void bursts_comeAtOnce() throws IOException {
+  void bursts_arriveAtOneInstant() throws IOException {
     List<Long> times = times("{ pattern = 'bursts', size = 3, every = '10h', from = '1h' }");
     assertThat(times)
         .containsExactly(
@@ -74,7 +74,7 @@ class ArrivalsTest {
   }
 
   @Test
-  void ramp_goesFromOneRateToTheOther() throws IOException {
+  void ramp_changesFromOneRateToTheOther() throws IOException {
     List<Long> times = times("{ pattern = 'ramp', rate = 0, to = 2, from = '2h', until = '12h' }");
     assertThat(between(times, 2, 12)).isEqualTo(times.size()).isBetween(35_000L, 37_000L);
     assertThat((double) between(times, 7, 12) / times.size()).isCloseTo(0.75, within(0.02));
@@ -88,7 +88,7 @@ class ArrivalsTest {
   }
 
   @Test
-  void trace_isWhatIsWritten() throws IOException {
+  void trace_hasTheListedTimes() throws IOException {
     assertThat(times("{ pattern = 'trace', at = ['2s', '1s', '1s'] }"))
         .containsExactly(SECOND, SECOND, 2 * SECOND);
     Files.writeString(folder.resolve("trace.txt"), "# seen\n1s\n\n1.5s # again\n");
@@ -97,7 +97,7 @@ class ArrivalsTest {
   }
 
   @Test
-  void distributions_haveTheirFigures() throws IOException {
+  void distributions_haveTheirMeansAndPercentiles() throws IOException {
     double[] fixed = draws("'2s'");
     assertThat(fixed).containsOnly(2 * SECOND);
     double[] exponential = draws("{ distribution = 'exponential', mean = '2s', max = '9s' }");

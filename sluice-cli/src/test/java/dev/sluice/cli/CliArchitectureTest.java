@@ -1,6 +1,7 @@
 package dev.sluice.cli;
 
 import static com.tngtech.archunit.library.Architectures.layeredArchitecture;
+import static com.tngtech.archunit.library.dependencies.SlicesRuleDefinition.slices;
 
 import com.tngtech.archunit.core.domain.JavaClasses;
 import com.tngtech.archunit.core.importer.ClassFileImporter;
@@ -46,5 +47,11 @@ final class CliArchitectureTest {
         .whereLayer("runtime")
         .mayOnlyBeAccessedByLayers("entry point", "commands", "demo", "simulate", "scenarios")
         .check(CLASSES);
+  }
+
+  /** Holds for packages that are not a layer yet, too. */
+  @Test
+  void packages_haveNoCycles() {
+    slices().matching("dev.sluice.(**)").should().beFreeOfCycles().check(CLASSES);
   }
 }

@@ -52,7 +52,7 @@ final class ClientProcessTest {
   }
 
   @Test
-  void client_loadsNothingOfTheServer() throws Exception {
+  void client_loadsNoServerClasses() throws Exception {
     Process list = sluice(List.of("-Xlog:class+load"), "queue", "list");
     List<String> lines = list.inputReader().lines().toList();
     assertThat(list.waitFor(20, TimeUnit.SECONDS)).isTrue();
@@ -68,7 +68,7 @@ final class ClientProcessTest {
   }
 
   @Test
-  void unknownHost_isOneSentence() throws Exception {
+  void unknownHost_isReportedInOneSentence() throws Exception {
     Process list = sluice(List.of(), "queue", "list", "--server", "nowhere.invalid:5555");
     assertThat(list.errorReader().lines())
         .singleElement()
@@ -79,7 +79,7 @@ final class ClientProcessTest {
   }
 
   @Test
-  void follow_whenNobodyReadsAnyMore_endsQuietlyAndLosesNothing() throws Exception {
+  void follow_closedOutput_endsQuietlyAndLosesNoMessage() throws Exception {
     Process follow = sluice(List.of(), "message", "receive", "q", "--follow", "--ack");
     server.ok("message", "send", "q", "first");
     BufferedReader output = follow.inputReader();

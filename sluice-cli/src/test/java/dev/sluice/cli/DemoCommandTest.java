@@ -60,7 +60,7 @@ final class DemoCommandTest {
   /** The whole command: every figure is of a server that was killed. */
   @Test
   @SuppressWarnings("unchecked")
-  void quick_keepsEveryPromise() {
+  void quick_passesEveryCheck() {
     Cli cli =
         Cli.run(new Cli.Setting().timer(SystemCommandTimer::new), "demo", "--quick", "--json");
     assertThat(cli.err()).isEmpty();
@@ -109,7 +109,7 @@ final class DemoCommandTest {
 
   @Test
   @Tag("long") // starts several demos
-  void howeverItEnds_noServerIsLeft() throws Exception {
+  void terminatedOrKilledDemo_leavesNoServer() throws Exception {
     Path first = Files.createDirectory(dir.resolve("first"));
     Path second = Files.createDirectory(dir.resolve("second"));
     Process terminated = demo(first, "--quick");
@@ -129,7 +129,7 @@ final class DemoCommandTest {
   }
 
   @Test
-  void withoutADirectory_itSaysSo() throws Exception {
+  void missingTemporaryDirectory_isReported() throws Exception {
     Process demo = demo(dir.resolve("missing"), "--exit");
     assertThat(demo.inputReader().lines())
         .singleElement()
@@ -158,7 +158,7 @@ final class DemoCommandTest {
   }
 
   @Test
-  void aPortInUse_isRefusedIfAskedFor_andElseAnother() throws Exception {
+  void aPortInUse_isRefusedIfGiven_andElseReplaced() throws Exception {
     try (ServerSocket taken = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
       int port = taken.getLocalPort();
       Cli cli = Cli.run("demo", "--http-port", "" + port);
@@ -173,7 +173,7 @@ final class DemoCommandTest {
   }
 
   @Test
-  void aServerThatCannotStart_isToldWithItsLastWords() {
+  void aServerThatFailsToStart_isReportedWithItsOutput() {
     DemoServer server = DemoServer.create(new DemoServer.Ports(0, 0), "{}");
     try (server) {
       assertThatThrownBy(server::start)
@@ -192,7 +192,7 @@ final class DemoCommandTest {
   /** After the figures: something goes on, some of it waits or fails, until the user goes. */
   @Test
   @Tag("long") // looks at a demo for seconds
-  void background_isSomethingToLookAt() throws Exception {
+  void background_hasAcksDeadLettersAndAWaitingList() throws Exception {
     DemoServer.Ports ports = new DemoServer.Ports(anyPort(), anyPort());
     try (DemoServer server = DemoServer.create(ports, DemoModelCallers.BUDGETS);
         SluiceClient client = startedWithQueue(server)) {

@@ -69,7 +69,7 @@ final class DemoFiguresTest {
   }
 
   @Test
-  void waits_areRankedByTheNearest() {
+  void waits_haveNearestRankPercentiles() {
     assertThat(WaitStats.of(LongStream.rangeClosed(1, 200)))
         .isEqualTo(new WaitStats(200, 100, 198, 200));
     assertThat(WaitStats.of(LongStream.of(7))).isEqualTo(new WaitStats(1, 7, 7, 7));
@@ -77,7 +77,7 @@ final class DemoFiguresTest {
   }
 
   @Test
-  void outage_isThePauseAroundTheRestart_andCountsForNobody() {
+  void outage_isThePauseAroundTheRestart_andIsSubtractedFromWaits() {
     Downtime outage = Downtime.around(250, new long[] {100, 200, 900, 1_000});
     assertThat(outage).isEqualTo(new Downtime(200, 900));
     assertThat(outage.millis()).isEqualTo(700);
@@ -92,7 +92,7 @@ final class DemoFiguresTest {
   }
 
   @Test
-  void fifo_handsTheSameGrantsOutInTheOrderOfArrival() {
+  void fifo_assignsTheSameGrantsInTheOrderOfArrival() {
     List<MessageLog.DeliveryRecord> fair =
         List.of(
             new MessageLog.DeliveryRecord("noisy", 0, 10),
@@ -128,7 +128,7 @@ final class DemoFiguresTest {
   }
 
   @Test
-  void log_balancesWhatWasConfirmedAgainstWhatCame() {
+  void log_balancesConfirmedAgainstDeliveredMessages() {
     MessageLog log = new MessageLog();
     for (String id : List.of("a", "b", "c", "d")) {
       log.sent("noisy", id);
@@ -168,7 +168,7 @@ final class DemoFiguresTest {
   }
 
   @Test
-  void rate_findsTheWindowThatIsFullest() {
+  void rate_findsTheFullestWindow() {
     // A burst of 3 at 10 a second, then on the dot.
     long[] legal = {1_000, 1_000, 1_000, 1_100, 1_200, 1_300};
     RateStats kept = RateStats.of(legal, 10, 3);
@@ -185,7 +185,7 @@ final class DemoFiguresTest {
   }
 
   @Test
-  void rate_agreesWithLookingAtEveryWindow() {
+  void rate_agreesWithTryingEveryWindow() {
     Random random = new Random(9);
     for (int round = 0; round < 300; round++) {
       long[] sorted = random.longs(1 + random.nextInt(30), 0, 3_000).sorted().toArray();
@@ -217,7 +217,7 @@ final class DemoFiguresTest {
   }
 
   @Test
-  void whatHolds_isNoProblem() {
+  void goodFigures_passAllChecks() {
     assertThat(good().problems()).isEmpty();
     assertThat(text(good()))
         .contains("TENANT  SENT  DELIVERED  WAIT P50     P99  IN ONE FIFO P50     P99\n")
@@ -234,7 +234,7 @@ final class DemoFiguresTest {
   }
 
   @Test
-  void everyBrokenPromise_isAProblem() {
+  void everyFailedCheck_isReported() {
     DemoResult bad =
         figures(
             501,
@@ -259,7 +259,7 @@ final class DemoFiguresTest {
   }
 
   @Test
-  void aWaitOfNothing_countsAsAMillisecond() {
+  void aWaitOfZero_countsAsAMillisecond() {
     assertThat(tenant("quiet", 0, 100).timesShorter()).isEqualTo(100);
   }
 
@@ -280,7 +280,7 @@ final class DemoFiguresTest {
   }
 
   @Test
-  void lines_areEventsAndNowAndThenHowItStands() {
+  void lineView_printsEventsAndOccasionalStatus() {
     StringWriter out = new StringWriter();
     try (DemoView view = new DemoLineView(new PrintWriter(out))) {
       view.event(600, "noisy sends");
@@ -309,7 +309,7 @@ final class DemoFiguresTest {
   }
 
   @Test
-  void screen_isLeftAsItWas() {
+  void screenView_restoresTheScreen() {
     StringWriter out = new StringWriter();
     CommandContext context =
         new CommandContext(

@@ -69,12 +69,12 @@ class DurationsTest {
     "7200000000000, 2h",
     "172800000000000, 2d"
   })
-  void format_readsWell(long nanos, String text) {
+  void format_usesAReadableUnit(long nanos, String text) {
     assertThat(Durations.format(nanos)).isEqualTo(text);
   }
 
   @Test
-  void format_isTakenBack() {
+  void format_canBeParsed() {
     SplittableRandom random = new SplittableRandom(1);
     for (int i = 0; i < 10_000; i++) {
       long nanos = random.nextLong(Limit.MAX_PERIOD.toNanos()) >>> random.nextInt(62);

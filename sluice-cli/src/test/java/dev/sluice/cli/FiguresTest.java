@@ -9,7 +9,7 @@ import org.junit.jupiter.api.Test;
 
 class FiguresTest {
   @Test
-  void seconds_inTheUnitThatReadsBest() {
+  void seconds_areShownInAReadableUnit() {
     assertThat(
             new String[] {
               FigureFormat.seconds(Double.NaN),
@@ -25,7 +25,7 @@ class FiguresTest {
   }
 
   @Test
-  void numbers_withoutWhatSaysNothing() {
+  void numbers_omitInsignificantDigits() {
     assertThat(FigureFormat.decimal(1_000)).isEqualTo("1,000");
     assertThat(FigureFormat.decimal(0.5)).isEqualTo("0.5");
     assertThat(FigureFormat.decimal(60)).isEqualTo("60");
@@ -36,7 +36,7 @@ class FiguresTest {
   }
 
   @Test
-  void fairShares_giveNobodyMoreThanItAsksFor() {
+  void fairShares_neverExceedTheDemand() {
     double[] parts =
         MaxMinFairShare.of(100, new double[] {1, 1, 2}, new double[] {10, 1_000, 1_000});
     assertThat(parts).containsExactly(new double[] {0.1, 0.3, 0.6}, within(1e-9));

@@ -44,7 +44,7 @@ class GovernorCommandsTest {
     server = started(dir.resolve("data"), budgets);
   }
 
-  /** With whatever it keeps budgets in. */
+  /** Starts the server; overridden to keep budgets in another store. */
   CliServer started(Path data, Path file) throws Exception {
     return CliServer.governed(data, file);
   }
@@ -220,7 +220,7 @@ class GovernorCommandsTest {
   }
 
   @Test
-  void request_waiting_showsItsPlaceAndIsGrantedInItsTurn() throws Exception {
+  void request_waiting_showsItsPositionAndIsGrantedInItsTurn() throws Exception {
     String first = reservation("governor", "request", "one", "--tokens", "5", "--json");
     CompletableFuture<Cli> waiting =
         CompletableFuture.supplyAsync(
@@ -322,7 +322,7 @@ class GovernorCommandsTest {
   }
 
   @Test
-  void feedback_holdsTheModelUp() {
+  void feedback_delaysTheModel() {
     assertThat(
             server.ok(
                 "governor", "feedback", "slow", "--status", "429", "--header", "retry-after=60"))
@@ -336,7 +336,7 @@ class GovernorCommandsTest {
   }
 
   @Test
-  void reload_saysWhatHasNoEffect() throws Exception {
+  void reload_namesIgnoredKeys() throws Exception {
     assertThat(server.ok("governor", "reload")).isEqualTo("reloaded\n");
     Files.writeString(
         budgets, "{\"models\":{\"slow\":{\"target_tpm\":60,\"burst_tpm\":500,\"retry_max\":5}}}");
@@ -374,7 +374,7 @@ class GovernorCommandsTest {
   }
 
   @Test
-  void request_toldToEnd_leavesTheLineAtOnce() throws Exception {
+  void request_terminated_leavesTheWaitingListAtOnce() throws Exception {
     server.ok("governor", "request", "one", "--tokens", "5");
     List<String> command =
         JavaProcess.command(
@@ -390,7 +390,7 @@ class GovernorCommandsTest {
       waiting.toHandle().destroy();
       assertThat(waiting.waitFor(30, TimeUnit.SECONDS)).isTrue();
       assertThat(waiting.errorReader().lines()).isEmpty();
-      // Much sooner than the five minutes after which nobody is missed.
+      // Much sooner than by the idle timeout of five minutes.
       awaitWaiting(0);
     } finally {
       waiting.destroyForcibly();

@@ -54,7 +54,7 @@ final class LaunchScriptTest {
 
   /** The scripts build with {@code -Dmaven.test.skip}, which makes no jar of tests. */
   @Test
-  void aNewClone_isBuiltWithoutJarsOfTests() throws IOException {
+  void modules_dependOnNoTestJar() throws IOException {
     try (Stream<Path> modules = Files.list(Path.of(".."))) {
       for (Path pom : modules.map(module -> module.resolve("pom.xml")).toList()) {
         if (Files.exists(pom)) {
@@ -69,26 +69,26 @@ final class LaunchScriptTest {
   }
 
   @Test
-  void withoutJava_itSaysWhatIsNeeded() throws Exception {
+  void missingJava_isReportedWithTheRequiredVersion() throws Exception {
     Path absent = root.resolve("absent");
     assertRefused(
         absent, "Java 17 or newer is needed", "no '" + absent + "/bin/java'", "JAVA_HOME");
   }
 
   @Test
-  void withAnOldJava_itSaysSo() throws Exception {
+  void oldJava_isReported() throws Exception {
     assertRefused(java("11.0.2"), "Java 17 or newer is needed", "/bin/java' is 11: ");
     assertRefused(java("1.8.0_392"), "/bin/java' is 1: ");
   }
 
   @Test
-  void whereNothingCanBeWritten_itIsNotBuilt() throws Exception {
+  void unwritableTarget_failsTheBuild() throws Exception {
     Path target = Files.createFile(root.resolve("sluice-cli/target"));
     assertRefused(java("17.0.1"), "sluice-cli must be built", "written in " + target + ": ");
   }
 
   @Test
-  void whereNothingCanBeWritten_whatIsBuiltIsUsed() throws Exception {
+  void unwritableTarget_usesTheExistingBuild() throws Exception {
     Path target = Files.createDirectory(root.resolve("sluice-cli/target"));
     Files.createFile(target.resolve("sluice-cli.jar"));
     Files.createFile(target.resolve(".built"));

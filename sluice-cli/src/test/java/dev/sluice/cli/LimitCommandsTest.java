@@ -26,7 +26,7 @@ final class LimitCommandsTest {
   }
 
   @Test
-  void decide_saysNoWithItsOwnExitCode() {
+  void decide_denied_hasItsOwnExitCode() {
     assertThat(server.ok("limit", "set", "slow", "--rate", "0.001", "--burst", "2"))
         .isEqualTo("set slow\n");
     assertThat(server.json("limit", "decide", "slow=2", "--peek", "--json"))

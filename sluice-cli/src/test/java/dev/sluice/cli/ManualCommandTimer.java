@@ -5,7 +5,7 @@ import dev.sluice.NanoClock;
 import dev.sluice.cli.runtime.CommandTimer;
 import java.time.Duration;
 
-/** Simulated time: nobody waits, and every run is the same. */
+/** Simulated time: tests do not wait, and every run is the same. */
 final class ManualCommandTimer implements CommandTimer {
   private final ManualClock clock = ManualClock.create();
   private final long stopNanos;

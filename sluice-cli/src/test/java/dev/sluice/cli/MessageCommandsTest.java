@@ -118,7 +118,7 @@ final class MessageCommandsTest {
   }
 
   @Test
-  void send_lines_refused_saysHowMany() {
+  void send_lines_refused_reportsTheStoredCount() {
     Cli cli = server.run(new Cli.Setting().input("a\nb\n"), "message", "send", "none", "--lines");
     assertThat(cli.exitCode()).isEqualTo(1);
     assertThat(cli.err()).startsWith("0 messages were stored").contains("queue=none");
@@ -212,7 +212,7 @@ final class MessageCommandsTest {
   }
 
   @Test
-  void send_nothing_onATerminal_saysWhatIsNeeded() {
+  void send_withoutPayload_onATerminal_isRefused() {
     Cli cli = server.run(new Cli.Setting().answer(""), "message", "send", "q");
     assertThat(cli.exitCode()).isEqualTo(2);
     assertThat(cli.err()).contains("a payload is required");

@@ -39,7 +39,7 @@ final class PrintableTest {
   }
 
   @Test
-  void line_replacesWhatIsNotDrawn() {
+  void line_replacesInvisibleCharacters() {
     assertThat(TerminalText.line(HOSTILE)).isEqualTo(SHOWN);
     assertThat(TerminalText.lines(HOSTILE)).isEqualTo("a?[31m?]0;t?\nb?c\td??2J?e?f??g");
     assertThat(TerminalText.line("\ud800x\udc00 \ufeff\u00ad \udb40\udc01"))
@@ -50,7 +50,7 @@ final class PrintableTest {
   }
 
   @Test
-  void quote_escapesItExactly() {
+  void quote_escapesControlCharactersReversibly() {
     String all = HOSTILE + "\ud800 \udb40\udc01 \"\\ \ud83d\ude00";
     String quoted = JsonWriter.quote(all);
     assertThat(TerminalText.line(quoted)).isEqualTo(quoted).contains("\\u009b2J\\u202ee\\u2028");
@@ -59,12 +59,12 @@ final class PrintableTest {
   }
 
   @Test
-  void quoted_replacesIt() {
+  void quoted_replacesControlCharacters() {
     assertThat(Quoting.of("x\u009b\u202e")).isEqualTo("'x??'");
   }
 
   @Test
-  void top_replacesIt() {
+  void top_replacesControlCharacters() {
     TopSample now = new TopSample(0, List.of(), List.of(new ThrottleRate(HOSTILE, 1, 1, 0)));
     assertThat(TopView.lines("a", null, now, 200, 0)).anyMatch(line -> line.startsWith(SHOWN));
   }
@@ -77,7 +77,7 @@ final class PrintableTest {
   }
 
   @Test
-  void tables_replaceIt_alsoWhereNobodyWatches() {
+  void tables_replaceControlCharacters_alsoWithoutATerminal() {
     server.ok("queue", "create", "q");
     server.ok("message", "send", "q", "x", "--fairness-key", HOSTILE);
     server.ok("limit", "set", HOSTILE, "--rate", "5");
@@ -92,7 +92,7 @@ final class PrintableTest {
   }
 
   @Test
-  void sentencesAndErrors_replaceIt() {
+  void messagesAndErrors_replaceControlCharacters() {
     assertShown(server.run("limit", "set", HOSTILE, "--rate", "5"), 0, "set " + SHOWN);
     assertShown(server.run("limit", "decide", HOSTILE + "=99"), 3, SHOWN);
     assertShown(server.run("limit", "decide", "no" + HOSTILE), 1, "no" + SHOWN);
@@ -104,7 +104,7 @@ final class PrintableTest {
   }
 
   @Test
-  void scripts_replaceIt() throws Exception {
+  void scripts_replaceControlCharacters() throws Exception {
     Path script = dir.resolve("hook.lua");
     Files.writeString(script, "-- \u001b[31m\u202e\nfunction on_enqueue(msg) return {} end\n");
     server.ok("queue", "create", "q", "--on-enqueue", script.toString());
@@ -112,7 +112,7 @@ final class PrintableTest {
   }
 
   @Test
-  void payloadsAndValues_areExactUnlessAScreenShowsThem() {
+  void payloadsAndValues_areExact_exceptOnATerminal() {
     server.ok("queue", "create", "q");
     server.ok("config", "set", "k", HOSTILE);
     server.ok("message", "send", "q", HOSTILE);

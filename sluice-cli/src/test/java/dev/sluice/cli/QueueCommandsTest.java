@@ -81,7 +81,7 @@ final class QueueCommandsTest {
   }
 
   @Test
-  void update_changesOnlyWhatIsGiven() {
+  void update_changesGivenSettingsOnly() {
     server.ok(
         "queue", "create", "u", "--lease-timeout", "7s", "--max-depth", "5", "--strict-order");
     server.ok("queue", "update", "u", "--max-depth-per-key", "2", "--no-strict-order");
@@ -175,7 +175,7 @@ final class QueueCommandsTest {
   }
 
   @Test
-  void unknownQueue_namesTheNearOnes() {
+  void unknownQueue_suggestsSimilarNames() {
     server.ok("queue", "create", "billing");
     assertThat(server.fails(1, "queue", "show", "biling"))
         .isEqualTo("sluice queue show: unknown queue: biling; did you mean billing?\n");
@@ -204,7 +204,7 @@ final class QueueCommandsTest {
   }
 
   @Test
-  void whatTheServerRefuses_isItsSentence() {
+  void refusal_printsTheServersMessage() {
     assertThat(server.fails(1, "queue", "create", "b", "--lease-timeout", "5ms")).contains("lease");
   }
 

@@ -83,7 +83,7 @@ class ScenarioDocsTest {
   }
 
   @Test
-  void commands_areRight(@TempDir Path folder) throws IOException {
+  void commands_work(@TempDir Path folder) throws IOException {
     List<String> commands =
         COMMAND
             .matcher(Files.readString(PAGE) + Files.readString(Path.of("../README.md")))

@@ -132,7 +132,8 @@ class ScenarioErrorsTest {
 
   @ParameterizedTest
   @MethodSource({"topLevelAndQueues", "tenants", "models"})
-  void key_wrong(String change, String sentence, @TempDir Path folder) throws IOException {
+  void invalidKeyOrValue_isRefused(String change, String sentence, @TempDir Path folder)
+      throws IOException {
     Cli cli = simulate(folder, change);
     assertThat(cli.err())
         .startsWith("sluice simulate: " + folder.resolve("scenario.toml") + ": ")
@@ -143,12 +144,12 @@ class ScenarioErrorsTest {
   }
 
   @Test
-  void scenario_withoutChange_isRight(@TempDir Path folder) throws IOException {
+  void baseScenario_isValid(@TempDir Path folder) throws IOException {
     assertThat(simulate(folder)).returns("", Cli::err).returns(0, Cli::exitCode);
   }
 
   @Test
-  void set_malformed(@TempDir Path folder) throws IOException {
+  void malformedSet_isRefused(@TempDir Path folder) throws IOException {
     assertThat(simulate(folder, "seed").err())
         .startsWith(
             "sluice simulate: --set must be KEY=VALUE, such as queues.mail.workers=8, but was ");
@@ -156,7 +157,7 @@ class ScenarioErrorsTest {
   }
 
   @Test
-  void file_malformed(@TempDir Path folder) throws IOException {
+  void malformedFile_isRefused(@TempDir Path folder) throws IOException {
     Path file = folder.resolve("f.toml");
     assertRefused("cannot read '" + file + "': no such file", file.toString());
     Files.writeString(file, "duration = \"1m\"\nseed = = 3\n");
@@ -169,7 +170,7 @@ class ScenarioErrorsTest {
   }
 
   @Test
-  void options_thatDoNotFit(@TempDir Path folder) throws IOException {
+  void conflictingOptions_areRefused(@TempDir Path folder) throws IOException {
     Path file = folder.resolve("f.toml");
     Files.writeString(file, SCENARIO);
     assertRefused("--initial, --wait and --file require a limit", file.toString(), "--wait");
@@ -192,7 +193,7 @@ class ScenarioErrorsTest {
   }
 
   @Test
-  void report_whereNothingCanBe_namesTheCause(@TempDir Path folder) throws IOException {
+  void report_unwritablePath_namesTheCause(@TempDir Path folder) throws IOException {
     Path file = folder.resolve("f.toml");
     Files.writeString(file, SCENARIO);
     assertNotWritten(file, folder, "Is a directory");
@@ -240,7 +241,7 @@ class ScenarioErrorsTest {
   }
 
   @Test
-  void tooManyWaiting_endsWithAHint(@TempDir Path folder) throws IOException {
+  void tooManyWaiters_endWithAHint(@TempDir Path folder) throws IOException {
     Cli cli = simulate(folder, A + ".arrivals={pattern='bursts', size=600000, every='1s'}");
     assertThat(cli.err()).contains("queue q: more than 1000000 messages wait", "set max_depth");
     assertThat(cli.exitCode()).isEqualTo(2);

@@ -151,7 +151,7 @@ class ScenarioRunTest {
   }
 
   @Test
-  void change_leavesArrivalsOfOthersAlone() throws IOException {
+  void change_keepsArrivalsOfOtherTenants() throws IOException {
     TrafficMeter before = tenant(run(BUSY), 2);
     TrafficMeter after =
         tenant(run(BUSY, "queues.mail.workers=1", "queues.mail.tenants.noisy.count=3"), 2);

@@ -109,7 +109,7 @@ final class ServeCommandTest {
   }
 
   @Test
-  void whatWasConfirmed_isThereAfterSigterm() throws Exception {
+  void confirmedMessage_survivesSigterm() throws Exception {
     String data = dir.resolve("data").toString();
     Process first = sluice("serve", "--data", data, "--grpc-port", "0", "--http-port", "0");
     String url = awaitReady(first);
@@ -126,7 +126,7 @@ final class ServeCommandTest {
   }
 
   @Test
-  void whatKeepsItFromStarting_isOneSentence() throws Exception {
+  void invalidConfiguration_isReportedInOneSentence() throws Exception {
     assertRefused(
         sluice("serve", "--data", "data", "--host", "0.0.0.0"),
         "the server cannot start: ",
@@ -144,7 +144,7 @@ final class ServeCommandTest {
   }
 
   @Test
-  void aTakenPort_isSaidBeforeAnythingIsTouched() throws Exception {
+  void aPortInUse_isReportedBeforeAnyFileIsCreated() throws Exception {
     try (ServerSocket taken = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
       String port = Integer.toString(taken.getLocalPort());
       assertRefused(
@@ -166,7 +166,7 @@ final class ServeCommandTest {
   }
 
   @Test
-  void aFilaToml_isUnderstood() throws Exception {
+  void aFilaToml_isAccepted() throws Exception {
     Files.writeString(
         dir.resolve("fila.toml"),
         """
@@ -284,7 +284,7 @@ final class ServeCommandTest {
   }
 
   @Test
-  void theLog_tellsTheLifeOfAServer_inJson() throws Exception {
+  void jsonLog_recordsStartAndShutdown_withoutSecrets() throws Exception {
     Files.writeString(
         dir.resolve("other.toml"),
         """
@@ -319,7 +319,7 @@ final class ServeCommandTest {
   }
 
   @Test
-  void printConfig_saysWhatFlagsGive_andStartsNothing() {
+  void printConfig_includesFlags_andStartsNoServer() {
     Cli cli =
         Cli.run(
             "serve",

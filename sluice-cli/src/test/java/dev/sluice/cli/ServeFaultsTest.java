@@ -80,7 +80,7 @@ final class ServeFaultsTest {
   }
 
   @Test
-  void diskFilledByAnotherProcess_serviceResumesByItself_andNothingIsLost() throws Exception {
+  void diskFilledByAnotherProcess_serviceResumesByItself_andLosesNothing() throws Exception {
     Files.createDirectory(dir.resolve("disk"));
     String mount = "mount -t tmpfs -o size=96m tmpfs disk && exec \"$@\"";
     Files.writeString(dir.resolve("sluice.toml"), "broker.disk_reserve_bytes = 16777216\n");
@@ -217,7 +217,8 @@ final class ServeFaultsTest {
   }
 
   @Test
-  void sighup_reloadsBudgets_saysWhatNeedsARestart_andDoesNotEndTheServer() throws Exception {
+  void sighup_reloadsBudgets_namesSettingsThatNeedARestart_andKeepsTheServerRunning()
+      throws Exception {
     Path budget = dir.resolve("budget.json");
     Path settings = dir.resolve("sluice.toml");
     Files.writeString(budget, "{\"models\":{\"a\":{\"target_tpm\":60000}}}");
@@ -272,7 +273,7 @@ final class ServeFaultsTest {
   }
 
   @Test
-  void heapThatIsTooSmall_isOneSentence_withTheHeapThatIsNeeded() throws Exception {
+  void heapThatIsTooSmall_isReportedWithTheRequiredHeap() throws Exception {
     Files.writeString(dir.resolve("sluice.toml"), "");
     try (ServeProcess server = start(List.of(), "-Xmx512m")) {
       assertThat(server.post("/v1/queues", QUEUE).isDone()).isTrue();
@@ -294,7 +295,7 @@ final class ServeFaultsTest {
   }
 
   @Test
-  void damagedFilesOfTheDataDirectory_areNotTakenForAWrongConfiguration() throws Exception {
+  void damagedDataFiles_areReportedAsDamage_notAsConfiguration() throws Exception {
     Files.writeString(dir.resolve("sluice.toml"), "");
     try (ServeProcess server = start(List.of())) {
       assertThat(server.put("/v1/limits/x", "{\"rate_per_second\":1,\"burst\":1}").isDone())

@@ -149,14 +149,14 @@ class SimulateCommandTest {
   }
 
   @Test
-  void manual_waitsForEver() {
+  void manual_waitsForever() {
     assertThat(simulate("--capacity 5 --manual --wait 0s:3 1s:3").out())
         .contains("  1s          2          3        -      3  never         -     0\n")
         .endsWith("waits:    0 served later, 1 never served\n");
   }
 
   @Test
-  void wait_moreThanCanBeOwed() {
+  void wait_beyondTheLargestDebt_isRejected() {
     assertThat(simulate("--capacity 1 --refill 1/36500d --wait 0s:9").out())
         .contains("\n  0s          1          9        -      -      -         9     1\n")
         .endsWith("rejected: 1, because the debt would overflow\n");
@@ -169,7 +169,7 @@ class SimulateCommandTest {
   }
 
   @Test
-  void comeBackIn_isExact() {
+  void retryAfter_isExact() {
     assertThat(simulate("--refill 3/7s 0s:3 1s:1 2333333333ns:1 2333333334ns:1").outLines())
         .contains(
             "         0ns          3          3        3       -     0             -",

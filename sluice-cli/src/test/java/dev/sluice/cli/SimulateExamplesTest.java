@@ -63,7 +63,7 @@ class SimulateExamplesTest {
   }
 
   @Test
-  void names_areText_inPageAndOutput(@TempDir Path folder) throws IOException {
+  void names_areEscaped_inPageAndOutput(@TempDir Path folder) throws IOException {
     Path file = folder.resolve("odd.toml");
     Path page = folder.resolve("page.html");
     Files.writeString(
@@ -82,7 +82,7 @@ class SimulateExamplesTest {
   }
 
   @Test
-  void text_isForPeople(@TempDir Path folder) throws IOException {
+  void text_isATable(@TempDir Path folder) throws IOException {
     Path file = folder.resolve("one.toml");
     Files.writeString(
         file,

@@ -58,7 +58,7 @@ final class TopCommandTest {
   }
 
   @Test
-  void lines_firstSample_knowsNoRates() {
+  void lines_firstSample_hasNoRates() {
     TopSample only = TopSample.of(0, List.of(new QueueSummary("q", 1, 2, 3, NOTHING)), List.of());
     assertThat(TopView.lines("host:1", null, only, 80, 24))
         .containsExactly(
@@ -83,7 +83,7 @@ final class TopCommandTest {
   }
 
   @Test
-  void size_isWhatSttySays() {
+  void size_isReadFromStty() {
     assertThat(AlternateScreen.parse("50 132")).isEqualTo(new AlternateScreen.Size(132, 50));
     assertThat(AlternateScreen.parse("0 0")).isEqualTo(new AlternateScreen.Size(80, 24));
     assertThat(AlternateScreen.parse("what")).isEqualTo(new AlternateScreen.Size(80, 24));

@@ -334,7 +334,7 @@ public final class Producer implements AutoCloseable {
 
   /**
    * Takes no more messages and waits for the answers to those it has, as long as the client waits
-   * for a call; what is not answered by then fails with {@code CLOSED}.
+   * for a call; messages that are not answered by then fail with {@code CLOSED}.
    */
   @Override
   public void close() {

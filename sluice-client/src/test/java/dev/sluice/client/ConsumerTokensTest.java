@@ -50,7 +50,7 @@ final class ConsumerTokensTest {
   }
 
   @Test
-  void close_givesBackTokensOfMessagesThatWereNeverPolled() {
+  void close_returnsTokensOfUnpolledMessages() {
     MessageConsumer subscription = at.client.consume("q", 100);
     List<Delivery> polled = subscription.poll(1, LONG);
     await().atMost(LONG).until(() -> tokens() == MESSAGES - 100);
@@ -64,7 +64,7 @@ final class ConsumerTokensTest {
    * Each settled message makes room for another, which is on its way when the stream is drained.
    */
   @Test
-  void close_whileHandlersWork_givesBackTokensOfAllOtherMessages() {
+  void close_whileHandlersRun_returnsTokensOfAllOtherMessages() {
     AtomicInteger handled = new AtomicInteger();
     for (int i = 1; i <= 10; i++) {
       int enough = i * MESSAGES / 20;

@@ -98,7 +98,7 @@ final class GovernorTest {
   }
 
   @Test
-  void request_again_findsItsPlaceAndItsGrant() {
+  void request_repeated_findsItsTicketOrItsGrant() {
     TokenRequest first = TokenRequest.of("one", 10).withIdempotencyKey("a");
     Granted granted = granted(first);
     assertThat(granted(first).reservation()).isEqualTo(granted.reservation());
@@ -112,7 +112,7 @@ final class GovernorTest {
   }
 
   @Test
-  void queued_saysWhereAndWhy_untilItIsCancelled() {
+  void queued_reportsPositionAndBinding_untilItIsCanceled() {
     Granted granted = granted(TokenRequest.of("slow", 1_000));
     assertThat(granted.remaining()).isZero();
     Queued queued =
@@ -139,7 +139,7 @@ final class GovernorTest {
   }
 
   @Test
-  void refused_saysWhy() {
+  void refused_reportsTheReason() {
     TokenDecision.Impossible never =
         (TokenDecision.Impossible) governor.request(TokenRequest.of("slow", 1_001));
     assertThat(never.message()).contains("1001", "1000");
@@ -207,7 +207,7 @@ final class GovernorTest {
   }
 
   @Test
-  void withoutAFreeSlot_theForecastIsUnknown() {
+  void withoutAFreeSlot_etaIsUnknown() {
     granted(TokenRequest.of("one", 1));
     Queued queued = (Queued) governor.request(TokenRequest.of("one", 1));
     assertThat(queued.binding()).isEqualTo(BudgetDimension.CONCURRENCY);
@@ -239,7 +239,7 @@ final class GovernorTest {
   }
 
   @Test
-  void feedback_holdsTheNextRequestsUp() {
+  void feedback_delaysLaterRequests() {
     governor.feedback("scaled", 429, Map.of("Retry-After", "30"));
     Queued queued = (Queued) governor.request(TokenRequest.of("scaled", 100));
     assertThat(queued.binding()).isEqualTo(BudgetDimension.PROVIDER);
@@ -250,7 +250,7 @@ final class GovernorTest {
   }
 
   @Test
-  void reload_takesTheFileAsItIsOrNotAtAll() throws Exception {
+  void reload_appliesTheWholeFileOrNothing() throws Exception {
     Path file = dir.resolve("token-budget.json");
     Files.writeString(
         file, "{\"models\":{\"slow\":{\"target_tpm\":60,\"burst_tpm\":500,\"retry_max\":5}}}");

@@ -57,7 +57,7 @@ final class LimitsTest {
   }
 
   @Test
-  void tryAcquire_untilNothingIsLeft_isDenied() {
+  void tryAcquire_beyondTheBurst_isDenied() {
     at.client.setLimit("k", new Limit.Rate(0.01, 2));
     assertThat(at.client.tryAcquire("k")).isTrue();
     assertThat(at.client.tryAcquire("k")).isTrue();
@@ -132,7 +132,7 @@ final class LimitsTest {
   }
 
   @Test
-  void decide_connectionLost_failsAndWorksAgainWhenItIsBack() throws Exception {
+  void decide_connectionLost_failsUntilItIsRestored() throws Exception {
     at.client.setLimit("k", new Limit.Rate(0.001, 1_000));
     try (Wire wire = new Wire(at.server.grpcPort());
         SluiceClient client = SluiceClient.connect("127.0.0.1", wire.port())) {

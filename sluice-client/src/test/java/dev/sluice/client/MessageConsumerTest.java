@@ -80,14 +80,14 @@ final class MessageConsumerTest {
   }
 
   @Test
-  void poll_nothingThere_isEmptyInTime() {
+  void poll_emptyQueue_returnsEmptyInTime() {
     try (MessageConsumer subscription = at.client.consume("q", 256)) {
       assertThat(subscription.poll(10, Duration.ofMillis(20))).isEmpty();
     }
   }
 
   @Test
-  void nack_comesAgainAndBecomesADeadLetter() {
+  void nack_isRedeliveredAndThenDeadLettered() {
     at.client.enqueue("q", Message.of("x"));
     try (MessageConsumer subscription = at.client.consume("q", 256);
         MessageConsumer dead = at.client.consume("q.dlq", 256)) {
@@ -104,7 +104,7 @@ final class MessageConsumerTest {
   }
 
   @Test
-  void release_comesAgainWithoutAnAttempt() {
+  void release_isRedeliveredWithoutAnAttempt() {
     at.client.enqueue("q", Message.of("x"));
     try (MessageConsumer subscription = at.client.consume("q", 256)) {
       assertThat(next(subscription).release()).succeedsWithin(LONG);
@@ -161,7 +161,7 @@ final class MessageConsumerTest {
   }
 
   @Test
-  void handler_slow_holdsNoMoreThanPrefetchAndOthersGetTheRest() throws Exception {
+  void handler_slow_holdsAtMostItsPrefetch_andOthersGetTheRest() throws Exception {
     enqueue(100);
     CountDownLatch goOn = new CountDownLatch(1);
     AtomicInteger slow = new AtomicInteger();
@@ -230,7 +230,7 @@ final class MessageConsumerTest {
   }
 
   @Test
-  void subscribe_unknownQueue_failsForGood() {
+  void subscribe_unknownQueue_failsPermanently() {
     try (MessageConsumer subscription = at.client.consume("missing", 256)) {
       assertFails(Code.NOT_FOUND, () -> subscription.poll(1, LONG)).contains("missing");
       assertFails(Code.NOT_FOUND, subscription.ended());
@@ -238,7 +238,7 @@ final class MessageConsumerTest {
   }
 
   @Test
-  void subscribe_queueIsDeleted_failsForGood() {
+  void subscribe_queueIsDeleted_failsPermanently() {
     enqueue(1);
     try (MessageConsumer subscription = at.client.consume("q", 256)) {
       Delivery message = next(subscription);
@@ -293,7 +293,7 @@ final class MessageConsumerTest {
   }
 
   @Test
-  void poll_serverAwayAtFirst_beginsWhenItComes() throws Exception {
+  void poll_beforeTheServerStarts_receivesOnceItIsUp() throws Exception {
     enqueue(1);
     try (Wire wire = new Wire(at.server.grpcPort());
         SluiceClient client = SluiceClient.connect("127.0.0.1", wire.port())) {

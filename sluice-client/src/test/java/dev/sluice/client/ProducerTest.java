@@ -94,7 +94,7 @@ final class ProducerTest {
   }
 
   @Test
-  void send_badOneAmongGoodOnes_failsAlone() throws Exception {
+  void send_invalidMessageInABatch_failsAlone() throws Exception {
     List<CompletableFuture<String>> good = new ArrayList<>();
     List<CompletableFuture<String>> bad = new ArrayList<>();
     try (Producer producer = at.client.producer("q", ProducerConfig.defaults())) {
@@ -123,7 +123,7 @@ final class ProducerTest {
   }
 
   @Test
-  void send_largerThanTheServerTakes_failsAndTheNextOneGoes() {
+  void send_largerThanTheServerAccepts_failsAndTheNextIsSent() {
     try (SluiceClient client =
             SluiceClient.builder("127.0.0.1", at.server.grpcPort())
                 .maxMessageBytes(64 << 20)
@@ -142,7 +142,7 @@ final class ProducerTest {
   }
 
   @Test
-  void send_queueFull_failsForThoseThatDoNotFit() {
+  void send_queueFull_failsForMessagesBeyondTheDepth() {
     at.client.createQueue("small", QueueConfig.builder().maxDepth(10).build());
     List<CompletableFuture<String>> answers = new ArrayList<>();
     try (Producer producer = at.client.producer("small", ProducerConfig.defaults())) {
@@ -155,7 +155,7 @@ final class ProducerTest {
   }
 
   @Test
-  void send_whileTheServerIsAway_holdsNoMoreThanItMay() throws Exception {
+  void send_whileTheServerIsDown_holdsAtMostItsBound() throws Exception {
     try (Wire wire = new Wire(at.server.grpcPort());
         SluiceClient client = SluiceClient.connect("127.0.0.1", wire.port())) {
       wire.takeDown();
@@ -180,7 +180,7 @@ final class ProducerTest {
   }
 
   @Test
-  void trySend_moreBytesThanItMayHold_isRefusedButForTheFirst() throws Exception {
+  void trySend_beyondTheBytesBound_isRefusedExceptTheFirst() throws Exception {
     try (Wire wire = new Wire(at.server.grpcPort());
         SluiceClient client = brief(wire.port())) {
       wire.takeDown();

@@ -30,7 +30,7 @@ final class RestartTest {
   private volatile boolean enough;
 
   @Test
-  void serverRestarts_nothingConfirmedIsLostAndEverythingIsDelivered() throws Exception {
+  void serverRestart_losesNoConfirmedMessage() throws Exception {
     TestServer first = TestServer.start(dir, 0);
     int port = first.grpcPort();
     TestServer second = null;

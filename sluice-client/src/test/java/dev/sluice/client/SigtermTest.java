@@ -39,7 +39,7 @@ final class SigtermTest {
   private volatile boolean over;
 
   @Test
-  void sigterm_underLoad_losesNothingAndBringsNothingBack() throws Exception {
+  void sigterm_underLoad_losesNoMessageAndRedeliversNoAckedOne() throws Exception {
     List<Thread> senders;
     try (ServerProcess server = ServerMain.start(dir);
         SluiceClient client =

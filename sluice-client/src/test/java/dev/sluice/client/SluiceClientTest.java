@@ -97,7 +97,7 @@ final class SluiceClientTest {
   }
 
   @Test
-  void nack_withADelay_waitsForIt() {
+  void nack_withADelay_delaysTheMessage() {
     at.client.createQueue("q", QueueConfig.defaults());
     at.client.enqueue("q", Message.of("x"));
     at.client.receive("q", 1, Duration.ofSeconds(20)).get(0).nack("no", Duration.ofHours(1)).join();
@@ -152,7 +152,7 @@ final class SluiceClientTest {
   }
 
   @Test
-  void totals_areThoseOfTheServer() {
+  void totals_matchTheServer() {
     assertThat(
             QueueTotals.of(
                 dev.sluice.proto.v1.QueueTotals.newBuilder()
@@ -166,7 +166,7 @@ final class SluiceClientTest {
   }
 
   @Test
-  void enqueueAsync_oneIsBad_storesNone() {
+  void enqueueAsync_oneInvalidMessage_storesNone() {
     at.client.createQueue("q", QueueConfig.defaults());
     assertFails(
         Code.INVALID_ARGUMENT,
@@ -214,7 +214,7 @@ final class SluiceClientTest {
   }
 
   @Test
-  void apiKey_isSentWithEveryCallAndRefusalsEndForGood() throws Exception {
+  void apiKey_isSentWithEveryCall_andRefusalIsPermanent() throws Exception {
     CompletableFuture<String> seen = new CompletableFuture<>();
     Server keeper = refusing(Status.UNAUTHENTICATED.withDescription("no such key"), seen);
     try (SluiceClient client =

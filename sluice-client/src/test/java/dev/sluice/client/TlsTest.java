@@ -36,7 +36,7 @@ final class TlsTest {
   @TempDir Path dir;
 
   @Test
-  void tls_serverAsksForACertificate_onlyThoseThatHaveOneGetIn() throws Exception {
+  void tls_serverRequiresACertificate_callersWithoutOneAreRefused() throws Exception {
     makeCertificate("server");
     makeCertificate("client");
     Server server =

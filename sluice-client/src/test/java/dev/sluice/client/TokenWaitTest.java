@@ -66,7 +66,7 @@ final class TokenWaitTest {
   }
 
   @Test
-  void acquire_whenItIsItsTurn_isGranted() throws Exception {
+  void acquire_reportsProgress_andIsGrantedInItsTurn() throws Exception {
     Granted first = (Granted) governor.acquire(ONE);
     List<Queued> progress = new CopyOnWriteArrayList<>();
     CompletableFuture<TokenDecision> second = governor.acquireAsync(ONE, progress::add);
@@ -89,7 +89,7 @@ final class TokenWaitTest {
   }
 
   @Test
-  void await_ofATicket() throws Exception {
+  void await_returnsTheGrantOfATicket() throws Exception {
     Granted first = (Granted) governor.request(ONE);
     Queued queued = (Queued) governor.request(ONE);
     CompletableFuture<TokenDecision> given = governor.awaitAsync(queued.ticket());
@@ -102,7 +102,7 @@ final class TokenWaitTest {
   }
 
   @Test
-  void acquire_refusedInLine_saysWhy() throws Exception {
+  void acquire_refused_reportsTheReason() throws Exception {
     assertThat(governor.acquire(TokenRequest.of("slow", 1_001)))
         .isInstanceOf(TokenDecision.Impossible.class);
     governor.acquire(ONE);
@@ -118,7 +118,7 @@ final class TokenWaitTest {
   }
 
   @Test
-  void acquire_cancelled_leavesTheLine() throws Exception {
+  void acquire_canceled_leavesTheWaitingList() throws Exception {
     Granted first = (Granted) governor.acquire(ONE);
     CompletableFuture<TokenDecision> canceled = governor.acquireAsync(ONE);
     awaitInLine(1);
@@ -136,7 +136,7 @@ final class TokenWaitTest {
   }
 
   @Test
-  void acquire_interrupted_leavesTheLine() throws Exception {
+  void acquire_interrupted_leavesTheWaitingList() throws Exception {
     governor.acquire(ONE);
     AtomicReference<Throwable> thrown = new AtomicReference<>();
     Thread waiting = new Thread(() -> governor.acquire(ONE));
@@ -189,7 +189,7 @@ final class TokenWaitTest {
   }
 
   @Test
-  void acquire_connectionLost_keepsItsPlace() throws Exception {
+  void acquire_connectionLost_keepsItsPosition() throws Exception {
     Granted first = (Granted) governor.acquire(ONE);
     try (Wire wire = new Wire(server.grpcPort());
         SluiceClient other = SluiceClient.connect("127.0.0.1", wire.port())) {
@@ -214,7 +214,7 @@ final class TokenWaitTest {
   }
 
   @Test
-  void acquire_serverRestarted_isInLineAgain() throws Exception {
+  void acquire_serverRestarted_isQueuedAgain() throws Exception {
     Granted first = (Granted) governor.acquire(ONE);
     CompletableFuture<TokenDecision> waiting = governor.acquireAsync(ONE);
     awaitInLine(1);

@@ -19,7 +19,7 @@ final class FromBucket4jTest {
   private final Replies replies = new Replies();
 
   @Test
-  void probe() throws Exception {
+  void decide_replacesConsumptionProbe() throws Exception {
     probeBefore(replies);
     probeAfter(replies);
     // Bucket4j counts milliseconds unless it is told otherwise.
@@ -33,9 +33,9 @@ final class FromBucket4jTest {
             .addLimit(limit -> limit.capacity(50).refillGreedy(1, Duration.ofMinutes(1)))
             .build();
     bucket.asBlocking().consume(50);
-    ConsumptionProbe probe = bucket.tryConsumeAndReturnRemaining(1);
-    if (!probe.isConsumed()) {
-      long nanos = probe.getNanosToWaitForRefill();
+    ConsumptionProbe decide_replacesConsumptionProbe = bucket.tryConsumeAndReturnRemaining(1);
+    if (!decide_replacesConsumptionProbe.isConsumed()) {
+      long nanos = decide_replacesConsumptionProbe.getNanosToWaitForRefill();
       reply.header("Retry-After", TimeUnit.NANOSECONDS.toSeconds(nanos) + 1);
     }
   }
@@ -50,7 +50,7 @@ final class FromBucket4jTest {
   }
 
   @Test
-  void callersAndSeveralLimits() {
+  void namedLimits_replaceBucketsOfCallers() {
     assertThat(grantedBefore(20)).isEqualTo(10);
     assertThat(grantedAfter(20)).isEqualTo(10);
   }
@@ -91,7 +91,7 @@ final class FromBucket4jTest {
   }
 
   @Test
-  void intervals() {
+  void strictLimit_replacesIntervalRefill() {
     Bucket before =
         Bucket.builder()
             .addLimit(limit -> limit.capacity(1_000).refillIntervally(1_000, Duration.ofDays(1)))

@@ -57,7 +57,7 @@ final class FromFilaTest {
   }
 
   @Test
-  void before_asItIs() {
+  void filaClient_worksUnchanged() {
     ManagedChannel channel =
         ManagedChannelBuilder.forAddress("localhost", server.grpcPort()).usePlaintext().build();
     try {
@@ -84,7 +84,7 @@ final class FromFilaTest {
   }
 
   @Test
-  void after_withItsOwnProtocol() {
+  void sluiceClient_replacesTheFilaClient() {
     try (SluiceClient client = SluiceClient.connect("localhost", server.grpcPort())) {
       after(client);
       assertThat(client.queue("letters").depth()).isZero();

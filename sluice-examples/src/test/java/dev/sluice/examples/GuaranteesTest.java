@@ -83,7 +83,7 @@ final class GuaranteesTest {
   }
 
   @Test
-  void namedTests_areThere() {
+  void namedTests_exist() {
     List<String> missing = new ArrayList<>();
     int named = 0;
     for (String row :
@@ -115,7 +115,7 @@ final class GuaranteesTest {
 
   /** Those of the table in docs/operations.md, which DashboardTest holds against the server. */
   @Test
-  void namedMetrics_areThoseOfTheTable() {
+  void namedMetrics_areInTheTable() {
     Set<String> known = new TreeSet<>(Pages.groups(METRIC_ROW, Pages.read("docs/operations.md")));
     assertThat(known).hasSizeGreaterThan(30);
     Set<String> strange = new TreeSet<>();
@@ -131,7 +131,7 @@ final class GuaranteesTest {
   }
 
   @Test
-  void alerts_selectByLabelsThatThereAre() {
+  void alerts_selectByExistingLabels() {
     String page = Pages.read("docs/operations.md");
     Map<String, String> labels = new HashMap<>();
     METRIC_ROW.matcher(page).results().forEach(row -> labels.put(row.group(1), row.group(2)));

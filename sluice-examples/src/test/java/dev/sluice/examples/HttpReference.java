@@ -90,7 +90,7 @@ final class HttpReference {
     return (name + " " + type + ". " + description).stripTrailing();
   }
 
-  /** The schemas of what is sent, whatever its type is. */
+  /** Returns the schemas of a body, of every media type. */
   private static String content(JsonNode node) {
     StringJoiner schemas = new StringJoiner(" or ");
     for (Map.Entry<String, JsonNode> content : node.path("content").properties()) {

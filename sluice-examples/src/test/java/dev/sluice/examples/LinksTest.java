@@ -22,7 +22,7 @@ final class LinksTest {
   private static final Pattern SPAN = Pattern.compile("`[^`\\n]*`");
 
   @Test
-  void links_leadSomewhere() {
+  void links_resolve() {
     List<String> broken = new ArrayList<>();
     for (Path page : Pages.all()) {
       for (String target : links(page)) {

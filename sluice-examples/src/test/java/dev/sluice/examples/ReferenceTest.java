@@ -18,13 +18,13 @@ final class ReferenceTest {
   private static final String BEGIN = "<!-- What follows is made by ReferenceTest. -->\n";
 
   @Test
-  void http_isThatOfTheOpenApiDocument() throws IOException {
+  void httpPage_matchesTheOpenApiDocument() throws IOException {
     Path document = Pages.ROOT.resolve("sluice-server/src/main/resources/openapi.json");
     check("docs/http.md", HttpReference.of(new JsonMapper().readTree(document.toFile())));
   }
 
   @Test
-  void grpc_isThatOfTheProtoFiles() throws IOException {
+  void grpcPage_matchesTheProtoFiles() throws IOException {
     Path folder = Pages.ROOT.resolve("sluice-proto/src/main/protobuf/sluice/v1");
     try (Stream<Path> files = Files.list(folder)) {
       List<String> protos = files.sorted().map(Pages::read).toList();

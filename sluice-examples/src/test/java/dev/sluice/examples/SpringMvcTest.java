@@ -19,7 +19,7 @@ final class SpringMvcTest {
   @TempDir Path directory;
 
   @Test
-  void callersBeyondTheirLimit_areToldWhenToComeBack() throws Exception {
+  void callersBeyondTheirLimit_getRetryAfter() throws Exception {
     Tomcat tomcat = new Tomcat();
     tomcat.setBaseDir(directory.toString());
     tomcat.setPort(0);

@@ -115,14 +115,14 @@ final class StreamingModelTest {
   }
 
   @Test
-  void answer_isSettledByWhatItCost() throws Exception {
+  void response_isSettledWithItsUsage() throws Exception {
     assertThat(model.ask("acme", "Say hello.", 1_000, pieces::add)).isEqualTo(137);
     assertThat(pieces).containsExactly("Hel", "lo");
     assertSettled(137);
   }
 
   @Test
-  void refusal_isToldToTheGovernor_andTriedAgain() throws Exception {
+  void response429_isReportedToTheGovernor_andRetried() throws Exception {
     statuses.add(429);
     assertThat(model.ask("acme", "Say hello.", 1_000, pieces::add)).isEqualTo(137);
     assertThat(standing().provider().throttled()).isEqualTo(1);
@@ -130,7 +130,7 @@ final class StreamingModelTest {
   }
 
   @Test
-  void brokenStream_costsWhatCame() {
+  void brokenStream_isSettledWithTheReceivedTokens() {
     body = WHOLE.substring(0, WHOLE.indexOf("data: {\"choices\":[],"));
     assertThatThrownBy(() -> model.ask("acme", "Say hello.", 1_000, pieces::add))
         .isInstanceOf(UncheckedIOException.class);
@@ -139,7 +139,7 @@ final class StreamingModelTest {
   }
 
   @Test
-  void otherFailure_costsNothing() {
+  void failedRequest_isSettledWithZero() {
     statuses.add(500);
     assertThatThrownBy(() -> model.ask("acme", "Say hello.", 1_000, pieces::add))
         .hasMessage("the provider answered 500");
@@ -147,7 +147,7 @@ final class StreamingModelTest {
   }
 
   @Test
-  void refusals_letTheirConnectionsGo() throws Exception {
+  void refusedRequests_closeTheirConnections() throws Exception {
     refusalsEnd = false;
     statuses.addAll(List.of(429, 500));
     assertThatThrownBy(() -> model.ask("acme", "Say hello.", 1_000, pieces::add))

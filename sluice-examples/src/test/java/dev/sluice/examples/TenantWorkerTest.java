@@ -25,7 +25,7 @@ final class TenantWorkerTest {
   private final List<String> sent = Collections.synchronizedList(new ArrayList<>());
 
   @Test
-  void durableQueue_tenantsTakeTurns_andWhatFailsIsADeadLetter() throws Exception {
+  void durableQueue_tenantsTakeTurns_andFailedMessagesAreDeadLettered() throws Exception {
     try (Broker broker = Broker.open(directory)) {
       TenantWorker worker = new TenantWorker(broker);
       broker.updateQueue(

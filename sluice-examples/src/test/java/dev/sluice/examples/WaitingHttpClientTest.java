@@ -76,7 +76,7 @@ final class WaitingHttpClientTest {
   }
 
   @Test
-  void calls_waitForTheirTurn_inOrder() {
+  void calls_waitForTokens_inOrder() {
     ManualClock clock = ManualClock.create();
     TokenBucket turns = TokenBucket.builder().limit(Limit.perSecond(1)).clock(clock).build();
     WaitingHttpClient client = new WaitingHttpClient(HttpClient.newHttpClient(), turns, 3);
@@ -95,7 +95,7 @@ final class WaitingHttpClientTest {
   }
 
   @Test
-  void refusals_areHonoured_forAllCallers() {
+  void retryAfter_delaysAllCallers() {
     retryAfters.add("1");
     WaitingHttpClient client =
         new WaitingHttpClient(HttpClient.newHttpClient(), TokenBucket.perSecond(100), 2);
@@ -105,7 +105,7 @@ final class WaitingHttpClientTest {
   }
 
   @Test
-  void refusalWithADate_isHonoured_andTheLastOneReturned() {
+  void retryAfterDate_isHonored_andTheLastRefusalReturned() {
     retryAfters.add(
         DateTimeFormatter.RFC_1123_DATE_TIME.format(Instant.now().atOffset(ZoneOffset.UTC)));
     retryAfters.add("60");
@@ -129,7 +129,7 @@ final class WaitingHttpClientTest {
         "99999999999999999999",
         "9223372036854775807"
       })
-  void refusalWithAnyHeader_isAnAnswer(String retryAfter) {
+  void invalidRetryAfter_returnsTheResponse(String retryAfter) {
     retryAfters.add(retryAfter);
     WaitingHttpClient client =
         new WaitingHttpClient(HttpClient.newHttpClient(), TokenBucket.perSecond(100), 1);
@@ -137,7 +137,7 @@ final class WaitingHttpClientTest {
   }
 
   @Test
-  void refusalThatSaysNothing_isTriedAgainAfterASecond() {
+  void refusalWithoutRetryAfter_isRetriedAfterASecond() {
     retryAfters.add("");
     WaitingHttpClient client =
         new WaitingHttpClient(HttpClient.newHttpClient(), TokenBucket.perSecond(100), 2);

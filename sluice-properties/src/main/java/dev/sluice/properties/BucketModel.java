@@ -10,8 +10,8 @@ import java.util.Optional;
  * <p>It shares no code and no representation with the real bucket, which keeps no level, only the
  * instant at which it will be full. Immutable: each method returns the next state.
  *
- * <p>Readings of the clock may be late. A late caller can count on the level less what has been
- * minted since its reading, so a late reading never mints; at worst it is denied.
+ * <p>Readings of the clock may be stale. Such a caller can count on the level less the tokens
+ * minted since its reading, so a stale reading never mints; at worst the call is denied.
  *
  * @param refill how the bucket refills
  * @param originNanos the reading of the clock at which the bucket was created

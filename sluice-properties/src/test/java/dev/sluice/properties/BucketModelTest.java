@@ -49,7 +49,7 @@ final class BucketModelTest {
   }
 
   @Test
-  void lateReading_neverMints() {
+  void staleReading_neverMints() {
     BucketModel full = BucketModel.of(Refill.balanced(10, 1, Duration.ofNanos(1)), 10, 0);
     BucketModel some = full.take(10, 0).orElseThrow().take(2, 6).orElseThrow();
     assertThat(some.available(6)).isEqualTo(4);

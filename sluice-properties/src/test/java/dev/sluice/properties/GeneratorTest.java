@@ -21,7 +21,7 @@ class GeneratorTest {
 
   /** These numbers are part of the contract: another sequence makes every known seed worthless. */
   @Test
-  void seed_meansTheSameCase_onEveryJdk() {
+  void seed_givesTheSameCase_onEveryJdk() {
     Generator generator = new Generator(42, Integer.MAX_VALUE);
     generator.longBetween(Long.MIN_VALUE, Long.MAX_VALUE);
     generator.longBetween(0, 1L << 60);
@@ -69,7 +69,7 @@ class GeneratorTest {
   }
 
   @Test
-  void edges_meetEachOther() {
+  void edges_areCombined() {
     Set<List<Long>> drawn = new HashSet<>();
     generators(2_000)
         .forEach(
@@ -88,7 +88,7 @@ class GeneratorTest {
   }
 
   @Test
-  void lists_areEmptyOrFullOrBetween_andRepeatElements() {
+  void lists_haveEverySize_andRepeatElements() {
     Set<Integer> sizes = new HashSet<>();
     List<List<Long>> lists =
         generators(1_000)
@@ -100,7 +100,7 @@ class GeneratorTest {
   }
 
   @Test
-  void cuttingLists_keepsTheirBeginnings_andLaterDraws() {
+  void truncatingLists_keepsTheirPrefixes_andLaterDraws() {
     for (int seed = 0; seed < 100; seed++) {
       List<Object> whole = drawTwoLists(new Generator(seed, Integer.MAX_VALUE));
       List<Object> cut = drawTwoLists(new Generator(seed, 3));

@@ -14,7 +14,7 @@ class PropertyTest {
   private static final StackWalker STACK =
       StackWalker.getInstance(StackWalker.Option.RETAIN_CLASS_REFERENCE);
 
-  /** Runs the property over its own seeds, whatever -Dsluice.seed says. */
+  /** Runs the property over the given seeds and ignores -Dsluice.seed. */
   private static Throwable failureOf(LongStream seeds, Property.Case property) {
     StackFrame test = STACK.walk(frames -> frames.skip(1).findFirst()).orElseThrow();
     return catchThrowable(() -> Property.check(seeds, test, property));
@@ -31,7 +31,7 @@ class PropertyTest {
   }
 
   @Test
-  void failure_saysSeed_values_andTheCommandThatReplaysIt() {
+  void failure_reportsSeedValuesAndTheCommandThatReplaysIt() {
     Throwable failure =
         failureOf(
             LongStream.range(0, 100),
@@ -47,10 +47,11 @@ class PropertyTest {
     assertThat(failure.getMessage())
         .contains("not seven")
         .contains("values: [7]")
-        .contains("PropertyTest.failure_saysSeed_values_andTheCommandThatReplaysIt fails with seed")
+        .contains(
+            "PropertyTest.failure_reportsSeedValuesAndTheCommandThatReplaysIt fails with seed")
         .endsWith(
             "replay: ./mvnw verify -Dverification.skip -pl sluice-properties -am"
-                + " -Dtest='PropertyTest#failure_saysSeed_values_andTheCommandThatReplaysIt'"
+                + " -Dtest='PropertyTest#failure_reportsSeedValuesAndTheCommandThatReplaysIt'"
                 + " -Dsluice.seed="
                 + seed);
   }
@@ -90,7 +91,7 @@ class PropertyTest {
   }
 
   @Test
-  void failureThatDoesNotHappenAgain_isReportedAllTheSame() {
+  void unreproducibleFailure_isReported() {
     int[] runs = {0};
     Throwable failure =
         failureOf(
@@ -103,7 +104,7 @@ class PropertyTest {
   }
 
   @Test
-  void manyValues_areCutInTheMessage() {
+  void manyValues_areTruncatedInTheMessage() {
     Throwable failure =
         failureOf(
             LongStream.of(1),

@@ -18,7 +18,7 @@ class SeedsTest {
   }
 
   @Test
-  void unlessToldOtherwise_theSameSeedsRunEveryTime() {
+  void withoutSettings_theSameSeedsRunEveryTime() {
     assertThat(chosen(4)).containsExactly(0, 1, 2, 3);
   }
 
@@ -31,13 +31,13 @@ class SeedsTest {
   }
 
   @Test
-  void oneSeed_isRunAlone() {
+  void chosenSeed_runsAlone() {
     assertThat(chosen(4, "sluice.seed", "-17", "sluice.seeds", "9")).containsExactly(-17);
   }
 
   @ParameterizedTest
   @ValueSource(strings = {"sluice.seed", "sluice.seeds", "sluice.seeds.first"})
-  void somethingElseThanANumber_isRefused(String name) {
+  void settingThatIsNoNumber_isRefused(String name) {
     assertThatIllegalArgumentException()
         .isThrownBy(() -> chosen(4, name, "ten"))
         .withMessage(name + " must be a number, but was ten");

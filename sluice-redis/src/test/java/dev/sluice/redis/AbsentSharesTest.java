@@ -33,7 +33,7 @@ final class AbsentSharesTest {
   }
 
   @Test
-  void replenish_leavesWhatAbsentMembersMayHaveSaved() {
+  void replenish_leavesSavedTokensOfAbsentMembersReserved() {
     scripts.absent(0.25);
     scripts.advance(10 * SECOND);
     assertThat(take(QUOTA, 500)).isEqualTo(1);
@@ -45,7 +45,7 @@ final class AbsentSharesTest {
   }
 
   @Test
-  void reset_leavesWhatAbsentMembersMayHaveSaved() {
+  void reset_leavesSavedTokensOfAbsentMembersReserved() {
     scripts.absent(0.25);
     scripts.advance(10 * SECOND);
     assertThat(take(QUOTA, 500)).isEqualTo(1);
@@ -56,7 +56,7 @@ final class AbsentSharesTest {
   }
 
   @Test
-  void smallerLimit_leavesWhatAbsentMembersMayHaveSaved() {
+  void smallerLimit_leavesSavedTokensOfAbsentMembersReserved() {
     assertThat(take(QUOTA, 900)).isEqualTo(1);
     scripts.absent(0.25);
     scripts.advance(SECOND / 2);

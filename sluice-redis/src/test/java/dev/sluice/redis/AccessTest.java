@@ -97,7 +97,7 @@ final class AccessTest {
   }
 
   @Test
-  void user_whoMayNotRemoveRules_decisionsGoOn() {
+  void userWithoutPermissionToRemoveLimits_decisionsContinue() {
     try (RedisServer server = RedisServer.start();
         TcpProxy proxy = TcpProxy.to(server)) {
       server.command("ACL", "SETUSER", "reader", "on", ">secret", "~*", "+@all", "-hdel");

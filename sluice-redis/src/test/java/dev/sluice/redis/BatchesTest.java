@@ -111,7 +111,7 @@ class BatchesTest {
   }
 
   @Test
-  void manyAtOnce_getWhatIsThere_inFewCalls() {
+  void manyAtOnce_getTheAvailableTokens_inFewCalls() {
     try (SharedLimits limits = patient(redis.uri())) {
       SharedTokenBucket bucket = limits.bucket("crowd", new Limit.Manual(5_000));
       redis.command("CONFIG", "RESETSTAT");
@@ -160,7 +160,7 @@ class BatchesTest {
   /** Two limits on one name, so that no two go together: the worst for a line that is given up. */
   @ParameterizedTest
   @ValueSource(ints = {1, 2})
-  void noAnswer_everyoneIsToldInTime(int limitsOnOneName) throws InterruptedException {
+  void noAnswer_failsEveryCallInTime(int limitsOnOneName) throws InterruptedException {
     int calls = 20_000;
     try (TcpProxy proxy = TcpProxy.to(redis);
         SharedLimits limits =
@@ -246,7 +246,7 @@ class BatchesTest {
   }
 
   @Test
-  void changedLimit_isNotTakenBackByThoseWhoCameBefore() {
+  void changedLimit_isNotRevertedByEarlierCalls() {
     try (TcpProxy proxy = TcpProxy.to(redis);
         SharedLimits limits = patient(proxy.uri())) {
       SharedTokenBucket bucket = limits.bucket("changing", new Limit.Manual(10));

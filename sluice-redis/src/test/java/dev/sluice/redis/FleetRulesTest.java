@@ -154,7 +154,7 @@ final class FleetRulesTest {
   }
 
   @Test
-  void restore_byWhoKnowsMore_comesAfterWhoKnowsLess() {
+  void restore_withMoreLimits_followsOneWithFewer() {
     Named old = Named.rate("key", 1, 1);
     Named recent = Named.rate("key", 2, 2);
     SharedLimits.Builder less = SharedLimits.builder().cachedLimits(Named.toMap(List.of(old)), 4);

@@ -125,7 +125,7 @@ class LeaseholderTest {
   }
 
   @Test
-  void settle_withoutBlock_isQuietForAWhile() {
+  void settle_withoutBlock_delaysTheNextRequest() {
     List<Object> denied = List.of(0L, 1L, 9L, 0L, 0L);
     assertThat(holder.settle(begin(1), denied)).isEqualTo(denied);
     assertThat(holder.isOut()).isTrue();
@@ -137,7 +137,7 @@ class LeaseholderTest {
   }
 
   @Test
-  void begin_whileOneIsOnItsWay_isNoTime() {
+  void begin_whileARequestIsPending_asksNothing() {
     BucketTokenBlocks.BlockRequest first = begin(1);
     assertThat(holder.begin(1, TIME)).isNull();
     holder.settle(first, lent(50));
@@ -145,13 +145,13 @@ class LeaseholderTest {
   }
 
   @Test
-  void begin_forMoreThanHalfABlock_isNoTime() {
+  void begin_forMoreThanHalfABlock_asksNothing() {
     assertThat(holder.begin(26, TIME)).isNull();
     assertThat(holder.begin(25, TIME)).isNotNull();
   }
 
   @Test
-  void fail_isQuietAndThenAsksAgain() {
+  void fail_delaysTheNextRequest() {
     begin(1);
     holder.fail();
     assertThat(holder.begin(1, TIME)).isNull();
@@ -208,7 +208,7 @@ class LeaseholderTest {
   }
 
   @Test
-  void leaveIfUnused_afterTwoLooks_isGone() {
+  void leaveIfUnused_afterTwoChecks_leaves() {
     lend(1, 50);
     assertThat(holder.leaveIfUnused()).isFalse();
     assertThat(holder.leaveIfUnused()).isFalse();
@@ -239,7 +239,7 @@ class LeaseholderTest {
   }
 
   @Test
-  void leave_whileOneIsOnItsWay_returnsItWhenItComes() {
+  void leave_whileARequestIsPending_returnsItsBlock() {
     BucketTokenBlocks.BlockRequest request = begin(1);
     assertThat(holder.leave()).isEmpty();
     holder.settle(request, lent(50));
@@ -257,7 +257,7 @@ class LeaseholderTest {
   }
 
   @Test
-  void terms_blockIsTheSmallerOfShareAndWorth() {
+  void blockSize_isTheSmallerOfShareAndAccrual() {
     TokenBlockConfig lease =
         new TokenBlockConfig(Duration.ofSeconds(1), 0.5, Duration.ofMillis(100), 0.25);
     assertThat(block(lease, new Limit.Manual(1_000))).isEqualTo(500);

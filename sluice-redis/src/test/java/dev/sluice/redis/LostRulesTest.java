@@ -91,7 +91,7 @@ final class LostRulesTest {
   }
 
   @Test
-  void sync_afterAFreshNodeWrote_bringsBackWhatOnlyOthersKnow() {
+  void sync_afterAFreshNodeWrote_restoresLimitsThatOnlyOthersKnow() {
     try (RuleBookProbe one = book()) {
       one.put("ktenant:*", TEMPLATE);
       one.put("kboth", "rate 2.0 2.0");
@@ -143,7 +143,7 @@ final class LostRulesTest {
   }
 
   @Test
-  void removed_beforeTheLoss_doesNotComeBackFromWhoHadNotHeard() {
+  void removed_beforeTheLoss_isNotRestoredByANodeThatMissedIt() {
     try (RuleBookProbe one = book();
         RuleBookProbe two = book()) {
       one.put("ktenant:*", TEMPLATE);

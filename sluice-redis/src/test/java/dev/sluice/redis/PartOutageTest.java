@@ -67,7 +67,7 @@ final class PartOutageTest {
 
   /** Keys of the lost part are denied, and the others go on; nothing is granted twice. */
   @Test
-  void partThatIsSilent_keepsNobodyFromTheOthers() {
+  void silentPart_doesNotBlockTheOthers() {
     String prefix = prefixOf(3);
     RedisServer fleetPart = cluster.nodeOf(new RedisKeys(prefix).members());
     String dead = key(prefix, port -> port != fleetPart.port());

@@ -41,7 +41,7 @@ final class RedisArchitectureTest {
   }
 
   @Test
-  void connection_doesNotKnowWhatTheScriptsDecide() {
+  void connection_doesNotDependOnTheScripts() {
     noClasses()
         .that()
         .resideInAPackage(CONNECTION)

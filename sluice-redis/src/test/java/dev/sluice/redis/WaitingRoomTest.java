@@ -99,7 +99,7 @@ class WaitingRoomTest {
   }
 
   @Test
-  void consume_ofBlocks_servesAllWhoWait() {
+  void consume_ofBlocks_servesAllWaiters() {
     try (RedisServer server = RedisServer.start();
         SharedLimits limits = patient(server)) {
       SharedTokenBucket bucket =
@@ -265,7 +265,7 @@ class WaitingRoomTest {
   }
 
   @Test
-  void grantForOneWhoLeft_isRefunded() throws Exception {
+  void grantForACanceledWaiter_isRefunded() throws Exception {
     try (RedisServer server = RedisServer.start();
         SharedLimits limits = patient(server)) {
       SharedTokenBucket bucket = limits.bucket("left", new Limit.Manual(5));
@@ -283,7 +283,7 @@ class WaitingRoomTest {
 
   @ParameterizedTest
   @ValueSource(booleans = {false, true})
-  void grantForOneWhoLeft_isRefundedIfItTookTokens(boolean tookTokens) {
+  void grantForACanceledWaiter_isRefundedIfItTookTokens(boolean tookTokens) {
     CompletableFuture<Decision> answer = new CompletableFuture<>();
     AtomicLong refunds = new AtomicLong();
     BucketWaiters room = new BucketWaiters(tokens -> answer, refunds::addAndGet, () -> false);
@@ -295,7 +295,7 @@ class WaitingRoomTest {
   }
 
   @Test
-  void consume_ofWhatTimeDoesNotBring_isRefusedAtOnce() {
+  void consume_ofTokensThatNeverAccrue_isRefusedAtOnce() {
     try (SharedLimits limits = open(true)) {
       SharedTokenBucket bucket = slow(limits);
       bucket.blocking().tryAcquire(10);
@@ -309,7 +309,7 @@ class WaitingRoomTest {
   }
 
   @Test
-  void consume_thatIsRefused_countsNobody() {
+  void consume_thatIsRefused_countsNoWaiter() {
     try (SharedLimits limits = open(true)) {
       RedisTokenBucket bucket = (RedisTokenBucket) slow(limits);
       for (int i = 0; i < 100; i++) {
@@ -395,7 +395,7 @@ class WaitingRoomTest {
   }
 
   @Test
-  void close_endsThoseWhoWait() {
+  void close_endsAllWaits() {
     SharedLimits limits = open(true);
     SharedTokenBucket bucket = limits.bucket("closing", Limit.per(1, Duration.ofHours(1)));
     assertThat(bucket.blocking().tryAcquire()).isTrue();

@@ -42,7 +42,7 @@ public record RedisConfig(
   private static final String GOVERNOR_PREFIX = "token-governor:";
   private static final Duration TIMEOUT = Duration.ofMillis(100);
 
-  /** Checks what can be checked without a connection, and never tells the URL. */
+  /** Checks the settings as far as possible without a connection; errors never contain the URL. */
   public RedisConfig {
     Objects.requireNonNull(outage, "outage");
     if (isNone(url)) {

@@ -9,7 +9,7 @@ package dev.sluice.server;
 public record Secret(String value) {
   private static final int MAX_LENGTH = 256;
 
-  /** Checks the value, and never tells it. */
+  /** Checks the value; errors never contain it. */
   public Secret {
     if (value.isEmpty()
         || value.length() > MAX_LENGTH

@@ -149,7 +149,7 @@ public final class ServerConfigLoader {
     return toml;
   }
 
-  /** Makes the whole process log as told, and logs the warnings. */
+  /** Configures the logging of the process, and logs the warnings. */
   public void startLogging() {
     logging.start();
     warnings.forEach(log()::warn);

@@ -19,6 +19,7 @@ import dev.sluice.server.grpc.AuthenticationInterceptor;
 import dev.sluice.server.grpc.EarlyHeadersInterceptor;
 import dev.sluice.server.grpc.GrpcServer;
 import dev.sluice.server.grpc.OpenStreams;
+import dev.sluice.server.grpc.TracingInterceptor;
 import dev.sluice.server.grpc.services.AdminGrpcService;
 import dev.sluice.server.grpc.services.GovernorGrpcService;
 import dev.sluice.server.grpc.services.LimitGrpcService;
@@ -186,7 +187,7 @@ public final class SluiceServer implements AutoCloseable {
         new GrpcServer(
             listen,
             new AccountCallExecutor(new AccountExecutors(WORKERS), workers),
-            tracing.around(new AuthenticationInterceptor(watches, openCalls)),
+            TracingInterceptor.around(new AuthenticationInterceptor(watches, openCalls), tracing),
             readiness,
             metrics.requests(),
             List.of(
@@ -252,14 +253,14 @@ public final class SluiceServer implements AutoCloseable {
    * @return the server, ready
    * @throws IOException if it cannot listen, a file of TLS or of budgets cannot be read, or one of
    *     keys or of limits is damaged
-   * @throws IllegalArgumentException if anybody from another machine could call, or a file of TLS
-   *     or of budgets does not hold what it should
+   * @throws IllegalArgumentException if unauthenticated callers of other machines could call, or a
+   *     file of TLS or of budgets does not hold what it should
    */
   public static SluiceServer start(ServerConfig config) throws IOException {
     LifecycleLog.starting(config);
     try {
       SluiceServer server = start(config, InstantSource.system());
-      LifecycleLog.ready(server);
+      LifecycleLog.ready(server.grpcPort(), server.httpPort());
       return server;
     } catch (IOException | RuntimeException refused) {
       LifecycleLog.refused(refused);
@@ -369,7 +370,7 @@ public final class SluiceServer implements AutoCloseable {
     return grpc.openCalls();
   }
 
-  /** Calls that go on until somebody ends them. */
+  /** Returns the number of open calls without an end of their own. */
   int openStreams() {
     return streams.count();
   }
@@ -408,7 +409,7 @@ public final class SluiceServer implements AutoCloseable {
 
   /**
    * Refuses new calls, lets those end that are being answered, as long as the limits say, then
-   * closes limits, the governor and the broker; what was answered is stored. Does nothing the
+   * closes limits, the governor and the broker; all answered requests are stored. Does nothing the
    * second time.
    */
   @Override

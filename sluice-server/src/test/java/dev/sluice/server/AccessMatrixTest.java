@@ -63,7 +63,7 @@ final class AccessMatrixTest {
   }
 
   @Test
-  void everyCall_asksForAValidKeyThatAllowsIt() throws Exception {
+  void everyCall_requiresAValidKeyWithItsPermission() throws Exception {
     CreateApiKeyResponse revoked =
         server.create("admin:*", "produce:*", "consume:*", "limit:*", "governor:*", "read:*");
     server.revoke(revoked.getId());

@@ -8,9 +8,9 @@ import java.util.List;
  * check.
  *
  * <p>Needed is a permission, or several with a plus between them; {@code some} and kinds, for one
- * of these on whatever name; {@code any} for whatever valid key; or {@code open} for no key at all.
- * There is no queue q, so that allowed calls end, too. {@link AccessScenarios} has what depends on
- * which queues there are, and on what messages name.
+ * of these on any name; {@code any} for any valid key; or {@code open} for no key at all. There is
+ * no queue q, so that allowed calls end, too. {@link AccessScenarios} has what depends on which
+ * queues there are, and on what messages name.
  */
 final class AccessTable {
   static final String OPEN = "open";

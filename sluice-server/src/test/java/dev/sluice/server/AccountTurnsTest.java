@@ -45,7 +45,7 @@ final class AccountTurnsTest {
   }
 
   @Test
-  void otherAccount_doesNotWait() {
+  void tasksOfAnotherAccount_doNotWait() {
     for (int i = 0; i < 10; i++) {
       submit(TENANT);
     }
@@ -54,7 +54,7 @@ final class AccountTurnsTest {
   }
 
   @Test
-  void failedTask_leavesItsTurn() {
+  void failedTask_releasesItsTurn() {
     submit(TENANT);
     submit(TENANT);
     submit(TENANT);
@@ -64,7 +64,7 @@ final class AccountTurnsTest {
   }
 
   @Test
-  void taskThatThrows_failsItsResultAndLeavesItsTurn() {
+  void taskThatThrows_failsItsResultAndReleasesItsTurn() {
     for (int i = 0; i <= AT_ONCE; i++) {
       CompletableFuture<Integer> thrown =
           turns.run(

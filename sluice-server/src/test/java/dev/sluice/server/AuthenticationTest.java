@@ -63,7 +63,7 @@ final class AuthenticationTest {
   }
 
   @Test
-  void overHttp_whatNoKeyCanBe_isRefused() throws Exception {
+  void overHttp_malformedKeys_areRefused() throws Exception {
     try (KeyedServer server = new KeyedServer(dir)) {
       String key = KeyedServer.BOOTSTRAP;
       assertThat(raw(server, key.getBytes(StandardCharsets.US_ASCII))).startsWith("HTTP/1.1 200 ");
@@ -114,7 +114,7 @@ final class AuthenticationTest {
   }
 
   @Test
-  void whateverIsNoValidKey_getsOneAnswer() throws Exception {
+  void everyInvalidKey_getsTheSameAnswer() throws Exception {
     try (KeyedServer server = new KeyedServer(dir)) {
       String valid = server.create("admin:*").getSecret();
       CreateApiKeyResponse revoked = server.create("admin:*");
@@ -208,7 +208,7 @@ final class AuthenticationTest {
   }
 
   @Test
-  void otherThanLoopback_needsABootstrapKey() throws Exception {
+  void hostBeyondLoopback_requiresABootstrapKey() throws Exception {
     ServerConfig open =
         ServerConfig.defaults(dir).withListen(ListenConfig.ANYWHERE.withHost("0.0.0.0"));
     assertThatThrownBy(() -> SluiceServer.start(open))
@@ -221,7 +221,7 @@ final class AuthenticationTest {
   }
 
   @Test
-  void start_whenTheKeyFileIsDamaged_saysSoAndLetsGoOfTheDirectory() throws Exception {
+  void start_withADamagedKeyFile_fails_andReleasesTheDirectory() throws Exception {
     new KeyedServer(dir).close();
     Files.writeString(dir.resolve(ApiKeyStore.FILE), "{");
     assertThatThrownBy(() -> new KeyedServer(dir))

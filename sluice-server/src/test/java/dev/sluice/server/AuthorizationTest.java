@@ -215,7 +215,7 @@ final class AuthorizationTest {
   }
 
   @Test
-  void grant_neverMoreThanOneHas() {
+  void grant_neverExceedsThePermissionsOfItsCreator() {
     String key = server.create("admin:foo.*", "limit:foo.bar", "consume:a.b.*").getSecret();
     String target = createBy(key, request("admin:foo.x")).getId();
     for (String more :
@@ -295,7 +295,7 @@ final class AuthorizationTest {
   }
 
   @Test
-  void grant_withinWhatStandsBeforeTheAsterisk() {
+  void grant_isLimitedToThePrefixOfAPattern() {
     String key = server.create("admin:x", "limit:tenant:*", "limit:a.b.*").getSecret();
     for (String more :
         List.of("tenant", "tenant.*", "tenants:*", "ten:*", "*", "a.b:*", "a:b.*", "a.*", "a.b")) {
@@ -324,7 +324,7 @@ final class AuthorizationTest {
   }
 
   @Test
-  void otherKeys_areOutOfReachUnlessCovered() {
+  void keysWithFurtherPermissions_cannotBeManaged() {
     String key = server.create("admin:foo.*").getSecret();
     String inside = server.create("admin:foo.x").getId();
     String outside = server.create("admin:foo.x", "produce:bar").getId();
@@ -336,7 +336,7 @@ final class AuthorizationTest {
   }
 
   @Test
-  void setPermissions_countsFromTheNextCall() {
+  void setPermissions_appliesFromTheNextCall() {
     CreateApiKeyResponse key = server.create("admin:*");
     setBy(key.getSecret(), key.getId(), "admin:foo.*");
     assertThat(codeOf(() -> setBy(key.getSecret(), key.getId(), "admin:*")))

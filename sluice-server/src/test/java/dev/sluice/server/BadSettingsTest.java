@@ -113,7 +113,7 @@ final class BadSettingsTest {
   }
 
   @Test
-  void aKeyFileWithSomethingElse_isRefusedWithoutShowingIt() throws IOException {
+  void anInvalidKeyFile_isRefusedWithoutItsContent() throws IOException {
     for (String more : List.of(" and more\n", "\nand more", "ä")) {
       Files.writeString(dir.resolve("key"), SECRET + more);
       assertRefused(
@@ -142,7 +142,7 @@ final class BadSettingsTest {
   }
 
   @Test
-  void theSameTwice_isRefused() {
+  void duplicateSetting_isRefused() {
     assertRefused(
         Map.of("SLUICE_BOOTSTRAP_KEY", SECRET, "SLUICE_AUTH_BOOTSTRAP_KEY", SECRET),
         "SLUICE_AUTH_BOOTSTRAP_KEY and SLUICE_BOOTSTRAP_KEY both set the same key; set one");

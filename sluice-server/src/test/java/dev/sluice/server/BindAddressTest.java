@@ -26,7 +26,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
-/** Why a server cannot listen, also if somebody was faster than it. */
+/** Why a server cannot listen, also if another process takes the port meanwhile. */
 final class BindAddressTest {
   private static final InetAddress LOOPBACK = InetAddress.getLoopbackAddress();
   private final ServerMetrics metrics = new ServerMetrics();
@@ -57,7 +57,7 @@ final class BindAddressTest {
   }
 
   @Test
-  void requireFree_saysWhichIsNot() throws IOException {
+  void requireFree_namesThePortInUse() throws IOException {
     InetSocketAddress any = new InetSocketAddress(LOOPBACK, 0);
     BindAddress.requireFree(any, any);
     assertThatThrownBy(() -> BindAddress.requireFree(there.address(), any))
@@ -72,7 +72,7 @@ final class BindAddressTest {
   }
 
   @Test
-  void grpc_saysWhy() {
+  void grpc_onAPortInUse_namesTheSetting() {
     GrpcServer grpc =
         new GrpcServer(
             there,
@@ -86,7 +86,7 @@ final class BindAddressTest {
   }
 
   @Test
-  void http_saysWhy() {
+  void http_onAPortInUse_namesTheSetting() {
     HttpServer http =
         new HttpServer(
             there,

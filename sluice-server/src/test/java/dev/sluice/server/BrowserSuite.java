@@ -5,9 +5,11 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import java.io.File;
 import java.io.IOException;
+import java.nio.channels.FileChannel;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
+import java.nio.file.StandardOpenOption;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
@@ -41,6 +43,19 @@ final class BrowserSuite {
    * @param pattern a regular expression found in a name; empty for all
    */
   static List<Result> run(Map<String, String> environment, String part, String pattern)
+      throws IOException, InterruptedException {
+    Files.createDirectories(WORK);
+    // Test classes run in processes of their own, and all use this folder.
+    try (FileChannel lock =
+        FileChannel.open(
+            WORK.resolve(".lock"), StandardOpenOption.CREATE, StandardOpenOption.WRITE)) {
+      lock.lock();
+      return runAlone(environment, part, pattern);
+    }
+  }
+
+  private static List<Result> runAlone(
+      Map<String, String> environment, String part, String pattern)
       throws IOException, InterruptedException {
     String node = command("node");
     String browser = command("chromium", "google-chrome-stable", "google-chrome");
@@ -84,7 +99,6 @@ final class BrowserSuite {
 
   /** Copies the sources beside the libraries; npm installs these if they are not those before. */
   private static void prepare() throws IOException, InterruptedException {
-    Files.createDirectories(WORK);
     Files.createDirectories(SCREENSHOTS);
     Files.deleteIfExists(RESULTS);
     // npm writes this file last: an interrupted installation is repeated.

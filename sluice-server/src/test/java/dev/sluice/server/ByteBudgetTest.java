@@ -39,7 +39,7 @@ final class ByteBudgetTest {
   }
 
   @Test
-  void account_getsAHalf() {
+  void account_getsHalfOfTheBudget() {
     assertThat(take("a", 300)).isTrue();
     assertThat(take("a", 101)).isFalse();
     assertThat(take("a", 100)).isTrue();
@@ -58,7 +58,7 @@ final class ByteBudgetTest {
   }
 
   @Test
-  void smallAnswers_needNoRoom() {
+  void smallAnswers_areAlwaysAccepted() {
     unread("a", 800);
     assertThat(take("b", 4)).isTrue();
     unread("b", 4);
@@ -87,7 +87,7 @@ final class ByteBudgetTest {
   }
 
   @Test
-  void accountAtItsShare_makesRoomByItself() {
+  void accountAtItsShare_cutsItsOwnAnswers() {
     unread("a", 100);
     pass();
     unread("b", 400);
@@ -109,7 +109,7 @@ final class ByteBudgetTest {
   }
 
   @Test
-  void twiceTheBudget_isNotExceeded_howeverYoungTheAnswers() {
+  void twiceTheBudget_isNotExceeded_byYoungAnswers() {
     unread("b", 100);
     for (int i = 0; i < 20; i++) {
       unread("a" + i, 200);
@@ -138,7 +138,7 @@ final class ByteBudgetTest {
   }
 
   @Test
-  void cutAnswer_holdsNothing() {
+  void cutAnswer_holdsNoMemory() {
     ResponseMemoryBudget.Reservation slow = unread("a", 800);
     pass();
     assertThat(take("b", 100)).isTrue();
@@ -163,7 +163,7 @@ final class ByteBudgetTest {
   }
 
   @Test
-  void await_getsRoomWhenItIsGivenBack() {
+  void await_returnsWhenMemoryIsReleased() {
     ResponseMemoryBudget.Reservation full = unread("a", 800);
     CompletableFuture<Boolean> waiting =
         CompletableFuture.supplyAsync(() -> budget.part("b").await(100 * KIB, LONG_NANOS));

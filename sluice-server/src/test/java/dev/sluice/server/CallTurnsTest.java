@@ -221,7 +221,7 @@ final class CallTurnsTest {
 
   /** The start of a call has no share of its account yet. */
   @Test
-  void messageThatIsAskedForAtTheStart_comesAfterIt() throws Exception {
+  void firstRequestedMessage_arrivesAfterTheStart() throws Exception {
     Recorded<EnqueueStreamResponse> answers = new Recorded<>();
     of(HASTY)
         .enqueueStream(answers)
@@ -259,7 +259,7 @@ final class CallTurnsTest {
   }
 
   @Test
-  void abortedCalls_giveBackAllMemory() throws Exception {
+  void abortedCalls_releaseAllMemory() throws Exception {
     end.countDown();
     for (int i = 0; i < 50; i++) {
       ManagedChannel other = connect();

@@ -33,7 +33,7 @@ final class CallsTest {
   }
 
   @Test
-  void answerLater_whoseAnswerCannotBeMade_isInternal() throws IOException {
+  void answerLater_withoutAValidResponse_isInternal() throws IOException {
     Server server =
         NettyServerBuilder.forPort(0)
             .addService(new Broken())

@@ -28,7 +28,7 @@ final class CallsWithoutKeyTest {
   }
 
   @Test
-  void callsThatShowAKey_doNotCount() {
+  void callsWithAKey_doNotCount() {
     for (int open = 0; open < 1_000; open++) {
       assertThat(calls.begin(open)).isTrue();
       calls.shown();

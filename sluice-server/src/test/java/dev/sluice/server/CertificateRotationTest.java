@@ -215,7 +215,7 @@ final class CertificateRotationTest {
   }
 
   @Test
-  void reload_filesThatCannotBeUsed_changeNothingAndSayWhy() throws Exception {
+  void reload_invalidFiles_changeNothingAndReportTheReason() throws Exception {
     SluiceServer running = start(clientCa);
     Path garbage = Files.writeString(dir.resolve("garbage"), "-----BEGIN nothing");
     Issued expired = issuer.expired(ca, "expired");

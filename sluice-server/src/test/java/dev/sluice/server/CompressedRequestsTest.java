@@ -71,7 +71,7 @@ final class CompressedRequestsTest {
   }
 
   @Test
-  void plainBodies_areTaken() {
+  void plainBodies_areAccepted() {
     assertThat(post("identity").status()).isEqualTo(200);
   }
 }

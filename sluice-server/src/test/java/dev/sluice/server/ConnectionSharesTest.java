@@ -32,7 +32,7 @@ final class ConnectionSharesTest {
   }
 
   @Test
-  void newConnection_takesThePlaceOfTheOldestStranger() {
+  void newConnection_replacesTheOldestWithoutAKey() {
     openWithKey(1, "good");
     for (int i = 2; i <= MAX + 3; i++) {
       assertThat(open(i)).isNotNull();
@@ -43,7 +43,7 @@ final class ConnectionSharesTest {
 
   /** A client needs a while to show its key. */
   @Test
-  void floodFromOneAddress_leavesOthersTheirPlaces() {
+  void floodFromOneAddress_leavesConnectionsOfOtherAddresses() {
     SocketAddress good = InetSocketAddress.createUnresolved("good", 1);
     assertThat(shares.open(good, () -> ended.add(0))).isNotNull();
     for (int i = 1; i <= 3 * MAX; i++) {
@@ -55,7 +55,7 @@ final class ConnectionSharesTest {
   }
 
   @Test
-  void addressesOfEqualSize_loseTheOldest() {
+  void equalAddresses_loseTheOldestConnection() {
     for (int i = 1; i <= MAX + 1; i++) {
       int number = i;
       SocketAddress client = InetSocketAddress.createUnresolved("host-" + i, 1);
@@ -81,7 +81,7 @@ final class ConnectionSharesTest {
   }
 
   @Test
-  void smallAccount_takesAPlaceOfTheLargest() {
+  void smallAccount_replacesAConnectionOfTheLargest() {
     for (int i = 1; i <= WITH_KEYS; i++) {
       openWithKey(i, "evil");
     }
@@ -115,7 +115,7 @@ final class ConnectionSharesTest {
   }
 
   @Test
-  void withoutRoomForStrangers_newConnectionsAreRefused() {
+  void fullWithKeys_newConnectionsAreRefused() {
     ConnectionLimiter few = new ConnectionLimiter(2);
     for (int i = 1; i <= 2; i++) {
       assertThat(few.open(client(i), () -> {})).isNotNull();

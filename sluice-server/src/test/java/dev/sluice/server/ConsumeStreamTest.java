@@ -128,7 +128,7 @@ final class ConsumeStreamTest {
   }
 
   @Test
-  void prefetch_boundsWhatIsNotSettled_andAcksMakeRoom() throws Exception {
+  void prefetch_boundsUnsettledDeliveries_andAcksAllowMore() throws Exception {
     enqueue(10);
     Client client = new Client().open("q", 4, 0);
     List<Delivery> first = client.take(4);
@@ -151,7 +151,7 @@ final class ConsumeStreamTest {
   }
 
   @Test
-  void withoutPrefetch_creditBoundsWhatIsDelivered() throws Exception {
+  void withoutPrefetch_creditBoundsDeliveries() throws Exception {
     enqueue(10);
     Client client = new Client().open("q", 0, 2);
     assertThat(client.take(2)).hasSize(2);
@@ -165,7 +165,7 @@ final class ConsumeStreamTest {
   }
 
   @Test
-  void clientThatVanishes_givesItsMessagesBack_inOrder() throws Exception {
+  void disconnectedClient_returnsItsMessages_inOrder() throws Exception {
     enqueue(3);
     Client client = new Client().open("q", 3, 0);
     client.take(3);
@@ -191,7 +191,7 @@ final class ConsumeStreamTest {
   }
 
   @Test
-  void leaseThatIsNot_isNamedByItsPlace() throws Exception {
+  void unknownLease_isReportedByItsIndex() throws Exception {
     enqueue(2);
     Client client = new Client().open("q", 2, 0);
     List<Delivery> taken = client.take(2);
@@ -222,7 +222,7 @@ final class ConsumeStreamTest {
   }
 
   @Test
-  void clientThatDoesNotRead_holdsUpNobody_andItsMessagesComeBack() throws Exception {
+  void clientThatDoesNotRead_delaysNoOther_andItsMessagesAreRedelivered() throws Exception {
     Message large = Message.newBuilder().setPayload(ByteString.copyFrom(LARGE)).build();
     EnqueueRequest batch =
         EnqueueRequest.newBuilder()
@@ -275,7 +275,7 @@ final class ConsumeStreamTest {
   }
 
   @Test
-  void batchesOfOneStream_areAnsweredInOrder_theRefusedToo() throws Exception {
+  void batchesOfOneStream_areAnsweredInOrder_includingRefusedOnes() throws Exception {
     Recorded<EnqueueStreamResponse> answers = new Recorded<>();
     StreamObserver<EnqueueStreamRequest> requests =
         QueuesGrpc.newStub(server.channel).enqueueStream(answers);
@@ -298,7 +298,7 @@ final class ConsumeStreamTest {
   }
 
   @Test
-  void thousandIdleConsumers_holdUpNobody() throws Exception {
+  void thousandIdleConsumers_delayNoOther() throws Exception {
     enqueue(1);
     assertThat(new Client().open("q", 1, 0).take(1)).hasSize(1);
     long threadsBefore = serverThreads();

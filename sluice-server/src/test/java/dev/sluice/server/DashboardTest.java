@@ -133,7 +133,7 @@ final class DashboardTest {
   }
 
   @Test
-  void dashboard_asksForWhatThereIs() throws IOException {
+  void dashboard_queriesExistingMetricsAndLabels() throws IOException {
     List<String> expressions = expressions();
     assertThat(expressions).hasSizeGreaterThan(20);
     for (String expression : expressions) {
@@ -179,7 +179,7 @@ final class DashboardTest {
   }
 
   @Test
-  void decisions_areCounted_byOutcomeAndByWhoMadeThem() {
+  void decisions_areCounted_byOutcomeAndPath() {
     assertThat(scrape.value("sluice_limits_decisions_total{outcome=\"granted\"}")).isEqualTo(1);
     assertThat(scrape.value("sluice_limits_redis_decisions_total{path=\"redis\"}")).isEqualTo(1);
     assertThat(scrape.value("sluice_limits_redis_available")).isEqualTo(1);
@@ -202,7 +202,7 @@ final class DashboardTest {
   }
 
   @Test
-  void store_tellsItsSizeAndTheFreeSpace() throws IOException {
+  void store_reportsItsSizeAndTheFreeSpace() throws IOException {
     assertThat(scrape.value("sluice_store_size_bytes")).isPositive();
     assertThat(scrape.value("sluice_disk_free_bytes"))
         .isPositive()
@@ -210,7 +210,7 @@ final class DashboardTest {
   }
 
   @Test
-  void documentation_listsExactlyWhatThereIs() throws IOException {
+  void documentation_listsExactlyTheMetrics() throws IOException {
     Map<String, String> documented = new TreeMap<>();
     ROW.matcher(Files.readString(Path.of("..", "docs", "operations.md")))
         .results()

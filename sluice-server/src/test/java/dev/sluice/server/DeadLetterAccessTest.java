@@ -107,7 +107,7 @@ final class DeadLetterAccessTest {
   }
 
   @Test
-  void createAndDelete_leaveAQueueOfOthersThatHasTheNameOfTheDeadLetterQueue() throws Exception {
+  void createAndDelete_keepAnotherTenantsQueueWithTheDeadLetterName() throws Exception {
     try (KeyedServer server = new KeyedServer(dir)) {
       assertThat(server.queues(BOOTSTRAP).createQueue(queue("x.dlq"))).isNotNull();
       assertThat(server.queues(BOOTSTRAP).enqueue(messages("x.dlq"))).isNotNull();
@@ -214,7 +214,7 @@ final class DeadLetterAccessTest {
   }
 
   @Test
-  void list_hasTheDeadLetterQueuesOfQueuesThatTheKeyMayRead() throws Exception {
+  void list_includesDeadLetterQueuesOfReadableQueues() throws Exception {
     try (KeyedServer server = new KeyedServer(dir)) {
       for (String each : List.of("mine", "other", "mine2.dlq")) {
         assertThat(server.queues(BOOTSTRAP).createQueue(queue(each))).isNotNull();
@@ -270,7 +270,7 @@ final class DeadLetterAccessTest {
 
   /** The queue is deleted, and another key makes one of the name, while a call is on its way. */
   @Test
-  void callAllowedByTheSource_neverReachesAQueueThatOthersMadeMeanwhile() throws Exception {
+  void callAllowedByTheSource_neverReachesAQueueCreatedMeanwhile() throws Exception {
     try (Broker broker = Broker.open(dir)) {
       QueueAuthorization access = new QueueAuthorization(broker);
       broker.createQueue("x");

@@ -125,7 +125,7 @@ final class DrainTest {
   }
 
   @Test
-  void whileItDrains_newCallsAreRefused_andRunningOnesAreAnswered() throws Exception {
+  void drain_refusesNewCalls_andCompletesRunningOnes() throws Exception {
     start(Duration.ofSeconds(20));
     CompletableFuture<Status> enqueued = new CompletableFuture<>();
     var call = beginEnqueue(enqueued);
@@ -159,7 +159,7 @@ final class DrainTest {
   }
 
   @Test
-  void clientsThatNeverEndOrRead_holdItUpNoLongerThanTheDrain() throws Exception {
+  void clientsThatNeverEndOrRead_delayCloseNoLongerThanTheDrain() throws Exception {
     Duration drain = Duration.ofMillis(500);
     start(drain);
     for (int i = 0; i < 4; i++) {
@@ -196,7 +196,7 @@ final class DrainTest {
   }
 
   @Test
-  void startThatFails_leavesNoThreadAndNoLock() throws Exception {
+  void failedStart_leavesNoThreadAndNoLock() throws Exception {
     ServerConfig config = ServerConfig.defaults(dir).withListen(ListenConfig.ANYWHERE);
     SluiceServer.start(config).close();
     try (ServerSocket taken = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {

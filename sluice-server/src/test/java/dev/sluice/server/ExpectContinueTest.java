@@ -62,7 +62,7 @@ final class ExpectContinueTest {
   }
 
   @Test
-  void body_isAskedFor() throws IOException {
+  void expectContinue_isAnsweredWithContinue() throws IOException {
     try (Socket socket = ask(KeyedServer.BOOTSTRAP)) {
       assertThat(head(socket)).startsWith("HTTP/1.1 100 Continue\r\n");
       send(socket, BODY);
@@ -71,7 +71,7 @@ final class ExpectContinueTest {
   }
 
   @Test
-  void body_withoutValidKey_isNotAskedFor() throws IOException {
+  void expectContinue_withoutAValidKey_isRefused() throws IOException {
     try (Socket socket = ask("wrong")) {
       assertThat(read(socket, 12)).isEqualTo("HTTP/1.1 401");
     }

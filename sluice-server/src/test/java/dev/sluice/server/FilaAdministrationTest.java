@@ -57,7 +57,7 @@ final class FilaAdministrationTest {
   }
 
   @Test
-  void createQueue_refusesWhatExistsOrHasNoName() {
+  void createQueue_refusesExistingAndInvalidNames() {
     client.create("once");
     assertRefused(() -> client.create("once"), Status.Code.ALREADY_EXISTS, "once");
     assertRefused(() -> client.create(""), Status.Code.INVALID_ARGUMENT, "must not be empty");
@@ -95,7 +95,7 @@ final class FilaAdministrationTest {
   }
 
   @Test
-  void deleteQueue_takesItsDeadLettersAlong() {
+  void deleteQueue_deletesItsDeadLetterQueue() {
     client.create("gone");
     delete("gone");
     assertRefused(() -> client.stats("gone"), Status.Code.NOT_FOUND, "gone");
@@ -109,7 +109,7 @@ final class FilaAdministrationTest {
   }
 
   @Test
-  void config_isSetReadListedAndTakenAway() {
+  void config_isSetReadListedAndRemoved() {
     set("app.b", "2");
     set("app.a", "1");
     set("apq", "3");
@@ -126,7 +126,7 @@ final class FilaAdministrationTest {
   }
 
   @Test
-  void config_refusesWhatIsTooLongOrNoRate() {
+  void config_refusesLongEntriesAndInvalidRates() {
     set("k".repeat(256), "v".repeat(1_024));
     for (Map.Entry<String, String> wrong :
         List.of(
@@ -190,7 +190,7 @@ final class FilaAdministrationTest {
   }
 
   @Test
-  void listQueues_hasThoseOfDeadLetters() {
+  void listQueues_includesDeadLetterQueues() {
     client.create("listed");
     client.enqueue("listed", "x");
     List<QueueInfo> queues =
@@ -202,7 +202,7 @@ final class FilaAdministrationTest {
   }
 
   @Test
-  void redrive_sendsDeadLettersBackAsNew_withTheirIds() throws Exception {
+  void redrive_returnsDeadLettersWithZeroAttempts_andTheirIds() throws Exception {
     client.create("retried", "", TO_DEAD_LETTERS);
     Stream stream = client.consume("retried");
     List<String> ids = new ArrayList<>();
@@ -226,7 +226,7 @@ final class FilaAdministrationTest {
   }
 
   @Test
-  void redrive_refusesWhatHoldsNoDeadLetters() {
+  void redrive_requiresADeadLetterQueue() {
     client.create("ordinary");
     client.create("orphan.dlq");
     assertRefused(() -> redrive("", 0), Status.Code.INVALID_ARGUMENT, "must not be empty");

@@ -87,7 +87,7 @@ final class FilaDifferencesTest {
   }
 
   @Test
-  void lease_expiresOnTime_howeverBusyTheServerIs() throws Exception {
+  void lease_expiresOnTime_underLoad() throws Exception {
     var created =
         client.admin.createQueue(
             CreateQueueRequest.newBuilder()
@@ -138,7 +138,7 @@ final class FilaDifferencesTest {
   }
 
   @Test
-  void messagesOfADeletedQueue_doNotComeBack() throws Exception {
+  void messagesOfADeletedQueue_areNotRestored() throws Exception {
     client.create("q");
     client.enqueue("q", "x");
     delete("q");
@@ -148,7 +148,7 @@ final class FilaDifferencesTest {
   }
 
   @Test
-  void withoutADeadLetterQueue_aMessageThatIsGivenUp_isRetriedAfterASecond() throws Exception {
+  void withoutADeadLetterQueue_aDeadLetteredMessage_isRetriedAfterASecond() throws Exception {
     client.create("q", "", TO_DEAD_LETTERS);
     delete("q.dlq");
     String id = client.enqueue("q", "x");
@@ -162,7 +162,7 @@ final class FilaDifferencesTest {
   }
 
   @Test
-  void redrive_takesTheOldestDeadLetterFirst_whateverItsKey() throws Exception {
+  void redrive_takesTheOldestDeadLetterFirst_acrossKeys() throws Exception {
     client.create("q", BY_HEADERS, TO_DEAD_LETTERS);
     Stream stream = client.consume("q");
     for (String key : List.of("long key", "k")) {
@@ -177,7 +177,7 @@ final class FilaDifferencesTest {
   // ---- turns and throttles
 
   @Test
-  void retriedMessage_doesNotBringBackAnOldWeight() throws Exception {
+  void retriedMessage_doesNotRestoreAnOldWeight() throws Exception {
     client.create("q", BY_HEADERS, "");
     String old = client.enqueue("q", "old", Map.of("key", "k", "weight", "1"));
     Stream stream = client.consume("q");

@@ -98,7 +98,7 @@ final class FilaKeysTest {
   }
 
   @Test
-  void key_allowsNothing_thenWhatItIsGiven_untilItIsRevoked() {
+  void key_allowsItsPermissionsOnly_untilItIsRevoked() {
     admin(KeyedServer.BOOTSTRAP)
         .createQueue(CreateQueueRequest.newBuilder().setName("mail.out").build());
     CreateApiKeyResponse key = create("producer");
@@ -208,7 +208,7 @@ final class FilaKeysTest {
   }
 
   @Test
-  void adminOfSomeQueues_leavesKeysThatAllowMore() {
+  void adminOfSomeQueues_cannotChangeKeysWithMorePermissions() {
     CreateApiKeyResponse admin = keyWith("admin:orders.*");
     String outside = keyWith("produce:billing").getKeyId();
     assertDenied(() -> grant(admin.getKey(), outside, "produce:orders.eu"));
@@ -219,7 +219,7 @@ final class FilaKeysTest {
   }
 
   @Test
-  void superadmin_isOutOfReachOfEveryAdmin() {
+  void superadminKey_cannotBeManagedByAdmins() {
     CreateApiKeyRequest request =
         CreateApiKeyRequest.newBuilder().setName("root").setIsSuperadmin(true).build();
     CreateApiKeyResponse root = admin(KeyedServer.BOOTSTRAP).createApiKey(request);

@@ -88,7 +88,7 @@ final class FilaLeasesTest {
   }
 
   @Test
-  void closedStream_leavesItsMessagesToBeSettled() throws Exception {
+  void closedStream_keepsLeasesOfSentMessages() throws Exception {
     client.create("q");
     String acked = client.enqueue("q", "acked");
     String nacked = client.enqueue("q", "nacked");
@@ -109,7 +109,7 @@ final class FilaLeasesTest {
 
   /** A message that ends its consumer's process each time is not tried for ever. */
   @Test
-  void messageThatCrashesItsConsumer_isGivenUpByTheScript() throws Exception {
+  void messageThatCrashesItsConsumer_isDeadLetteredByTheScript() throws Exception {
     create(
         "q",
         SHORTEST_MS,
@@ -129,7 +129,7 @@ final class FilaLeasesTest {
    * Messages that were never sent go to others at once, with their tokens and without an attempt.
    */
   @Test
-  void closedStream_givesBackWhatWasNotSent() throws Exception {
+  void closedStream_returnsUnsentMessages() throws Exception {
     int messages = 150;
     setConfig("throttle.all", "0," + messages);
     client.create("q", "function on_enqueue(msg) return { throttle_keys = { 'all' } } end", "");

@@ -50,7 +50,7 @@ final class FilaMessagesTest {
   }
 
   @Test
-  void consume_deliversWhatWasEnqueued() throws Exception {
+  void consume_deliversEnqueuedMessages() throws Exception {
     client.create("plain");
     String id = client.enqueue("plain", "hello", Map.of("h", "v"));
     Message message = client.consume("plain").next();
@@ -83,7 +83,7 @@ final class FilaMessagesTest {
   }
 
   @Test
-  void ack_ofWhatIsNotLeasedIsNotFound() {
+  void ack_ofAMessageWithoutLease_isNotFound() {
     client.create("waiting");
     String id = client.enqueue("waiting", "x");
     assertRefused(() -> client.ack("waiting", id), Status.Code.NOT_FOUND, "not leased");
@@ -156,7 +156,7 @@ final class FilaMessagesTest {
   }
 
   @Test
-  void queueMadeByFila_retriesAtOnce_andWithoutEnd() throws Exception {
+  void queueCreatedOverFila_retriesAtOnce_andWithoutLimit() throws Exception {
     client.create("endless");
     client.enqueue("endless", "x", Map.of());
     Stream stream = client.consume("endless");
@@ -212,7 +212,7 @@ final class FilaMessagesTest {
   }
 
   @Test
-  void consume_goesOnWithoutAcks() throws Exception {
+  void consume_continuesWithoutAcks() throws Exception {
     client.create("hoarded");
     client.enqueue("hoarded", 200, 10);
     Stream stream = client.consume("hoarded");
@@ -226,7 +226,7 @@ final class FilaMessagesTest {
   }
 
   @Test
-  void slowReader_getsNoMoreThanItCanTake() throws Exception {
+  void slowReader_isSentNoMoreThanItReads() throws Exception {
     client.create("large");
     int messages = 300;
     client.enqueue("large", messages, 64 << 10);

@@ -32,7 +32,7 @@ final class FilaSettingsTest {
   }
 
   @Test
-  void whatFilaKnows_isUnderstood() throws IOException {
+  void settingsOfFila_areAccepted() throws IOException {
     writeFile(
         """
         [server]
@@ -88,7 +88,7 @@ final class FilaSettingsTest {
   }
 
   @Test
-  void withoutAnAddress_itIsLoopback() throws IOException {
+  void withoutAnAddress_theServerListensOnLoopback() throws IOException {
     writeFile("");
     ServerConfigLoader settings = read(Map.of());
     assertThat(settings.config()).isEqualTo(defaults());
@@ -99,7 +99,7 @@ final class FilaSettingsTest {
   }
 
   @Test
-  void filasVariables_countBeforeItsFile_andOursBeforeThem() throws IOException {
+  void variablesOfFila_overrideItsFile_andVariablesOfSluiceOverrideBoth() throws IOException {
     writeFile("[auth]\nbootstrap_apikey = 'one'\n[server]\nlisten_addr = '[::1]:7'\n");
     Map<String, String> fila = Map.of("FILA_DATA_DIR", "there", "FILA_BOOTSTRAP_APIKEY", "two");
     ServerConfig config = read(fila).config();
@@ -117,7 +117,7 @@ final class FilaSettingsTest {
   }
 
   @Test
-  void filasVariables_areEnough() {
+  void variablesOfFila_sufficeWithoutAFile() {
     ServerConfig config = read(Map.of("FILA_BOOTSTRAP_APIKEY", "key")).config();
     assertThat(config).isEqualTo(defaults().withBootstrapKey("key"));
   }
@@ -176,7 +176,7 @@ final class FilaSettingsTest {
   }
 
   @Test
-  void besideASluiceToml_filaHasNoEffect() throws IOException {
+  void settingsOfFila_withASluiceToml_haveNoEffect() throws IOException {
     writeFile("not even TOML");
     Files.writeString(dir.resolve("sluice.toml"), "");
     ServerConfigLoader settings = read(Map.of("FILA_DATA_DIR", "there"));
@@ -186,7 +186,7 @@ final class FilaSettingsTest {
   }
 
   @Test
-  void theSystemsFile_isReadIfThereIsNoOther() throws IOException {
+  void systemWideFile_isReadWithoutAnother() throws IOException {
     Path system = Files.writeString(dir.resolve("system"), "[server]\nlisten_addr = '127.0.0.1:9'");
     ServerConfig config = ServerConfigLoader.read(dir, null, system, Map.of(), Map.of()).config();
     assertThat(config.listen().grpcPort()).isEqualTo(9);
@@ -209,7 +209,7 @@ final class FilaSettingsTest {
           tls.cert_file = "x" | tls.cert_file and tls.key_file must both be set for TLS: tls.key_file is missing
           nothing | fila.toml is not valid TOML, line 1
           """)
-  void whatWouldMislead_isRefused(String toml, String message) throws IOException {
+  void unsupportedSettingsOfFila_areRefused(String toml, String message) throws IOException {
     writeFile(toml);
     assertThatThrownBy(() -> read(Map.of()))
         .isInstanceOf(InvalidSettingsException.class)

@@ -44,7 +44,7 @@ final class FixtureTest {
 
   @ParameterizedTest
   @ValueSource(strings = "0.1")
-  void dataDirectory_isOpened_withAllThatWasWritten(String version) throws IOException {
+  void dataDirectory_ofAnEarlierVersion_opensWithAllItsData(String version) throws IOException {
     Path fixture = read(version);
     unzip(fixture.resolve("data.zip"));
     try (SluiceServer server = FixtureServer.start(dir, "")) {

@@ -62,7 +62,7 @@ final class FrameFloodTest {
     return ByteBuffer.allocate(4).putInt(value).array();
   }
 
-  /** Frames that cost the server work and serve nobody; of those without calls 500 at a time. */
+  /** Frames that cost the server work without any use; those without calls come 500 at a time. */
   static Stream<Arguments> floods() {
     return Stream.of(
         flood("settings", frame(RawHttp2.SETTINGS, 0, 0, new byte[0])),
@@ -194,7 +194,7 @@ final class FrameFloodTest {
 
   /** Calls that have waited for a while may all be canceled at the same time. */
   @Test
-  void clientThatGivesUpManyWaitingCalls_isNotClosed() throws Exception {
+  void clientThatCancelsManyWaitingCalls_isNotClosed() throws Exception {
     ManagedChannel channel = client();
     try {
       QueuesGrpc.QueuesFutureStub stub = QueuesGrpc.newFutureStub(channel);

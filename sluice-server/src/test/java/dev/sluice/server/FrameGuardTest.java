@@ -57,7 +57,7 @@ final class FrameGuardTest {
   }
 
   @Test
-  void bytes_passUnchangedHoweverTheyAreCut() {
+  void bytes_passUnchanged_atAnyChunking() {
     Random random = new Random(19);
     ByteArrayOutputStream sent = new ByteArrayOutputStream();
     sent.writeBytes(RawHttp2.begin());
@@ -125,7 +125,7 @@ final class FrameGuardTest {
 
   /** The rest waits until threads have looked at the calls before. */
   @Test
-  void calls_waitWhileTooManyAreUnseen() {
+  void calls_waitWhileTooManyAreUnprocessed() {
     channel.writeInbound(Unpooled.wrappedBuffer(RawHttp2.begin()));
     for (int i = 0; i < MANY; i++) {
       gate.begun();
@@ -154,7 +154,7 @@ final class FrameGuardTest {
   }
 
   @Test
-  void closedConnection_freesWhatItHolds() {
+  void closedConnection_releasesItsMemory() {
     for (int i = 0; i < MANY; i++) {
       gate.begun();
     }
@@ -177,7 +177,7 @@ final class FrameGuardTest {
 
   /** A connection that is closed while its frames are passed on gives back its turn. */
   @Test
-  void connectionClosedInItsTurn_leavesTheGateToOthers() {
+  void connectionClosedInItsTurn_releasesItsTurns() {
     channel.writeInbound(Unpooled.wrappedBuffer(RawHttp2.begin()));
     for (int i = 0; i < MANY; i++) {
       gate.begun();

@@ -41,7 +41,7 @@ final class FrameScannerTest {
   }
 
   @Test
-  void frames_areFoundWhereverTheBytesAreCut() {
+  void frames_areFound_atAnyChunking() {
     assertThat(scan()).isEqualTo(FRAMES);
     for (int cut = 0; cut < 400; cut++) {
       assertThat(scan(cut, cut + 1, cut + 5)).as("cut at %d", cut).isEqualTo(FRAMES);

@@ -68,7 +68,7 @@ final class GovernorAccessTest {
   }
 
   @Test
-  void key_isHeldToItsModelsTenantsAndClasses() {
+  void key_isRestrictedToItsModelsTenantsAndClasses() {
     String key =
         server
             .create(
@@ -97,7 +97,7 @@ final class GovernorAccessTest {
   }
 
   @Test
-  void prefixes_standForAllOfAKind() {
+  void asterisk_allowsAllNamesWithItsPrefix() {
     String key =
         server.create("governor:model:*", "governor:tenant:acme:*", "governor:class:*").getSecret();
     assertThat(ask(key, ask(MODEL, "acme:web", "P0_clinical"))).isEqualTo("OK");
@@ -128,7 +128,7 @@ final class GovernorAccessTest {
   }
 
   @Test
-  void useOfAModel_isNoFeedback_andViceVersa() {
+  void useOfAModel_allowsNoFeedback_andViceVersa() {
     HttpProbe http = new HttpProbe(server.httpPort());
     String path = "/v1/governor/models/deepseek-r1/feedback";
     String user =

@@ -45,7 +45,7 @@ class GovernorServiceTest {
     server = started(300);
   }
 
-  /** With whatever it keeps its budgets in. */
+  /** Starts the server; overridden to keep budgets in another store. */
   GovernedServer started(long patienceMs) throws IOException {
     return new GovernedServer(dir, patienceMs);
   }
@@ -144,7 +144,7 @@ class GovernorServiceTest {
   }
 
   @Test
-  void pollThatIsCancelled_leavesTheTicketToThePatience() throws Exception {
+  void canceledPoll_leavesTheTicketToItsIdleTimeout() throws Exception {
     takeTheOne();
     String ticket = ticket("one", 20);
     Recorded<PollTicketResponse> waiting = new Recorded<>();
@@ -155,7 +155,7 @@ class GovernorServiceTest {
     assertThat(waiting.end().getCode()).isEqualTo(Status.Code.CANCELLED);
     awaitWaiting(0);
     await().until(() -> status("one").getQueueLengths(1).getLength() == 0);
-    // For a while it says why, then nobody knows it.
+    // For a while a poll returns the reason; then the ticket is unknown.
     await()
         .untilAsserted(
             () ->
@@ -166,7 +166,7 @@ class GovernorServiceTest {
   }
 
   @Test
-  void watch_tellsThePlace_thenTheGrant_andEnds() throws Exception {
+  void watch_sendsThePosition_thenTheGrant_andEnds() throws Exception {
     String reservation = takeTheOne().getReservation();
     Recorded<PollTicketResponse> before = new Recorded<>();
     String first = ticket("one", 10);
@@ -189,7 +189,7 @@ class GovernorServiceTest {
   }
 
   @Test
-  void watchThatIsCancelled_leavesTheTicketToThePatience() throws Exception {
+  void canceledWatch_leavesTheTicketToItsIdleTimeout() throws Exception {
     takeTheOne();
     String ticket = ticket("one", 20);
     Recorded<WatchTicketResponse> watch = new Recorded<>();
@@ -222,7 +222,7 @@ class GovernorServiceTest {
   }
 
   @Test
-  void settle_refundsOnce_andWhatIsUnknownIsNotFound() {
+  void settle_chargesOnce_andUnknownIdsAreNotFound() {
     String reservation = server.requestGrpc("slow", 600).getGranted().getReservation();
     ExtendReservationRequest extend =
         ExtendReservationRequest.newBuilder().setReservation(reservation).build();
@@ -252,7 +252,7 @@ class GovernorServiceTest {
   }
 
   @Test
-  void explain_saysWhatWouldHappen() {
+  void explain_predictsTheDecision() {
     server.requestGrpc("slow", 950);
     TokenExplanation explanation =
         server
@@ -272,7 +272,7 @@ class GovernorServiceTest {
   }
 
   @Test
-  void reportedAnswer_isGoneBy() {
+  void reportedProviderResponse_delaysRequests() {
     assertThat(
             server
                 .grpc()
@@ -293,7 +293,7 @@ class GovernorServiceTest {
   }
 
   @Test
-  void status_hasEverything() {
+  void status_hasTheFiguresOfTheModel() {
     server.requestGrpc("slow", 790);
     GovernorStatus.Model slow = status("slow");
     assertThat(slow.getCapacity()).isEqualTo(1_000);

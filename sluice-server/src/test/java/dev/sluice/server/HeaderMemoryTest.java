@@ -49,7 +49,7 @@ final class HeaderMemoryTest {
   }
 
   @Test
-  void watchWithOrdinaryHeaders_goesOn() throws IOException {
+  void watchWithOrdinaryHeaders_continues() throws IOException {
     assertThat(watch("identity,deflate,gzip").endsStream()).isFalse();
   }
 

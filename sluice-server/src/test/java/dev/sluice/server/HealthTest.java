@@ -21,7 +21,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
-/** gRPC's own services: health for everybody, reflection for those with a key. */
+/** gRPC's own services: health without a key, reflection with one. */
 @Timeout(60)
 final class HealthTest {
   @TempDir private Path dir;
@@ -31,7 +31,7 @@ final class HealthTest {
   }
 
   @Test
-  void health_isToldForTheServerAndEachService() throws Exception {
+  void health_isReportedForTheServerAndEachService() throws Exception {
     try (TestServer server = TestServer.start(dir)) {
       var health = HealthGrpc.newBlockingStub(server.channel);
       for (String name : new String[] {"", "sluice.v1.Queues", "sluice.v1.Limits"}) {
@@ -42,7 +42,7 @@ final class HealthTest {
   }
 
   @Test
-  void watch_seesTheServerClose() throws Exception {
+  void watch_reportsThatTheServerCloses() throws Exception {
     Recorded<HealthCheckResponse> watched = new Recorded<>();
     try (TestServer server = TestServer.start(dir)) {
       HealthGrpc.newStub(server.channel).watch(of(""), watched);
@@ -105,7 +105,7 @@ final class HealthTest {
   }
 
   @Test
-  void watch_ofAnUnknownService_saysSo() throws Exception {
+  void watch_ofAnUnknownService_isServiceUnknown() throws Exception {
     try (TestServer server = TestServer.start(dir)) {
       Recorded<HealthCheckResponse> watched = new Recorded<>();
       HealthGrpc.newStub(server.channel).watch(of("no.such"), watched);

@@ -267,7 +267,7 @@ final class HookAccessTest {
   @EnumSource(
       names = {"GRPC_CREATE", "FILA_CREATE", "HTTP_CREATE"},
       mode = EnumSource.Mode.EXCLUDE)
-  void sameText_keepsThePatterns_andAnotherTextHasThoseOfItsCaller(Way way) {
+  void sameScript_keepsThePatterns_andAnotherScriptGetsThoseOfItsCaller(Way way) {
     String more = tenant("limit:shared.*");
     String less = tenant();
     create(more, "a.q", HOOK);
@@ -319,7 +319,7 @@ final class HookAccessTest {
   }
 
   @Test
-  void queueThatIsMadeAgain_hasThePatternsOfItsCreator() {
+  void recreatedQueue_hasThePatternsOfItsCreator() {
     create(tenant("limit:shared.*"), "a.q", HOOK);
     String less = tenant();
     assertThat(ask(less, "DELETE", "/v1/queues/a.q", "").status()).isEqualTo(204);

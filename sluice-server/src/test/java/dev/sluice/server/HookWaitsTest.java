@@ -177,7 +177,7 @@ final class HookWaitsTest {
   }
 
   @Test
-  void unaryCall() throws Exception {
+  void unaryCall_ofARevokedKey_isNotStored() throws Exception {
     Recorded<EnqueueResponse> answer = new Recorded<>();
     stub()
         .enqueue(
@@ -193,7 +193,7 @@ final class HookWaitsTest {
 
   /** The stream and each of its batches are watched. */
   @Test
-  void batchesOfAStream() throws Exception {
+  void batchesOfAStream_ofARevokedKey_areNotStored() throws Exception {
     Recorded<EnqueueStreamResponse> answers = new Recorded<>();
     var batches = stub().enqueueStream(answers);
     for (int i = 0; i < 20; i++) {
@@ -209,7 +209,7 @@ final class HookWaitsTest {
   }
 
   @Test
-  void callOverHttp() {
+  void httpCall_ofARevokedKey_isNotStored() {
     HttpProbe probe = new HttpProbe(http.port());
     CompletableFuture<HttpProbe.Reply> answer =
         probe.sendLater(
@@ -224,7 +224,7 @@ final class HookWaitsTest {
   }
 
   @Test
-  void callOfAKeyThatStays_isStored() throws Exception {
+  void callOfAValidKey_isStored() throws Exception {
     Recorded<EnqueueResponse> answer = new Recorded<>();
     stub()
         .enqueue(

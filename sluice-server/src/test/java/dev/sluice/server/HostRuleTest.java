@@ -68,7 +68,7 @@ final class HostRuleTest {
   }
 
   @Test
-  void withoutKeys_namesOfThisMachineAreTaken() throws IOException {
+  void withoutKeys_namesOfThisMachineAreAccepted() throws IOException {
     try (SluiceServer server = start("127.0.0.1")) {
       int port = server.httpPort();
       for (String own : List.of("localhost", "LocalHost", "127.0.0.1", "127.1.2.3", "[::1]")) {
@@ -83,7 +83,7 @@ final class HostRuleTest {
   }
 
   @Test
-  void withoutKeys_theConfiguredNameIsTaken() throws IOException {
+  void withoutKeys_theConfiguredNameIsAccepted() throws IOException {
     String name = InetAddress.getLoopbackAddress().getHostName();
     for (String host : List.of(name, "127.0.0.2")) {
       try (SluiceServer server = start(host)) {
@@ -99,7 +99,7 @@ final class HostRuleTest {
   }
 
   @Test
-  void withKeys_anyNameIsTaken() throws IOException {
+  void withKeys_anyNameIsAccepted() throws IOException {
     try (KeyedServer server = new KeyedServer(dir)) {
       assertThat(answer(server.httpPort(), "/healthz", "Host: sluice.example.com\r\n"))
           .startsWith("HTTP/1.1 200 ");

@@ -71,7 +71,7 @@ final class HostileBodiesTest {
   }
 
   @Test
-  void headersWhoseNamesCollide_holdUpNobody() {
+  void headersWhoseNamesCollide_delayNoOther() {
     String body =
         "{\"payload\":\"x\",\"headers\":%s}".formatted(object(Collisions.names(NAMES), "\"\""));
     List<CompletableFuture<HttpProbe.Reply>> posts = new ArrayList<>();
@@ -149,12 +149,12 @@ final class HostileBodiesTest {
         "{\"payload\":\"x\",\"delay_ms\":1e1000000000}",
         "{\"payload\":\"x\",\"weight\":1.0000000000000000000000000000000000000000001}",
       })
-  void numbersThatAreDearToConvert_areRefused(String body) {
+  void numbersThatAreExpensiveToConvert_areRefused(String body) {
     assertThat(http.post("/v1/queues/q/messages", body).message()).contains("must be");
   }
 
   @Test
-  void whatIsNotKnown_isToldInShort() {
+  void errors_truncateUnknownNamesAndValues() {
     String long1 = "y".repeat(1_000);
     List<String> bodies =
         List.of(
@@ -199,7 +199,7 @@ final class HostileBodiesTest {
   }
 
   @Test
-  void fieldsThatNobodyKnows_areRefusedWhenThereAreTooMany() throws IOException {
+  void tooManyUnknownFields_areRefused() throws IOException {
     ByteArrayOutputStream bytes = new ByteArrayOutputStream();
     CodedOutputStream out = CodedOutputStream.newInstance(bytes);
     for (int i = 0; i <= PARTS; i++) {
@@ -210,7 +210,7 @@ final class HostileBodiesTest {
   }
 
   @Test
-  void entriesInside_count() throws IOException {
+  void nestedFields_count() throws IOException {
     ByteArrayOutputStream bytes = new ByteArrayOutputStream();
     CodedOutputStream inside = CodedOutputStream.newInstance(bytes);
     for (int i = 0; i <= PARTS; i++) {
@@ -225,14 +225,14 @@ final class HostileBodiesTest {
   }
 
   @Test
-  void groups_areRefused_howeverDeep() {
+  void nestedGroups_areRefused() {
     byte[] groups = new byte[1 << 20];
     java.util.Arrays.fill(groups, (byte) (15 << 3 | 3));
     assertRefused(groups, "must be a protobuf message");
   }
 
   @Test
-  void fewUnknownFields_areTaken() throws IOException {
+  void fewUnknownFields_areAccepted() throws IOException {
     EnqueueRequest request =
         EnqueueRequest.newBuilder()
             .setQueue("q")
@@ -257,7 +257,7 @@ final class HostileBodiesTest {
   // ---- who may
 
   @Test
-  void withoutPermission_nothingOfTheBodyIsRead(@TempDir Path other) throws IOException {
+  void withoutPermission_theBodyIsNotRead(@TempDir Path other) throws IOException {
     try (KeyedServer keyed = new KeyedServer(other)) {
       String key = keyed.create("consume:other").getSecret();
       for (HttpRoute route : keyed.httpRoutes()) {

@@ -118,7 +118,7 @@ final class HostileGovernorTest {
         "{'actualTokens':0.5} | actualTokens must be a whole number",
         "{'actual_tokens':1} | actual_tokens",
       })
-  void badUsage_isNamed_andSettlesNothing(String body, String words) {
+  void invalidUsage_isNamed_andSettlesNothing(String body, String words) {
     String reservation = server.request("scaled", 600).json().get("reservation").asText();
     Reply refused =
         server.http.post(
@@ -130,8 +130,7 @@ final class HostileGovernorTest {
 
   /** The next caller waited for 95 seconds. */
   @Test
-  void usageThatNobodyHad_isCounted_andOthersWaitForTheirOwnTokens(@TempDir Path own)
-      throws IOException {
+  void impossibleUsage_isCounted_andDelaysNoOther(@TempDir Path own) throws IOException {
     try (GovernedServer fresh = new GovernedServer(own, 600_000)) {
       List<String> held = new ArrayList<>();
       for (int i = 0; i < 5; i++) {

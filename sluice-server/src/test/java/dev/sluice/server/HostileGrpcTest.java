@@ -128,7 +128,7 @@ final class HostileGrpcTest {
   }
 
   @Test
-  void preface_cutShort_isForgotten() throws IOException {
+  void truncatedPreface_isDiscarded() throws IOException {
     for (int length = 1; length < PREFACE.length; length += 4) {
       exchange(Arrays.copyOf(PREFACE, length));
     }
@@ -157,7 +157,7 @@ final class HostileGrpcTest {
   }
 
   @Test
-  void floods_areSurvived() throws IOException {
+  void floods_leaveTheServerUp() throws IOException {
     byte[] ping = frame(PING, 0, 0, new byte[8]);
     byte[] settings = frame(SETTINGS, 0, 0, new byte[0]);
     byte[] empty = frame(DATA, 0, 1, new byte[0]);
@@ -177,7 +177,7 @@ final class HostileGrpcTest {
   }
 
   @Test
-  void headers_withoutEnd_areNotHeapedUp() throws IOException {
+  void headers_withoutEnd_areNotBuffered() throws IOException {
     byte[] part = repeat(field("x-a", "y".repeat(100)), 100);
     byte[] bomb =
         join(
@@ -200,7 +200,7 @@ final class HostileGrpcTest {
   }
 
   @Test
-  void messages_thatLie_areRefused() throws IOException {
+  void messages_withAFalseLengthOrFlag_areRefused() throws IOException {
     String enqueue = "/sluice.v1.Queues/Enqueue";
     byte[] garbage = {(byte) 0xFF, (byte) 0xFF, (byte) 0xFF, (byte) 0xFF, 1};
     List<byte[]> lies =
@@ -259,7 +259,7 @@ final class HostileGrpcTest {
   }
 
   @Test
-  void connections_thatSayNothing_holdUpNobody() throws IOException {
+  void silentConnections_delayNoOther() throws IOException {
     List<Socket> silent = new ArrayList<>();
     for (int i = 0; i < 200; i++) {
       Socket socket = new Socket(InetAddress.getLoopbackAddress(), server.server.grpcPort());

@@ -113,7 +113,7 @@ final class HostileHttpTest {
   }
 
   @Test
-  void slowHeaders_keepOutNobodyWithinTheLimit_andAreCutOff() throws Exception {
+  void slowHeaders_delayNoOtherWithinTheLimit_andAreCutOff() throws Exception {
     String request = "GET /healthz HTTP/1.1\r\nHost: localhost\r\nX-Slow: ";
     for (int i = 0; i < MAX_CONNECTIONS / 2; i++) {
       send(connect(), request.substring(0, 1 + i % request.length()));
@@ -181,7 +181,7 @@ final class HostileHttpTest {
   }
 
   @Test
-  void halfClosedAndBrokenOffBodies_areForgotten() throws IOException {
+  void halfClosedAndTruncatedBodies_areDiscarded() throws IOException {
     Random random = new Random(22);
     String body = "{\"payload\":\"" + "x".repeat(50_000) + "\"}";
     for (int i = 0; i < 100 * STORM; i++) {
@@ -202,7 +202,7 @@ final class HostileHttpTest {
   }
 
   @Test
-  void listeners_beyondTheLimitAreRefused_andOthersLeave() throws IOException {
+  void listeners_beyondTheLimit_areRefused_andDelayNoOther() throws IOException {
     int refused = 0;
     for (int i = 0; i < AccountQuotas.MAX_EVENT_STREAMS + 100; i++) {
       Socket socket = connect();
@@ -214,7 +214,7 @@ final class HostileHttpTest {
   }
 
   @Test
-  void longPolls_thatAreAbandoned_takeNoMessage() throws IOException {
+  void abandonedLongPolls_takeNoMessage() throws IOException {
     for (int i = 0; i < 100 * STORM; i++) {
       Socket socket = connect();
       String body = "{\"wait_ms\":20000}";

@@ -128,7 +128,7 @@ final class HttpAccessTest {
   }
 
   @Test
-  void everyRoute_asksForAKeyUnlessItIsOpen() {
+  void everyRoute_requiresAKeyUnlessItIsOpen() {
     for (HttpRoute route : server.routes()) {
       String path = route.template().replace("{queue}", "q").replaceAll("\\{(key|name)}", "k");
       Reply reply = http.send(http.request(path).method(route.method(), BodyPublishers.noBody()));
@@ -141,7 +141,7 @@ final class HttpAccessTest {
   }
 
   @Test
-  void key_allowsWhatItSays() {
+  void key_allowsItsPermissions() {
     assertThat(as("root", "POST", "/v1/queues", "{\"name\":\"q\"}").status()).isEqualTo(201);
     assertThat(as("root", "POST", "/v1/queues", "{\"name\":\"p\"}").status()).isEqualTo(201);
     String message = "{\"payload\":\"x\"}";

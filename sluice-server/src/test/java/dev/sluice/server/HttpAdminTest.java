@@ -80,14 +80,14 @@ final class HttpAdminTest {
   }
 
   @Test
-  void info_saysWhatTheServerIs() {
+  void info_hasVersionAndStartTime() {
     JsonNode info = get("/v1/info").json();
     assertThat(info.get("version").asText()).isEqualTo(BuildVersion.number());
     assertThat(info.get("started_at_ms").asLong()).isEqualTo(server.nowMs.get());
   }
 
   @Test
-  void keys_areMadeShownChangedAndRevoked() {
+  void keys_areCreatedShownChangedAndRevoked() {
     call("POST", "/v1/queues", "{\"name\":\"q\"}");
     Reply made =
         call(
@@ -121,7 +121,7 @@ final class HttpAdminTest {
   }
 
   @Test
-  void keys_endWhenTheySay() {
+  void keys_expire() {
     long end = server.nowMs.get() + 1_000;
     String key =
         call(
@@ -178,7 +178,7 @@ final class HttpAdminTest {
   }
 
   @Test
-  void tooMuch_isRefused() {
+  void oversizedFields_areRefused() {
     Reply value = call("PUT", "/v1/config/k", "{\"value\":\"%s\"}".formatted("x".repeat(2 << 20)));
     assertThat(value.status()).isEqualTo(400);
     Reply key = call("PUT", "/v1/config/" + "k".repeat(5_000), "{\"value\":\"x\"}");

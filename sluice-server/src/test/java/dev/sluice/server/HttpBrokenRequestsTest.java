@@ -113,7 +113,7 @@ final class HttpBrokenRequestsTest {
   }
 
   @Test
-  void oversizedBody_isRefusedBeforeItComes() throws IOException {
+  void oversizedBody_isRefusedBeforeItIsSent() throws IOException {
     try (Socket socket = new Socket(InetAddress.getLoopbackAddress(), server.httpPort())) {
       socket.setSoTimeout(15_000);
       socket
@@ -128,7 +128,7 @@ final class HttpBrokenRequestsTest {
   }
 
   @Test
-  void oversizedChunks_areNotHeapedUp() throws IOException {
+  void oversizedChunks_areNotBuffered() throws IOException {
     byte[] chunk = ("10000\r\n" + " ".repeat(0x10000) + "\r\n").getBytes(StandardCharsets.US_ASCII);
     long sent = 0;
     String status = "";
@@ -151,7 +151,7 @@ final class HttpBrokenRequestsTest {
   }
 
   @Test
-  void largestMessage_goesThrough() {
+  void largestMessage_isAccepted() {
     String payload = "x".repeat(15 << 20);
     assertThat(http.post("/v1/queues/q/messages", "{\"payload\":\"" + payload + "\"}").status())
         .isEqualTo(200);

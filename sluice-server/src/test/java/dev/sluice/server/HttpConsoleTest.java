@@ -27,7 +27,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** The files of the console, to somebody without a key. */
+/** The files of the console, requested without a key. */
 @Timeout(60)
 final class HttpConsoleTest {
   private static final Pattern REFERENCE =
@@ -49,7 +49,7 @@ final class HttpConsoleTest {
   }
 
   @Test
-  void page_isThereWithoutAKey_andRunsNothingButItsOwnFiles() {
+  void page_needsNoKey_andRunsOnlyItsOwnFiles() {
     Reply page = http.get("/");
     assertThat(page.status()).isEqualTo(200);
     assertThat(page.header("Content-Type")).isEqualTo("text/html; charset=utf-8");
@@ -68,7 +68,7 @@ final class HttpConsoleTest {
   }
 
   @Test
-  void everythingThatIsReferredTo_isThere() {
+  void everyReferencedFile_exists() {
     Deque<String> left = new ArrayDeque<>(Set.of("index.html"));
     Set<String> seen = new TreeSet<>();
     while (!left.isEmpty()) {
@@ -98,7 +98,7 @@ final class HttpConsoleTest {
   }
 
   @Test
-  void whatTheServerSays_isNeverMarkup() {
+  void scripts_neverInsertTextAsMarkup() {
     for (String file : new String[] {"dom.js", "dialogs.js", "table.js", "app.js", "charts.js"}) {
       assertThat(http.get("/console/" + file).response().body())
           .as(file)
@@ -120,7 +120,7 @@ final class HttpConsoleTest {
   }
 
   @Test
-  void whoHasItAlready_getsItNotAgain() {
+  void matchingETag_isNotModified() {
     String tag = http.get("/console/app.js").header("ETag");
     assertThat(tag).isNotEmpty().isNotEqualTo(http.get("/console/api.js").header("ETag"));
     Reply again = http.send(http.request("/console/app.js").header("If-None-Match", tag));
@@ -136,7 +136,7 @@ final class HttpConsoleTest {
   }
 
   @Test
-  void whoHasItAlready_maySayItInManyWays() {
+  void ifNoneMatch_acceptsListsAsterisksAndStrongTags() {
     String tag = http.get("/console/app.js").header("ETag");
     String strong = tag.substring("W/".length());
     for (String field : List.of("*", strong, "\"x\", " + tag, "W/\"x\"," + strong + ",\"y\"")) {
@@ -182,7 +182,7 @@ final class HttpConsoleTest {
         "gzippy|false",
         "identity;q=1, ;|false",
       })
-  void zipped_onlyForThoseWhoTakeIt(String field, boolean zipped) {
+  void gzip_isUsedOnlyIfAccepted(String field, boolean zipped) {
     Reply head =
         http.send(
             http.request("/console/app.js")
@@ -194,7 +194,7 @@ final class HttpConsoleTest {
   }
 
   @Test
-  void whoTakesIt_getsItZipped() throws Exception {
+  void gzippedFile_hasTheSameContent() throws Exception {
     var zipped =
         http.client()
             .send(
@@ -225,7 +225,7 @@ final class HttpConsoleTest {
         "/console/app.js/",
         "/console/App.js"
       })
-  void whatIsNoFile_isNotFound(String path) throws IOException {
+  void unknownOrTraversingPath_isNotFound(String path) throws IOException {
     // Not by a client that tidies the path up.
     try (Socket socket = new Socket(InetAddress.getLoopbackAddress(), server.httpPort())) {
       String request = "GET %s HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";

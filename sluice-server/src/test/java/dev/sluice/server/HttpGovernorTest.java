@@ -37,7 +37,7 @@ final class HttpGovernorTest {
   // ---- asking
 
   @Test
-  void granted_saysWhatWasGrantedAndWhatIsLeft() {
+  void granted_reportsTokensAndRemaining() {
     Reply granted = server.request("scaled", 3_000);
     assertThat(granted.status()).isEqualTo(200);
     JsonNode json = granted.json();
@@ -51,7 +51,7 @@ final class HttpGovernorTest {
   }
 
   @Test
-  void queued_is429_withPlaceTicketAndHeaders() {
+  void queued_is429_withPositionTicketAndHeaders() {
     server.request("slow", 1_000);
     Reply queued = server.request("slow", 100);
     assertThat(queued.status()).isEqualTo(429);
@@ -75,7 +75,7 @@ final class HttpGovernorTest {
   }
 
   @Test
-  void withoutAFreeSlot_thereIsNoForecast() {
+  void withoutAFreeSlot_etaIsUnknown() {
     server.takeTheOne();
     Reply queued = server.request("one", 10);
     assertThat(queued.status()).isEqualTo(429);
@@ -101,7 +101,7 @@ final class HttpGovernorTest {
   }
 
   @Test
-  void retryAfter_isWhenTheShareOfTheClassLetsItGo() {
+  void retryAfter_includesTheWaitForTheClassShare() {
     String batch = "{\"model\":\"shared\",\"tokens\":12000,\"priority\":\"P2_batch\"}";
     String urgent = "{\"model\":\"shared\",\"tokens\":300000,\"priority\":\"P0_clinical\"}";
     assertThat(server.http.post("/v1/governor/requests", urgent).status()).isEqualTo(200);
@@ -142,7 +142,7 @@ final class HttpGovernorTest {
   }
 
   @Test
-  void fullLine_is429_withoutTicket() {
+  void fullWaitingList_is429_withoutTicket() {
     server.request("slow", 1_000);
     for (int i = 0; i < 5; i++) {
       server.ticket("slow", 100);
@@ -154,7 +154,7 @@ final class HttpGovernorTest {
   }
 
   @Test
-  void idempotencyKey_findsItsPlaceAgain_byHeaderOrBody() {
+  void idempotencyKey_findsItsTicketAgain_byHeaderOrBody() {
     server.request("slow", 1_000);
     var path = "/v1/governor/requests";
     String byBody =
@@ -231,7 +231,7 @@ final class HttpGovernorTest {
   }
 
   @Test
-  void feedback_makesTheModelWait() {
+  void feedback_delaysTheModel() {
     Reply told = feedback("scaled", "{\"status\":429,\"headers\":{\"Retry-After\":\"90\"}}");
     assertThat(told.status()).as(told.response().body()).isEqualTo(204);
     Reply queued = server.request("scaled", 100);
@@ -267,7 +267,7 @@ final class HttpGovernorTest {
   // ---- other budgets
 
   @Test
-  void reload_goesByTheFileFromNowOn_andIsNoRefill() throws IOException {
+  void reload_appliesTheFile_andRefillsNoTokens() throws IOException {
     server.request("slow", 900);
     String ticket = server.ticket("slow", 500);
     Files.writeString(
@@ -300,7 +300,7 @@ final class HttpGovernorTest {
   }
 
   @Test
-  void reloadWithoutAModel_refusesThoseInItsLine_andForgetsItsMetrics() throws IOException {
+  void reloadWithoutAModel_refusesItsWaiters_andRemovesItsMetrics() throws IOException {
     server.takeTheOne();
     String ticket = server.ticket("one", 20);
     assertThat(Scrape.of(server.http).series())
@@ -319,7 +319,7 @@ final class HttpGovernorTest {
   }
 
   @Test
-  void restart_isNoFreshBurst_andLosesNoReservation() throws IOException {
+  void restart_givesNoFreshBurst_andLosesNoReservation() throws IOException {
     String reservation = server.request("slow", 900).json().get("reservation").asText();
     server.close();
     server = new GovernedServer(dir, LONG_PATIENCE_MS);
@@ -334,7 +334,7 @@ final class HttpGovernorTest {
   // ---- status
 
   @Test
-  void status_hasEverything() {
+  void status_hasTheFiguresOfTheModel() {
     server.request("slow", 790);
     server.request("slow", 500);
     JsonNode status = server.http.get("/v1/governor/status").json();
@@ -407,7 +407,7 @@ final class HttpGovernorTest {
   }
 
   @Test
-  void invalidBudgets_keepTheServerFromStarting_andNothingIsMade() throws IOException {
+  void invalidBudgets_preventTheStart_andCreateNoFile() throws IOException {
     Path bad = Files.writeString(dir.resolve("bad.json"), "{\"models\":{}}");
     for (Path file : new Path[] {bad, dir.resolve("absent.json")}) {
       Path data = dir.resolve("never");

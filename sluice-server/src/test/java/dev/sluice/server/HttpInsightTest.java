@@ -41,7 +41,7 @@ final class HttpInsightTest {
   }
 
   @Test
-  void keys_sayWhatTheyHaveWhatTheyGotAndWhatTheyWaitFor() {
+  void keys_reportDepthDeliveriesAndThrottling() {
     http.put("/v1/throttles/slow", "{\"rate_per_second\":0.001,\"burst\":1}");
     for (int i = 0; i < 3; i++) {
       send(
@@ -81,7 +81,7 @@ final class HttpInsightTest {
   }
 
   @Test
-  void aMessageThatAsksForMoreThanTheBurst_isTold() {
+  void aCostBeyondTheBurst_isReported() {
     http.put("/v1/throttles/small", "{\"rate_per_second\":4,\"burst\":5}");
     assertThat(http.get("/v1/throttles").json().at("/throttles/0").has("impossible_cost"))
         .isFalse();
@@ -96,7 +96,7 @@ final class HttpInsightTest {
   }
 
   @Test
-  void throttles_forWhichMostWaitComeFirst() {
+  void throttles_areSortedByWaiters() {
     http.put("/v1/throttles/idle", "{\"rate_per_second\":1,\"burst\":1}");
     http.put("/v1/throttles/shut", "{\"rate_per_second\":0,\"burst\":0}");
     send("{\"payload\":\"x\",\"throttle_keys\":{\"shut\":1}}");
@@ -120,7 +120,7 @@ final class HttpInsightTest {
     "/v1/governor/models/slow/waiting-list?offset=-1, offset",
     "/v1/governor/models/none/waiting-list, none",
   })
-  void nonsense_isRefused_withRuleAndValue(String path, String words) {
+  void invalidQuery_isRefused_withRuleAndValue(String path, String words) {
     Reply refused = http.get(path);
     assertThat(refused.status()).isEqualTo(400);
     assertThat(refused.message()).contains(words);
@@ -128,12 +128,12 @@ final class HttpInsightTest {
 
   @ParameterizedTest
   @CsvSource({"/v1/queues/none/fairness-keys", "/v1/throttles/none/waiters", "/v1/limits/none"})
-  void whatIsNotThere_isNotFound(String path) {
+  void unknownNames_areNotFound(String path) {
     assertThat(http.get(path).status()).isEqualTo(404);
   }
 
   @Test
-  void limits_sayWhatIsLeft_alsoByATemplate() {
+  void limits_reportTheirLevel_alsoByATemplate() {
     http.put("/v1/limits/one", "{\"rate_per_second\":0,\"burst\":10}");
     http.put("/v1/limits/t:*", "{\"rate_per_second\":0,\"burst\":5}");
     http.post("/v1/decide", "{\"costs\":{\"one\":4,\"t:a\":2}}");
@@ -146,7 +146,7 @@ final class HttpInsightTest {
   }
 
   @Test
-  void line_namesTicketsThatCanBeCancelled() {
+  void waitingList_namesTicketsThatCanBeCanceled() {
     server.request("slow", 1_000);
     String ticket = server.ticket("slow", 100);
     server.ticket("slow", 50);
@@ -171,7 +171,7 @@ final class HttpInsightTest {
   }
 
   @Test
-  void lineWithoutAFreeSlot_hasNoForecast() {
+  void waitingListWithoutAFreeSlot_hasNoEta() {
     server.ticketBehindOne();
     JsonNode line = http.get("/v1/governor/models/one/waiting-list").json();
     assertThat(line.get("etaMs").has("P1_user")).isFalse();
@@ -181,7 +181,7 @@ final class HttpInsightTest {
   }
 
   @Test
-  void aKey_seesOnlyWhatItMayRead() throws IOException {
+  void aKey_seesReadableQueuesAndThrottlesOnly() throws IOException {
     try (KeyedServer keyed = new KeyedServer(dir.resolve("keyed"))) {
       HttpProbe probe = new HttpProbe(keyed.httpPort());
       for (String queue : new String[] {"mine", "theirs"}) {

@@ -66,7 +66,7 @@ final class HttpLimitsTest {
   }
 
   @Test
-  void decide_grantedSaysWhatIsLeft() {
+  void decide_granted_reportsRemaining() {
     // So slow that nothing accrues meanwhile: 3600 tokens in 3,600,000 s.
     limit("slow", "0.001", "3600");
     Reply granted = decide("slow", 600);
@@ -78,7 +78,7 @@ final class HttpLimitsTest {
   }
 
   @Test
-  void decide_deniedSaysWhenExactly() {
+  void decide_denied_reportsTheExactRetryAfter() {
     limit("denied", "0.001", "1");
     decide("denied", 1);
     Reply denied = decide("denied", 1);
@@ -94,7 +94,7 @@ final class HttpLimitsTest {
   }
 
   @Test
-  void decide_whatTimeDoesNotBringHasNoRetryAfter() {
+  void decide_depletedOrImpossible_hasNoRetryAfter() {
     limit("none", "0", "1");
     decide("none", 1);
     Reply depleted = decide("none", 1);
@@ -119,7 +119,7 @@ final class HttpLimitsTest {
   }
 
   @Test
-  void decide_dryRunTakesNothing() {
+  void decide_peekTakesNothing() {
     limit("dry", "0", "1");
     String dry = "{\"costs\":{\"dry\":1},\"peek\":true}";
     assertThat(http.post("/v1/decide", dry).status()).isEqualTo(200);
@@ -159,7 +159,7 @@ final class HttpLimitsTest {
   }
 
   @Test
-  void quoted_isAStructuredFieldWhateverTheKey() {
+  void quoted_isAStructuredFieldForAnyKey() {
     assertThat(LimitRoutes.quoted("a\"b\\c")).isEqualTo("\"a\\\"b\\\\c\"");
     assertThat(LimitRoutes.quoted("ü\r\n")).isEqualTo("\"%C3%BC%0D%0A\"");
   }
@@ -187,7 +187,7 @@ final class HttpLimitsTest {
         "PUT|/v1/limits/|{\"rate_per_second\":1,\"burst\":1}|400|limit name must have 1 to 256 bytes, but had 0",
         "POST|/v1/limits/x|{}|405|DELETE, GET, PUT",
       })
-  void badInput_isRefusedInWords(
+  void badInput_isRefusedWithAMessage(
       String method, String path, String body, int status, String words) {
     limit("bad", "1", "1");
     Reply refused =

@@ -103,7 +103,7 @@ final class HttpMalformedTest {
             + "\r\n0\r\n\r\nGET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n",
         POST + CHUNKED + "Transfer-Encoding: identity\r\n\r\n0\r\n\r\n",
       })
-  void noProperHttp_isRefusedInJson(String request) throws IOException {
+  void malformedHttp_isRefusedInJson(String request) throws IOException {
     String answer = answer(request);
     assertThat(answer).startsWith("HTTP/1.1 400 ").contains("Connection: close").endsWith(NO_HTTP);
     assertThat(answer).contains("Content-Length: " + NO_HTTP.length() + "\r\n");
@@ -159,7 +159,7 @@ final class HttpMalformedTest {
   }
 
   @Test
-  void foldedHeaders_areNoOtherHeaders() throws IOException {
+  void foldedHeaders_areRefused() throws IOException {
     String answer =
         answer(
             POST
@@ -202,7 +202,7 @@ final class HttpMalformedTest {
   }
 
   @Test
-  void chunksWithinTheLimit_areTaken() {
+  void chunksWithinTheLimit_areAccepted() {
     byte[] body =
         ("{\"payload\":\"" + "x".repeat(MAX_BODY / 2) + "\"}").getBytes(StandardCharsets.US_ASCII);
     var request =

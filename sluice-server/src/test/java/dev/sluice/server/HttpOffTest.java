@@ -45,7 +45,8 @@ final class HttpOffTest {
   }
 
   @Test
-  void secondServer_onTheSameHttpPort_isToldWhatToSetAndServesWithoutHttp() throws Exception {
+  void secondServer_onTheSameHttpPort_isRefusedWithTheSetting_andServesWithoutHttp()
+      throws Exception {
     try (SluiceServer first = start("first", 0)) {
       int port = first.httpPort();
       assertThatThrownBy(() -> start("second", port))

@@ -52,7 +52,7 @@ final class HttpOperationsTest {
   }
 
   @Test
-  void answers_areNeitherKeptNorTakenForSomethingElse() throws Exception {
+  void responses_forbidCachingAndContentSniffing() throws Exception {
     http.post("/v1/queues", "{\"name\":\"q\"}");
     for (String path :
         List.of("/v1/queues", "/v1/queues/none", "/nowhere", "/metrics", "/openapi.json")) {
@@ -81,7 +81,7 @@ final class HttpOperationsTest {
   }
 
   @Test
-  void metrics_countByQueueAndForgetQueuesThatAreGone() {
+  void metrics_countByQueue_andDropDeletedQueues() {
     http.post(
         "/v1/queues",
         "{\"name\":\"q\",\"config\":{\"max_attempts\":1,\"on_enqueue\":\"function on_enqueue(m)"
@@ -140,7 +140,7 @@ final class HttpOperationsTest {
   }
 
   @Test
-  void events_listenersAreFewAndMakeRoomWhenTheyLeave() throws IOException {
+  void events_listenersAreBounded_untilTheyDisconnect() throws IOException {
     Socket[] listeners = new Socket[AccountQuotas.MAX_EVENT_STREAMS];
     for (int i = 0; i < listeners.length; i++) {
       listeners[i] = new Socket(InetAddress.getLoopbackAddress(), server.httpPort());
@@ -174,7 +174,7 @@ final class HttpOperationsTest {
   }
 
   @Test
-  void close_endsWhatWaitsAtOnce() throws Exception {
+  void close_endsWaitingCallsAtOnce() throws Exception {
     http.post("/v1/queues", "{\"name\":\"q\"}");
     CompletableFuture<Reply> waiting =
         http.postLater("/v1/queues/q/receive", "{\"wait_ms\":30000}");
@@ -193,7 +193,7 @@ final class HttpOperationsTest {
   }
 
   @Test
-  void start_onAPortInUseSaysSoAndTouchesNothing() throws IOException {
+  void start_onAPortInUse_failsAndCreatesNoFile() throws IOException {
     Path other = dir.resolve("other");
     int free = freePort();
     Map<ListenConfig, String> taken =

@@ -63,7 +63,7 @@ final class HttpQueuesTest {
   }
 
   @Test
-  void create_showsEverythingThatWasAsked() {
+  void create_returnsTheWholeConfiguration() {
     String config =
         "{\"lease_timeout_ms\":5000,\"durability\":\"OS\",\"on_enqueue\":\"function on_enqueue(m) return"
             + " {} end\",\"on_failure\":\"function on_failure(m) return {action='retry'} end\","
@@ -136,7 +136,7 @@ final class HttpQueuesTest {
   }
 
   @Test
-  void message_goesInAndOutWithAllItHas() {
+  void message_isDeliveredWithAllItsFields() {
     String queue = queue("whole");
     Reply enqueued =
         http.post(
@@ -161,7 +161,7 @@ final class HttpQueuesTest {
   }
 
   @Test
-  void batch_goesInTogetherAndBinaryComesBackAsBase64() {
+  void batch_isStoredTogether_andBinaryIsReturnedAsBase64() {
     String queue = queue("batch");
     Reply enqueued =
         http.post(
@@ -180,7 +180,7 @@ final class HttpQueuesTest {
   }
 
   @Test
-  void peek_showsAsMuchOfPayloadsAsIsAskedFor() {
+  void browse_truncatesPayloadsToTheRequestedSize() {
     String queue = queue("long");
     JsonNode ids =
         http.post(
@@ -210,7 +210,7 @@ final class HttpQueuesTest {
   }
 
   @Test
-  void peek_cutsTheFirstCharacterAsAWhole() {
+  void browse_cutsNoCharacterInHalf() {
     String queue = queue("party");
     http.post(queue + "/messages", "{\"payload\":\"🎉hello\"}");
     String[] cut = {"", "", "", "", "🎉", "🎉h"};
@@ -224,7 +224,7 @@ final class HttpQueuesTest {
   }
 
   @Test
-  void peek_countsWhatItShows() {
+  void browse_boundsTheTotalSize() {
     String queue = queue("heavy");
     String payload = "x".repeat(1 << 20);
     for (int i = 0; i < 20; i++) {
@@ -237,7 +237,7 @@ final class HttpQueuesTest {
   }
 
   @Test
-  void settle_doesWhatItIsToldFor() {
+  void settle_extendsReleasesAndNacks() {
     String queue = queue("settled");
     http.post(queue + "/messages", "{\"payload\":\"x\"}");
     JsonNode first = receiveOne(queue);
@@ -251,7 +251,7 @@ final class HttpQueuesTest {
   }
 
   @Test
-  void redrive_bringsDeadLettersBack() {
+  void redrive_returnsDeadLetters() {
     String queue = queue("dying");
     http.put(queue, "{\"max_attempts\":1}");
     http.post(queue + "/messages", "{\"payload\":\"x\"}");
@@ -267,7 +267,7 @@ final class HttpQueuesTest {
   }
 
   @Test
-  void receive_waitsForWhatComes() {
+  void receive_waitsForAMessage() {
     String queue = queue("waited");
     CompletableFuture<Reply> waiting = http.postLater(queue + "/receive", "{\"wait_ms\":20000}");
     await().until(() -> stats(queue).get("consumers").asInt() == 1);
@@ -312,7 +312,7 @@ final class HttpQueuesTest {
   }
 
   @Test
-  void receive_keepsWhatTheClientSendsAhead() throws IOException {
+  void receive_keepsPipelinedRequests() throws IOException {
     String queue = queue("ahead");
     try (Socket socket = new Socket(InetAddress.getLoopbackAddress(), server.httpPort())) {
       String body = "{\"wait_ms\":1000}";
@@ -394,7 +394,7 @@ final class HttpQueuesTest {
         "GET|/none||404|/",
         "GET|/v1/queues/bad/nothing||404|nothing",
       })
-  void badInput_isRefusedInWords(
+  void badInput_isRefusedWithAMessage(
       String method, String path, String body, int status, String words) {
     http.post("/v1/queues", "{\"name\":\"bad\"}");
     Reply refused =
@@ -420,7 +420,7 @@ final class HttpQueuesTest {
         "\"action\":\"ack\",\"lease_token\":\"?\"|lease_token",
         "\"lease_token\":\"1.1\"|settlements[0].action",
       })
-  void settle_ofWhatMakesNoSenseIsRefused(String fields, String words) {
+  void settle_ofInvalidCombinations_isRefused(String fields, String words) {
     http.post("/v1/queues", "{\"name\":\"bad\"}");
     String id = "00000001-0000-8010-8000-000000000000";
     Reply refused =

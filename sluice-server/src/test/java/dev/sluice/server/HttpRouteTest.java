@@ -10,7 +10,7 @@ import org.junit.jupiter.api.Test;
 @Tag("any-jdk")
 final class HttpRouteTest {
   @Test
-  void segments_areThoseBetweenSlashes() {
+  void segments_areSplitAtSlashes() {
     assertThat(HttpRoute.segments("/v1/queues/a%2Fb")).containsExactly("", "v1", "queues", "a%2Fb");
     assertThat(HttpRoute.segments("/v1/")).containsExactly("", "v1", "");
   }

@@ -36,7 +36,7 @@ class HttpTicketsTest {
     server = started(LONG_PATIENCE_MS);
   }
 
-  /** With whatever it keeps its budgets in. */
+  /** Starts the server; overridden to keep budgets in another store. */
   GovernedServer started(long patienceMs) throws IOException {
     return new GovernedServer(dir, patienceMs);
   }
@@ -47,7 +47,7 @@ class HttpTicketsTest {
   }
 
   @Test
-  void poll_saysHowItStands_andThenThatItIsGranted() {
+  void poll_reportsThePosition_thenTheGrant() {
     String reservation = server.takeTheOne();
     String ticket = server.ticket("one", 20);
     Reply waiting = server.http.get(ticket);
@@ -75,7 +75,7 @@ class HttpTicketsTest {
   }
 
   @Test
-  void longPoll_endsWithThePlace_whenItsTimeIsOver() {
+  void longPoll_returnsThePosition_whenItTimesOut() {
     server.takeTheOne();
     Reply still = server.http.get(server.ticket("one", 20) + "?waitMs=50");
     assertThat(still.status()).isEqualTo(202);
@@ -99,7 +99,7 @@ class HttpTicketsTest {
   }
 
   @Test
-  void cancel_leavesTheLine() {
+  void cancel_leavesTheWaitingList() {
     server.takeTheOne();
     String ticket = server.ticket("one", 20);
     CompletableFuture<Reply> poll =
@@ -125,7 +125,7 @@ class HttpTicketsTest {
   }
 
   @Test
-  void clientThatLeavesALongPoll_losesItsPlaceAfterThePatience() throws IOException {
+  void clientThatLeavesALongPoll_losesItsTicketAfterTheIdleTimeout() throws IOException {
     server.close();
     server = started(200);
     String reservation = server.takeTheOne();
@@ -138,21 +138,21 @@ class HttpTicketsTest {
                   .formatted(ticket)
                   .getBytes(StandardCharsets.US_ASCII));
       server.awaitWaiting(1);
-      // Longer than the patience: whoever waits need not ask.
+      // Longer than the idle timeout: a waiting caller need not poll.
       await()
           .during(java.time.Duration.ofMillis(600))
           .until(() -> server.status("one").at("/queueLengths/P1_user").asInt() == 1);
     }
     server.awaitWaiting(0);
     await().until(() -> server.status("one").at("/queueLengths/P1_user").asInt() == 0);
-    // For a while it says why, then nobody knows it.
+    // For a while a poll returns the reason; then the ticket is unknown.
     await().until(() -> server.http.get(ticket).status() == 404);
     assertThat(server.settle(reservation, 10).status()).isEqualTo(200);
     assertThat(server.status("one").get("running").asInt()).isZero();
   }
 
   @Test
-  void grantThatNobodyClaims_isGivenBack() throws IOException {
+  void unclaimedGrant_isReturned() throws IOException {
     server.close();
     server = started(2_000); // long enough to see the grant on a busy machine
     String reservation = server.takeTheOne();
@@ -203,7 +203,7 @@ class HttpTicketsTest {
   }
 
   @Test
-  void events_tellThePlace_thenTheGrant_andEnd() throws Exception {
+  void events_sendThePosition_thenTheGrant_andEnd() throws Exception {
     String reservation = server.takeTheOne();
     String before = server.ticket("one", 10);
     String ticket = server.ticket("one", 20);
@@ -233,7 +233,7 @@ class HttpTicketsTest {
   }
 
   @Test
-  void events_ofOneThatIsGranted_areJustThat() throws Exception {
+  void events_ofAGrantedTicket_sendTheGrantOnly() throws Exception {
     String reservation = server.takeTheOne();
     String ticket = server.ticket("one", 20);
     server.settle(reservation, 10);
@@ -245,7 +245,7 @@ class HttpTicketsTest {
   }
 
   @Test
-  void listenerThatLeaves_losesItsPlaceAfterThePatience() throws Exception {
+  void listenerThatLeaves_losesItsTicketAfterTheIdleTimeout() throws Exception {
     server.close();
     server = started(200);
     server.takeTheOne();

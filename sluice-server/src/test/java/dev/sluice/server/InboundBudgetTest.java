@@ -16,7 +16,7 @@ final class InboundBudgetTest {
   private final List<String> evicted = new ArrayList<>();
 
   @Test
-  void connection_getsAQuarter() {
+  void connection_getsAQuarterOfTheBudget() {
     assertThat(budget.part("c1", "k1").take(100)).isTrue();
     RequestMemoryBudget.Reservation second = budget.part("c1", "k1");
     assertThat(second.take(100)).isTrue();
@@ -50,7 +50,7 @@ final class InboundBudgetTest {
   }
 
   @Test
-  void key_getsAHalf_whateverItsConnections() {
+  void key_getsHalfOfTheBudget_overAllItsConnections() {
     for (int i = 0; i < 4; i++) {
       assertThat(budget.part("c" + i, "k1").take(100)).isTrue();
     }
@@ -100,7 +100,7 @@ final class InboundBudgetTest {
 
   /** The rest of it may have arrived before its thread heard of the eviction. */
   @Test
-  void evictedRequest_takesNothingMore_andIsNotComplete() {
+  void evictedRequest_reservesNoMore_andIsNotComplete() {
     RequestMemoryBudget.Reservation large = budget.part("c1", "k1");
     large.evictBy(() -> evicted.add("k1"));
     assertThat(large.take(MAX)).isTrue();
@@ -142,7 +142,7 @@ final class InboundBudgetTest {
   }
 
   @Test
-  void completeRequest_makesRoomForNobody() {
+  void completeRequest_isNeverEvicted() {
     evictable("k1", 400).complete();
     RequestMemoryBudget.Reservation late = evictable("k2", 400);
     late.complete();
@@ -189,7 +189,7 @@ final class InboundBudgetTest {
   }
 
   @Test
-  void closedPart_givesEverythingBackOnce() {
+  void closedPart_releasesItsMemoryOnce() {
     RequestMemoryBudget.Reservation part = budget.part("c1", "k1");
     assertThat(part.take(300)).isTrue();
     part.give(100);
@@ -201,7 +201,7 @@ final class InboundBudgetTest {
   }
 
   @Test
-  void hold_setsWhatIsHeld() {
+  void set_replacesTheReservedAmount() {
     RequestMemoryBudget.Reservation part = budget.part("c1", null);
     assertThat(part.set(500)).isTrue();
     RequestMemoryBudget.Reservation other = budget.part("c2", null);

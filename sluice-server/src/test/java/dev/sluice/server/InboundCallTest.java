@@ -101,7 +101,7 @@ final class InboundCallTest {
   }
 
   @Test
-  void messageOfTheService_afterTheKeyExpired_isNotSent() {
+  void responseMessage_afterTheKeyExpired_isNotSent() {
     ServerCall.Listener<ConsumeRequest> client = begin();
     nowMs = EXPIRY_MS;
     service.send();
@@ -110,7 +110,7 @@ final class InboundCallTest {
   }
 
   @Test
-  void messageOfTheClient_afterTheKeyExpired_doesNotReachTheService() {
+  void requestMessage_afterTheKeyExpired_doesNotReachTheService() {
     ServerCall.Listener<ConsumeRequest> client = begin();
     nowMs = EXPIRY_MS;
     client.onMessage(ConsumeRequest.getDefaultInstance());

@@ -47,7 +47,7 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Requests that do not end, or come too slowly, take memory from nobody else. */
+/** Requests that do not end, or arrive too slowly, take no memory from other callers. */
 @Tag("any-jdk")
 @Timeout(120)
 final class InboundRequestsTest {
@@ -293,7 +293,7 @@ final class InboundRequestsTest {
   /** A client decides how long a poll waits. Together, these padded polls exceed the budget. */
   @ParameterizedTest
   @ValueSource(booleans = {true, false})
-  void completeRequestsThatWait_holdNothingOfTheBudget(boolean overHttp) throws IOException {
+  void completeWaitingRequests_holdNothingOfTheBudget(boolean overHttp) throws IOException {
     List<Future<ReceiveResponse>> polls = new ArrayList<>();
     for (int i = 0; i < 8; i++) {
       String key = server.create("consume:q").getSecret();
@@ -396,7 +396,7 @@ final class InboundRequestsTest {
 
   /** Slowly, but fast enough: each piece buys the time until the next. */
   @Test
-  void slowRequests_thatKeepThePace_areServed() throws Exception {
+  void slowRequests_aboveTheMinimumPace_areServed() throws Exception {
     restartWith(HASTY);
     byte[] body =
         ("{\"payload\":\"" + "x".repeat(9_000) + "\"}").getBytes(StandardCharsets.US_ASCII);
@@ -438,7 +438,7 @@ final class InboundRequestsTest {
 
   /** A client that takes no answers is asked for no more requests, and sends on. */
   @Test
-  void bytesThatNobodyReads_areBoundedByConnection() throws IOException {
+  void unreadBytes_areBoundedByConnection() throws IOException {
     RawHttp2 connection = grpc();
     byte[] noWindowForAnswers = {0, 4, 0, 0, 0, 0};
     connection.send(frame(RawHttp2.SETTINGS, 0, 0, noWindowForAnswers));

@@ -72,7 +72,7 @@ final class JsonTest {
 
   @ParameterizedTest
   @ValueSource(strings = {"", "m", "\u00e9", "\u4e2d", "\ud83d\ude00", "a\ud83d\ude00", "\t\"\\"})
-  void text_isReadAsUtf8_andWrittenAsItWas(String unit) {
+  void text_isReadAsUtf8_andWrittenUnchanged(String unit) {
     for (int count : new int[] {1, 20_000, 100_001}) {
       String text = unit.repeat(count);
       byte[] json = JsonCodec.write(new String[] {text});
@@ -94,7 +94,7 @@ final class JsonTest {
 
   @ParameterizedTest
   @ValueSource(strings = {"{\"payload\":1}", "{\"payload\":true}", "{\"payload\":{}}"})
-  void payloadThatIsNoText_saysSo(String body) {
+  void payloadThatIsNoText_isRefused(String body) {
     assertThatExceptionOfType(ApiException.class)
         .isThrownBy(() -> JsonCodec.read(bytes(body), b -> true, MessageJson.NewMessage.class))
         .withMessageContaining("payload must be text");

@@ -80,7 +80,7 @@ final class KeyExpiryTest {
   }
 
   @Test
-  void create_bySuperadminThatEnds_noLongerEither() {
+  void create_byAnExpiringSuperadmin_noLongerEither() {
     String key =
         createBy(BOOTSTRAP, request().setSuperadmin(true).setExpiresAtMs(endsAtMs)).getSecret();
     for (boolean superadmin : List.of(true, false)) {
@@ -92,7 +92,7 @@ final class KeyExpiryTest {
   }
 
   @Test
-  void setPermissions_givesNothingMoreToAKeyThatStays() {
+  void setPermissions_addsNothingToAKeyThatOutlivesTheCaller() {
     String key = ending("admin:mail.*", "produce:mail.*");
     String staying = server.create("produce:mail.*").getId();
     Status refused = setBy(key, staying, "produce:mail.*", "admin:mail.*");

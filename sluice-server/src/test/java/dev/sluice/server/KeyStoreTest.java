@@ -59,7 +59,7 @@ final class KeyStoreTest {
 
   /** The calls may have waited for the lock of the store while the key was revoked. */
   @Test
-  void callsOfAKeyThatIsRevokedMeanwhile_changeNothing() throws Exception {
+  void waitingCallsOfARevokedKey_changeNothing() throws Exception {
     ApiKeyStore store = ApiKeyStore.open(dir);
     ApiKeyOperations api = api(store);
     List<Permission> admin = List.of(new Permission(Kind.ADMIN, "a.*"));
@@ -82,7 +82,7 @@ final class KeyStoreTest {
   }
 
   @Test
-  void open_whenTheFileIsALinkThatLeadsNowhere_fails() throws Exception {
+  void open_ofADanglingLink_fails() throws Exception {
     Files.createSymbolicLink(file(), dir.resolve("unmounted").resolve("keys.json"));
     assertThatThrownBy(() -> ApiKeyStore.open(dir)).isInstanceOf(IOException.class);
   }
@@ -108,7 +108,7 @@ final class KeyStoreTest {
   }
 
   @Test
-  void open_findsWhatWasStored() throws Exception {
+  void open_readsStoredKeys() throws Exception {
     ApiKeyStore store = ApiKeyStore.open(dir);
     Created created = api(store).create(by(Caller.ANYBODY), WANTED);
     ApiKeyStore again = ApiKeyStore.open(dir);
@@ -164,7 +164,7 @@ final class KeyStoreTest {
   }
 
   @Test
-  void create_whenItCannotBeStored_makesNoKey() throws Exception {
+  void create_thatCannotBeStored_createsNoKey() throws Exception {
     ApiKeyStore store = ApiKeyStore.open(dir);
     Created kept = api(store).create(by(Caller.ANYBODY), WANTED);
     // Nothing can be written where a directory is in the way.
@@ -181,7 +181,7 @@ final class KeyStoreTest {
   }
 
   @Test
-  void create_byManyAtOnce_losesNone() throws Exception {
+  void concurrentCreates_loseNoKey() throws Exception {
     ApiKeyStore store = ApiKeyStore.open(dir);
     List<Callable<Created>> calls = new ArrayList<>();
     for (int i = 0; i < 80; i++) {

@@ -88,7 +88,7 @@ final class KeyedTicketsTest {
   }
 
   @Test
-  void line_isToldWithoutTicketsUnlessToAdminsOfAll() {
+  void waitingList_showsTicketsToAdminsOfAllOnly() {
     assertThat(line("read:model:one")).contains("\"total\":1", "\"ticket\":\"\"");
     assertThat(line("admin:*")).contains(ticket);
     assertThat(line("read:model:slow", "governor:*")).contains("read on model:one");
@@ -103,7 +103,7 @@ final class KeyedTicketsTest {
   }
 
   @Test
-  void pollOverGrpc_endsAndTellsNothing() throws Exception {
+  void pollOverGrpc_endsWithoutADecision() throws Exception {
     Recorded<PollTicketResponse> poll = new Recorded<>();
     GovernorGrpc.newStub(server.with("Bearer " + key.getSecret()))
         .pollTicket(
@@ -116,7 +116,7 @@ final class KeyedTicketsTest {
   }
 
   @Test
-  void pollOverHttp_endsAndTellsNothing() {
+  void pollOverHttp_endsWithoutADecision() {
     CompletableFuture<HttpProbe.Reply> poll =
         http.sendLater(
             http.request("/v1/governor/tickets/" + ticket + "?waitMs=60000")
@@ -128,7 +128,7 @@ final class KeyedTicketsTest {
   }
 
   @Test
-  void watchOverGrpc_endsAndTellsNothing() throws Exception {
+  void watchOverGrpc_endsWithoutADecision() throws Exception {
     Recorded<WatchTicketResponse> watch = new Recorded<>();
     GovernorGrpc.newStub(server.with("Bearer " + key.getSecret()))
         .watchTicket(WatchTicketRequest.newBuilder().setTicket(ticket).build(), watch);
@@ -141,7 +141,7 @@ final class KeyedTicketsTest {
   }
 
   @Test
-  void eventsOverHttp_endAndTellNothing() throws Exception {
+  void eventsOverHttp_endWithoutADecision() throws Exception {
     HttpResponse<InputStream> events =
         http.client()
             .send(

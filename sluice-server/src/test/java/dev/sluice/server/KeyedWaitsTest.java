@@ -44,7 +44,7 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
-/** Calls that wait for messages, or whose request comes late, while their key changes. */
+/** Calls that wait for messages or for their request body while their key changes. */
 @Tag("any-jdk")
 @Timeout(90)
 final class KeyedWaitsTest {
@@ -131,7 +131,7 @@ final class KeyedWaitsTest {
 
   @ParameterizedTest
   @EnumSource
-  void longPollOverHttp_endsAndGetsNothing(Change change) {
+  void longPollOverHttp_endsWithoutAMessage(Change change) {
     CompletableFuture<HttpProbe.Reply> poll =
         http.sendLater(
             http.request("/v1/queues/q/receive")
@@ -147,7 +147,7 @@ final class KeyedWaitsTest {
 
   @ParameterizedTest
   @EnumSource
-  void longPollOverGrpc_endsAndGetsNothing(Change change) throws Exception {
+  void longPollOverGrpc_endsWithoutAMessage(Change change) throws Exception {
     Recorded<ReceiveResponse> poll = new Recorded<>();
     QueuesGrpc.newStub(server.with("Bearer " + key.getSecret()))
         .receive(ReceiveRequest.newBuilder().setQueue("q").setWaitMs(30_000).build(), poll);
@@ -161,7 +161,7 @@ final class KeyedWaitsTest {
 
   @ParameterizedTest
   @EnumSource
-  void consumer_endsAndGetsNothing(Change change) throws Exception {
+  void consumer_endsWithoutAMessage(Change change) throws Exception {
     Recorded<ConsumeResponse> stream = new Recorded<>();
     var requests = QueuesGrpc.newStub(server.with("Bearer " + key.getSecret())).consume(stream);
     requests.onNext(
@@ -178,7 +178,7 @@ final class KeyedWaitsTest {
 
   @ParameterizedTest
   @EnumSource
-  void producer_endsAndStoresNothingMore(Change change) throws Exception {
+  void producer_endsAndStoresNoMore(Change change) throws Exception {
     Recorded<EnqueueStreamResponse> stream = new Recorded<>();
     var requests =
         QueuesGrpc.newStub(server.with("Bearer " + key.getSecret())).enqueueStream(stream);
@@ -260,7 +260,7 @@ final class KeyedWaitsTest {
   }
 
   @Test
-  void callsThatAreOver_areForgotten() {
+  void finishedCalls_areRemoved() {
     for (int i = 0; i < 10; i++) {
       ReceiveRequest none = ReceiveRequest.newBuilder().setQueue("q").build();
       assertThat(server.queues(key.getSecret()).receive(none).getDeliveriesCount()).isZero();

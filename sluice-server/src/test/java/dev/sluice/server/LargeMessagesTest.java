@@ -58,7 +58,7 @@ final class LargeMessagesTest {
   }
 
   @Test
-  void receive_leavesWhatDoesNotFit_whereItWas() {
+  void receive_leavesMessagesBeyondItsBytesInOrder() {
     List<String> ids = fill("received");
     assertThat(receive("received"))
         .extracting(Delivery::getId)
@@ -77,7 +77,7 @@ final class LargeMessagesTest {
   }
 
   @Test
-  void receive_overHttp_leavesWhatDoesNotFit() {
+  void receive_overHttp_leavesMessagesBeyondItsBytes() {
     fill("over-http");
     String three = "{\"max_messages\":3,\"wait_ms\":10000}";
     assertThat(received(three)).isEqualTo(2);
@@ -85,7 +85,7 @@ final class LargeMessagesTest {
   }
 
   @Test
-  void peek_showsWhatFits() {
+  void browse_isBoundedByBytes() {
     List<String> ids = fill("peeked");
     BrowseMessagesRequest all =
         BrowseMessagesRequest.newBuilder().setQueue("peeked").setMaxMessages(3).build();

@@ -135,7 +135,7 @@ final class LimitRestartTest {
   }
 
   @Test
-  void aDamagedFile_keepsTheServerFromStarting() throws IOException {
+  void aDamagedFile_preventsTheStart() throws IOException {
     Path file = dir.resolve(LocalLimitBackend.FILE);
     try (TestServer server = TestServer.start(dir)) {
       setLimits(new HttpProbe(server.server.httpPort()));
@@ -156,7 +156,7 @@ final class LimitRestartTest {
   }
 
   @Test
-  void whatCannotBeStored_doesNotCount() throws IOException {
+  void failedWrite_changesNoLimit() throws IOException {
     ManualClock clock = ManualClock.create();
     Limits throttle = Limits.builder().clock(clock).build();
     LimitOperations limits = LimitOperations.open(dir, throttle, 100, quotas());
@@ -180,7 +180,7 @@ final class LimitRestartTest {
   }
 
   @Test
-  void whatTheThrottleRefuses_isNotStored() throws IOException {
+  void invalidLimit_isNotStored() throws IOException {
     Limits throttle = Limits.create();
     LimitOperations limits = LimitOperations.open(dir, throttle, 100, quotas());
     for (Rate bad : List.of(new Rate(-1, 1), new Rate(1, Double.NaN), new Rate(1e-300, 1))) {

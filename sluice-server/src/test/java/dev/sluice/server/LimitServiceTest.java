@@ -70,7 +70,7 @@ class LimitServiceTest {
   }
 
   @Test
-  void tokensAreGranted_untilThereAreNone_andTheKeyIsNamed() {
+  void decide_grantsTheBurst_thenNamesTheLimit() {
     set("mail", 0.001, 2);
     assertThat(decide(request("mail")).getOutcome()).isEqualTo(Outcome.GRANTED);
     assertThat(decide(request("mail")).getOutcome()).isEqualTo(Outcome.GRANTED);
@@ -81,7 +81,7 @@ class LimitServiceTest {
   }
 
   @Test
-  void severalKeys_giveAllOrNothing() {
+  void severalLimits_areTakenTogetherOrNotAtAll() {
     set("a", 0, 5);
     set("b", 0, 1);
     assertThat(decide(request("a", "b")).getOutcome()).isEqualTo(Outcome.GRANTED);
@@ -108,7 +108,7 @@ class LimitServiceTest {
   }
 
   @Test
-  void dryRun_takesNothing() {
+  void peek_takesNothing() {
     set("a", 0, 1);
     DecideRequest dry = request("a").toBuilder().setPeek(true).build();
     assertThat(decide(dry).getOutcome()).isEqualTo(Outcome.GRANTED);
@@ -118,7 +118,7 @@ class LimitServiceTest {
   }
 
   @Test
-  void template_givesEveryKeyItsOwn_untilItIsRemoved() {
+  void template_givesEveryNameItsOwnBucket_untilItIsRemoved() {
     set("tenant:*", 0, 1);
     assertThat(decide(request("tenant:a")).getOutcome()).isEqualTo(Outcome.GRANTED);
     assertThat(decide(request("tenant:b")).getOutcome()).isEqualTo(Outcome.GRANTED);
@@ -132,7 +132,7 @@ class LimitServiceTest {
   }
 
   @Test
-  void badInput_isRefused_inClearWords() {
+  void badInput_isRefused_withAClearMessage() {
     set("a", 1, 1);
     assertRefused(
         () -> decide(request()),
@@ -157,7 +157,7 @@ class LimitServiceTest {
   }
 
   @Test
-  void stream_decidesInOrder_andGrantsNoMoreThanThereIs() throws Exception {
+  void stream_decidesInOrder_andGrantsNoMoreThanTheBurst() throws Exception {
     set("a", 0, 100);
     Recorded<DecideStreamResponse> answers = new Recorded<>();
     StreamObserver<DecideStreamRequest> requests =

@@ -53,7 +53,7 @@ final class LoggingTest {
   }
 
   @Test
-  void text_isALineAnEvent_ofWhatMatters() {
+  void text_hasOneLinePerEvent() {
     new LogConfig("info", "text").start();
     logSome();
     assertThat(lines())
@@ -72,7 +72,7 @@ final class LoggingTest {
   }
 
   @Test
-  void levels_areOfOwnLoggers_andOthersNeverTellMore() {
+  void level_appliesToOwnLoggers_andOtherLoggersStayAtWarn() {
     new LogConfig("debug", "text").start();
     logSome();
     assertThat(lines()).hasSize(4).anyMatch(line -> line.endsWith("own debug"));
@@ -83,7 +83,7 @@ final class LoggingTest {
   }
 
   @Test
-  void json_isAnObjectALine_withFailuresInIt() throws IOException {
+  void json_hasOneObjectPerLine_withExceptions() throws IOException {
     new LogConfig("info", "json").start();
     logSome();
     LoggerFactory.getLogger("dev.sluice.Own")

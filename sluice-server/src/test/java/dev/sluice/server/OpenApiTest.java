@@ -20,6 +20,7 @@ import dev.sluice.server.http.routes.LimitRoutes;
 import dev.sluice.server.http.routes.MessageJson;
 import dev.sluice.server.http.routes.QueueJson;
 import dev.sluice.server.http.routes.SchedulingStatsJson;
+import dev.sluice.server.operations.QueueConfigFields;
 import dev.sluice.server.support.ErrorKind;
 import java.io.IOException;
 import java.lang.reflect.RecordComponent;
@@ -45,7 +46,7 @@ final class OpenApiTest {
           Map.entry("Error", HttpResponse.ErrorBody.class),
           Map.entry("Problem", HttpResponse.ErrorDetail.class),
           Map.entry("NewQueue", QueueJson.NewQueue.class),
-          Map.entry("QueueConfig", QueueJson.Config.class),
+          Map.entry("QueueConfig", QueueConfigFields.class),
           Map.entry("Queue", QueueJson.QueueDetailsJson.class),
           Map.entry("QueueStats", QueueJson.Stats.class),
           Map.entry("QueueTotals", QueueTotals.class),
@@ -131,7 +132,7 @@ final class OpenApiTest {
   @TempDir Path dir;
 
   @Test
-  void document_namesExactlyTheRoutesThereAre() throws IOException {
+  void document_listsExactlyTheRoutes() throws IOException {
     try (SluiceServer server =
         SluiceServer.start(ServerConfig.defaults(dir).withListen(ListenConfig.ANYWHERE))) {
       JsonNode document = new HttpProbe(server.httpPort()).get("/openapi.json").json();
@@ -188,7 +189,7 @@ final class OpenApiTest {
   }
 
   @Test
-  void schemas_haveExactlyTheFieldsThereAre() throws IOException {
+  void schemas_listExactlyTheFields() throws IOException {
     try (SluiceServer server =
         SluiceServer.start(ServerConfig.defaults(dir).withListen(ListenConfig.ANYWHERE))) {
       JsonNode schemas =
@@ -225,7 +226,7 @@ final class OpenApiTest {
   }
 
   @Test
-  void enums_haveExactlyTheValuesThereAre() throws IOException {
+  void enums_listExactlyTheValues() throws IOException {
     try (SluiceServer server =
         SluiceServer.start(ServerConfig.defaults(dir).withListen(ListenConfig.ANYWHERE))) {
       JsonNode schemas =
@@ -247,7 +248,7 @@ final class OpenApiTest {
   }
 
   @Test
-  void references_leadSomewhere() throws IOException {
+  void references_resolve() throws IOException {
     try (SluiceServer server =
         SluiceServer.start(ServerConfig.defaults(dir).withListen(ListenConfig.ANYWHERE))) {
       JsonNode document = new HttpProbe(server.httpPort()).get("/openapi.json").json();

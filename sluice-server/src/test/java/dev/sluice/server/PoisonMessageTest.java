@@ -5,7 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import com.fasterxml.jackson.databind.JsonNode;
 import dev.sluice.broker.QueueConfig;
 import dev.sluice.server.http.JsonCodec;
-import dev.sluice.server.http.routes.QueueJson;
+import dev.sluice.server.operations.QueueConfigFields;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
@@ -70,7 +70,7 @@ final class PoisonMessageTest {
 
   /** Checks only lower bounds of delays, because a slow machine makes them longer. */
   @Test
-  void poisonMessage_isTriedMaxAttemptsTimes_withGrowingDelays_thenIsADeadLetter() {
+  void poisonMessage_isDeliveredMaxAttemptsTimes_withGrowingDelays_thenDeadLettered() {
     String queue =
         create("{\"max_attempts\":%d,\"retry_delay_ms\":%d}".formatted(ATTEMPTS, FIRST_MS));
     for (int i = 0; i < GOOD; i++) {
@@ -119,7 +119,7 @@ final class PoisonMessageTest {
     assertThat(config.toString())
         .isEqualTo(
             new String(
-                JsonCodec.write(QueueJson.Config.of(QueueConfig.defaults())),
+                JsonCodec.write(QueueConfigFields.of(QueueConfig.defaults())),
                 StandardCharsets.UTF_8));
     assertThat(config.get("max_attempts").asInt()).isEqualTo(QueueConfig.DEFAULT_MAX_ATTEMPTS);
     JsonNode described =

@@ -112,7 +112,7 @@ final class ProperRequestsTest {
   }
 
   @Test
-  void proper_goesThrough() {
+  void validRequest_isAccepted() {
     var method = method("sluice.v1.Queues/ListQueues", MethodType.UNARY);
     byte[] answer =
         ClientCalls.blockingUnaryCall(server.channel, method, CallOptions.DEFAULT, new byte[0]);

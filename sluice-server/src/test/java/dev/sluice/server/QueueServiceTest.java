@@ -100,7 +100,7 @@ final class QueueServiceTest {
   }
 
   @Test
-  void message_goesInAndOut_asItWasGiven() {
+  void message_isDeliveredWithAllItsFields() {
     server.createQueue("q");
     Message message =
         message("hello")
@@ -138,7 +138,7 @@ final class QueueServiceTest {
   }
 
   @Test
-  void settlements_doWhatTheySay() {
+  void settlements_extendReleaseAndNack() {
     server.createQueue("q");
     server.queues().enqueue(messages("q", 1));
     Delivery delivery = receive("q", 1).get(0);
@@ -155,7 +155,7 @@ final class QueueServiceTest {
   }
 
   @Test
-  void oldLease_isRefused_andNoLeaseMeansTheOneThereIs() {
+  void staleLease_isRefused_andNoLeaseMeansTheCurrentOne() {
     server.createQueue("q");
     server.queues().enqueue(messages("q", 1));
     Delivery old = receive("q", 1).get(0);
@@ -221,7 +221,7 @@ final class QueueServiceTest {
   }
 
   @Test
-  void totals_countWhatBecameOfMessages() {
+  void totals_countOutcomesOfMessages() {
     server.createQueue("q", QueueConfig.newBuilder().setMaxAttempts(2).build());
     server.queues().enqueue(messages("q", 4));
     receive("q", 3).forEach(each -> settle("q", ack(each)));
@@ -247,7 +247,7 @@ final class QueueServiceTest {
   }
 
   @Test
-  void deadLetters_areSeen_andRedriven() {
+  void deadLetters_areBrowsed_andRedriven() {
     server.createQueue("q", QueueConfig.newBuilder().setMaxAttempts(1).build());
     server.queues().enqueue(messages("q", 1));
     Delivery delivery = receive("q", 1).get(0);
@@ -281,7 +281,7 @@ final class QueueServiceTest {
   }
 
   @Test
-  void purge_removesWhatWaits() {
+  void purge_removesWaitingMessages() {
     server.createQueue("q");
     server.queues().enqueue(messages("q", 3));
     receive("q", 1);
@@ -291,7 +291,7 @@ final class QueueServiceTest {
   }
 
   @Test
-  void badInput_isRefused_inClearWords() {
+  void badInput_isRefused_withAClearMessage() {
     server.createQueue("q");
     var queues = server.queues();
     assertRefused(() -> queues.enqueue(messages("none", 1)), Status.Code.NOT_FOUND, "none");
@@ -344,7 +344,7 @@ final class QueueServiceTest {
   }
 
   @Test
-  void everythingConfirmed_isThereAfterARestart() throws IOException {
+  void everyConfirmedMessage_survivesARestart() throws IOException {
     server.createQueue("q");
     server.queues().enqueue(messages("q", 5));
     server.close();

@@ -183,7 +183,7 @@ final class QueueUpdateTest {
           "old", "now" | 204
           *            | 204
           """)
-  void delete_holdsToIfMatch(String field, int status) {
+  void delete_honorsIfMatch(String field, int status) {
     String old = http.get(QUEUE).json().get("revision").asText();
     String present = http.patch(QUEUE, "{\"max_depth\":8}").json().get("revision").asText();
     Reply reply = send("DELETE", field.replace("old", old).replace("now", present), "");

@@ -67,7 +67,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
-/** One tenant does not use up what all share, whatever keys it makes. */
+/** One tenant cannot exhaust shared quotas, even with many keys. */
 @Timeout(120)
 final class QuotasTest {
   @TempDir Path dir;
@@ -96,7 +96,7 @@ final class QuotasTest {
   // ---- API keys
 
   @Test
-  void keysOfATenant_areFew_howeverLongTheChainIs() throws IOException {
+  void keysOfATenant_areBounded_overTheWholeChain() throws IOException {
     ApiKeyStore keys = ApiKeyStore.open(dir);
     ApiKeyOperations api = api(keys);
     Caller root = caller(keys, api.create(by(Caller.ANYBODY), wanted("a.*")));
@@ -125,7 +125,7 @@ final class QuotasTest {
   }
 
   @Test
-  void theLastKeys_areForSuperadmins() throws IOException {
+  void lastKeys_areReservedForSuperadmins() throws IOException {
     List<ApiKey> many = new ArrayList<>();
     for (int i = 0; i < ApiKeyStore.MAX_KEYS - AccountQuotas.RESERVED_KEYS - 1; i++) {
       many.add(key(i));
@@ -140,7 +140,7 @@ final class QuotasTest {
 
   /** Written by the version before keys had owners. */
   @Test
-  void keysWithoutOwner_areReadAndStandForThemselves() throws IOException {
+  void keysWithoutOwner_areReadAsTheirOwnAccounts() throws IOException {
     Files.writeString(dir.resolve(ApiKeyStore.FILE), OLD_KEYS);
     ApiKeyStore keys = ApiKeyStore.open(dir);
     assertThat(keys.list()).extracting(ApiKey::owner).containsExactly("one", "two");
@@ -160,7 +160,7 @@ final class QuotasTest {
   // ---- names
 
   @Test
-  void queuesUnderTheNamesOfATenant_areFew() throws IOException {
+  void queuesOfATenant_areBounded() throws IOException {
     ApiKeyStore keys = ApiKeyStore.open(dir);
     ApiKeyOperations api = api(keys);
     ApiKeyOperations.Created made = api.create(by(Caller.ANYBODY), wanted("a.*"));
@@ -234,7 +234,7 @@ final class QuotasTest {
   }
 
   @Test
-  void limitsUnderTheNamesOfATenant_areFew() throws IOException {
+  void limitsOfATenant_areBounded() throws IOException {
     ApiKeyStore keys = ApiKeyStore.open(dir);
     Caller root = caller(keys, api(keys).create(by(Caller.ANYBODY), wanted("a:*")));
     AccountQuotas quotas = new AccountQuotas(keys, new AccountQuotas.QuotaConfig(4, 2, 1));
@@ -253,7 +253,7 @@ final class QuotasTest {
   // ---- what is held
 
   @Test
-  void share_isOfTheAccount_andGivenBackOnce() {
+  void quota_belongsToTheAccount_andIsReleasedOnce() {
     ConcurrencyQuota share = new ConcurrencyQuota("things", 4, 2);
     Caller one = new Caller("one", false, List.of(), ApiKey.NEVER);
     Caller two = new Caller("two", false, List.of(), ApiKey.NEVER);
@@ -270,7 +270,7 @@ final class QuotasTest {
   }
 
   @Test
-  void callsThatWaitForMessages_haveAShare() throws IOException {
+  void waitingReceives_haveAQuota() throws IOException {
     Caller caller =
         new Caller("c", false, List.of(new Permission(Kind.CONSUME, "q")), ApiKey.NEVER);
     try (Broker broker = Broker.open(dir.resolve("broker"))) {
@@ -295,7 +295,7 @@ final class QuotasTest {
   }
 
   @Test
-  void redrives_areFewForOneAccount_untilTheyEnd() throws IOException {
+  void redrivesOfOneAccount_areBounded_untilTheyEnd() throws IOException {
     Caller caller =
         new Caller(
             "c",
@@ -348,7 +348,7 @@ final class QuotasTest {
   }
 
   @Test
-  void ticketsThatAreWatched_countFromTheCallOn() {
+  void watchedTickets_countFromTheCallOn() {
     ModelBudget one = SeedBudget.budget(60_000, 60_000).maxConcurrentRequests(1).build();
     BudgetConfig config = BudgetConfig.builder().models(Map.of("one", one)).build();
     ScheduledExecutorService timer = Executors.newSingleThreadScheduledExecutor();
@@ -388,7 +388,7 @@ final class QuotasTest {
   }
 
   @Test
-  void streams_haveAShare_untilTheyEnd() {
+  void streams_haveAQuota_untilTheyEnd() {
     Caller caller = new Caller("c", false, List.of(), ApiKey.NEVER);
     ConcurrencyQuota open = new ConcurrencyQuota("streams", 10, 1);
     AuthenticationInterceptor access = new AuthenticationInterceptor(watches(caller), open);
@@ -405,7 +405,7 @@ final class QuotasTest {
   }
 
   @Test
-  void eventStreams_areFewForOneKey_andNoneWithoutPermissions() throws IOException {
+  void eventStreamsOfOneKey_areBounded_andRequireAPermission() throws IOException {
     try (KeyedServer server = new KeyedServer(dir)) {
       CreateApiKeyResponse admin = server.create("admin:a.*");
       String child =

@@ -23,7 +23,7 @@ import org.junit.jupiter.api.io.TempDir;
 @Tag("any-jdk")
 @Timeout(60)
 final class RedisGovernorOutageTest {
-  /** A third of it is the longest until a grant is found that nobody was told of. */
+  /** An unreported grant is found after a third of it at the latest. */
   private static final long PATIENCE_MS = 9_000;
 
   /** A slow answer on a busy machine is no outage; a killed Redis is noticed at once. */
@@ -53,7 +53,7 @@ final class RedisGovernorOutageTest {
   }
 
   @Test
-  void killed_everyWireSaysSo_whoWaitsGoesOn_andTheLineIsThereAfterwards() throws Exception {
+  void killed_everyProtocolReportsIt_waitersStay_andTheWaitingListSurvives() throws Exception {
     try (CapturedLog log = new CapturedLog();
         RedisServer redis = RedisServer.builder().data().config("appendonly", "yes").start();
         GovernedServer here = start("here", redis);
@@ -105,7 +105,7 @@ final class RedisGovernorOutageTest {
         assertAway(server.request("slow", 1));
         redis.restart();
         awaitAvailable(server, 1);
-        // It has a line again; its budget begins empty, for nobody knows what was spent before.
+        // The waiting list is back. The budget starts empty, because earlier usage is unknown.
         assertThat(server.request("slow", 1).response().body()).contains("\"ticket\"");
       }
     }

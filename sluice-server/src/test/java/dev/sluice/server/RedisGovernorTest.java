@@ -129,7 +129,7 @@ final class RedisGovernorTest {
   }
 
   @Test
-  void line_isOne_andKeepsItsOrderOverServers() {
+  void waitingList_isShared_andKeepsItsOrderOverServers() {
     String holder = here.takeTheOne();
     List<String> tickets = new ArrayList<>();
     for (int i = 0; i < 4; i++) {
@@ -148,7 +148,7 @@ final class RedisGovernorTest {
   }
 
   @Test
-  void idempotencyKey_findsItsPlaceAndItsGrant_atTheOther() {
+  void idempotencyKey_findsItsTicketAndItsGrant_atTheOther() {
     String first = here.takeTheOne();
     String ask = "{\"model\":\"one\",\"tokens\":20,\"idempotencyKey\":\"{k}: *\\\"\"}";
     Reply queued = here.http.post(REQUESTS, ask);
@@ -167,7 +167,7 @@ final class RedisGovernorTest {
   }
 
   @Test
-  void reloadAtOne_holdsForBoth_andIsNoRefill() throws IOException {
+  void reloadAtOne_appliesToBoth_andRefillsNoTokens() throws IOException {
     assertThat(there.request("slow", 900).status()).isEqualTo(200);
     String budgets = Files.readString(here.file);
     Files.writeString(here.file, budgets.replace("\"burst_tpm\": 1000,", "\"burst_tpm\": 500,"));
@@ -183,7 +183,7 @@ final class RedisGovernorTest {
   }
 
   @Test
-  void serverThatCloses_leavesItsTicketsInLine_forTheOther() {
+  void closedServer_leavesItsTicketsQueued_forTheOther() {
     String first = here.takeTheOne();
     String ticket = here.ticket("one", 20);
     CompletableFuture<Reply> poll = longPoll(here, ticket);
@@ -214,7 +214,7 @@ final class RedisGovernorTest {
   }
 
   @Test
-  void hostileNames_areNobodys_andChangeNothing() {
+  void hostileTicketIds_areNotFound_andChangeNothing() {
     String real = idOf(here.ticketBehindOne());
     Object before = redis.command("ZCARD", lineOf(real));
     String tag = real.substring(1, 11);
@@ -254,7 +254,7 @@ final class RedisGovernorTest {
   }
 
   @Test
-  void slowRedis_holdsUpTheGovernorAlone() throws Exception {
+  void slowRedis_delaysTheGovernorOnly() throws Exception {
     String ask = GovernedServer.ask("slow", 1);
     redis.pause();
     List<CompletableFuture<Reply>> asked = new ArrayList<>();

@@ -142,7 +142,7 @@ final class RedisLimitsTest {
   }
 
   @Test
-  void aLimitSetAtOne_isSeenAtTheOther_andSoIsItsEnd() throws IOException {
+  void aLimitSetOrRemovedAtOne_changesAtTheOther() throws IOException {
     TestServer one = startTwo(patient());
     set(here, "k", 0, 2);
     set(there, "tenant:*", 0, 1);
@@ -180,7 +180,7 @@ final class RedisLimitsTest {
   }
 
   @Test
-  void rules_areKept_forAStartWithoutRedis_andADamagedFileIsRefused() throws IOException {
+  void limits_areKeptForAStartWithoutRedis_andADamagedFileIsRefused() throws IOException {
     TestServer one = startTwo(patient());
     set(here, "k", 1, 1);
     Path file = dir.resolve("one").resolve(SharedLimitsMonitor.FILE);
@@ -201,7 +201,7 @@ final class RedisLimitsTest {
   }
 
   @Test
-  void rulesThatRedisHasLost_areToldToIt() throws IOException {
+  void limitsLostByRedis_areRestored() throws IOException {
     startTwo(patient());
     set(here, "k", 1, 1);
     awaitLimit(there, "k");
@@ -212,7 +212,7 @@ final class RedisLimitsTest {
   }
 
   @Test
-  void passwordAndTls_areThoseOfTheUrl() throws IOException {
+  void passwordAndTls_areReadFromTheUrl() throws IOException {
     try (RedisServer closed = RedisServer.builder().password("me", PASSWORD).tls().start();
         TestServer server =
             start("tls", RedisConfig.at(closed.uri()).withAuthorities(closed.certificate()))) {

@@ -125,7 +125,7 @@ final class RedisOutageTest {
   }
 
   @Test
-  void killedUnderLoad_thePolicyHolds_nothingHangs_andItComesBack() throws IOException {
+  void killedUnderLoad_theOutageModeDecides_noCallHangs_andServiceRecovers() throws IOException {
     try (RedisServer redis = RedisServer.start();
         TestServer server = start(redis.uri(), OutageMode.CLOSED)) {
       server.awaitRedis();
@@ -156,7 +156,7 @@ final class RedisOutageTest {
 
   @ParameterizedTest
   @EnumSource(OutageMode.class)
-  void paused_everyWireAnswersByThePolicy(OutageMode policy) throws Exception {
+  void paused_everyProtocolFollowsTheOutageMode(OutageMode policy) throws Exception {
     try (RedisServer redis = RedisServer.start();
         TestServer server = start(redis.uri(), policy)) {
       server.awaitRedis();
@@ -196,7 +196,7 @@ final class RedisOutageTest {
   }
 
   @Test
-  void aSlowRedis_isAskedForAWholeBatchAtOnce_andAnswersKeepTheirOrder() throws Exception {
+  void aSlowRedis_getsAWholeBatchAtOnce_andAnswersKeepTheirOrder() throws Exception {
     try (RedisServer redis = RedisServer.start();
         TcpProxy proxy = TcpProxy.to(redis);
         TestServer server =

@@ -250,7 +250,7 @@ final class RequestBoundsTest {
 
   @ParameterizedTest
   @MethodSource("grpcFields")
-  void grpc_asManyEntriesAsMayBe_areLookedAt(GrpcField field) throws IOException {
+  void grpc_largestNumberOfEntries_isAccepted(GrpcField field) throws IOException {
     String name = field.list().getName();
     assertThat(ask(field, RequestSizeLimits.of(name)))
         .doesNotContain("must have at most")
@@ -380,7 +380,7 @@ final class RequestBoundsTest {
 
   @ParameterizedTest
   @MethodSource("httpFields")
-  void http_asManyEntriesAsMayBe_areLookedAt(HttpField field) throws IOException {
+  void http_largestNumberOfEntries_isAccepted(HttpField field) throws IOException {
     HttpProbe.Reply reply = ask(field, RequestSizeLimits.of(field.list()));
     assertThat(reply.response().body()).doesNotContain("must have at most");
     assertThat(reply.status()).isLessThan(500);
@@ -388,7 +388,7 @@ final class RequestBoundsTest {
 
   @ParameterizedTest
   @MethodSource("httpFields")
-  void openApi_tellsTheBound(HttpField field) throws IOException {
+  void openApi_documentsTheBound(HttpField field) throws IOException {
     String owner = field.fields().size() > 1 ? "Message" : field.schema();
     JsonNode rules = property(owner, field.list());
     String word = rules.path("type").asText().equals("array") ? "maxItems" : "maxProperties";

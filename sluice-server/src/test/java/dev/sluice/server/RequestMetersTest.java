@@ -76,7 +76,7 @@ final class RequestMetersTest {
   }
 
   @Test
-  void requests_thatCallersMakeUp_areOne() {
+  void requestsOfUnknownMethods_shareOneSeries() {
     for (int i = 0; i < 5; i++) {
       MethodDescriptor<GetQueueRequest, ?> madeUp =
           QueuesGrpc.getGetQueueMethod().toBuilder()
@@ -138,7 +138,7 @@ final class RequestMetersTest {
   }
 
   @Test
-  void connections_areThoseThatAreOpen() throws Exception {
+  void connections_countOpenOnes() throws Exception {
     server.queues().listQueues(ListQueuesRequest.getDefaultInstance());
     assertThat(value("sluice_connections{protocol=\"grpc\"}")).isEqualTo(1);
     assertThat(value("sluice_connections{protocol=\"http\"}")).isPositive();
@@ -151,7 +151,7 @@ final class RequestMetersTest {
   }
 
   @Test
-  void decisions_areCounted_byOutcome_butNotDryRuns() {
+  void decisions_areCounted_byOutcome_butNotPeeks() {
     http.put("/v1/limits/slow", "{\"rate_per_second\":0.001,\"burst\":2}");
     http.put("/v1/limits/never", "{\"rate_per_second\":0,\"burst\":1}");
     for (int i = 0; i < 5; i++) {

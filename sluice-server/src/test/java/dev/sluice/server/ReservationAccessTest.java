@@ -30,8 +30,8 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 /**
- * Tickets and reservations belong to whoever may make their request: another key that has learned
- * of one is told, on either wire, what it is told of one that never was.
+ * Tickets and reservations belong to every key that may make their request. Another key that has
+ * learned an id gets, over both protocols, the answer for an unknown id.
  */
 @Timeout(60)
 class ReservationAccessTest {
@@ -70,7 +70,7 @@ class ReservationAccessTest {
     http = new HttpProbe(server.httpPort());
   }
 
-  /** With whatever it keeps its budgets in. */
+  /** Returns the configuration; overridden to keep budgets in another store. */
   ServerConfig configured(ServerConfig config) {
     return config;
   }
@@ -183,7 +183,7 @@ class ReservationAccessTest {
   }
 
   @Test
-  void strangersReservationAndTicket_areAsIfThereWereNone() {
+  void reservationAndTicketOfAnotherTenant_areNotFound() {
     String mine = key(MINE);
     String reservation = ask(mine, "one").json().get("reservation").asText();
     String ticket = ask(mine, "one").json().get("ticket").asText();
@@ -198,7 +198,7 @@ class ReservationAccessTest {
                   .allMatch(said -> said.contains("NOT_FOUND"))
                   .isEqualTo(overGrpc(stranger, NEVER.formatted("r"), NEVER.formatted("t")));
             });
-    // And nothing has become of them.
+    // Both are unchanged.
     assertThat(call(mine, "GET", "governor/tickets/" + ticket, "").status()).isEqualTo(202);
     assertThat(call(mine, "POST", "governor/reservations/" + reservation + "/extend", "").status())
         .isEqualTo(204);
@@ -215,7 +215,7 @@ class ReservationAccessTest {
   }
 
   @Test
-  void whoeverMayAskByARoute_mayGoOnWithWhatItLedTo() {
+  void keyOfARoute_canSettleGrantsOfItsModels() {
     String routed = key("model:any", "tenant:acme", "class:P1_user");
     Reply granted = ask(routed, "any");
     assertThat(granted.json().get("model").asText()).isEqualTo("two");
@@ -226,7 +226,7 @@ class ReservationAccessTest {
   }
 
   @Test
-  void anotherKeyOfTheSameTenant_goesOn() {
+  void anotherKeyOfTheSameTenant_canExtend() {
     String reservation = ask(key(MINE), "one").json().get("reservation").asText();
     for (List<String> names :
         List.of(MINE, List.of("*"), List.of("model:*", "tenant:*", "class:*"))) {

@@ -1,6 +1,9 @@
 package dev.sluice.server;
 
+import static com.tngtech.archunit.base.DescribedPredicate.alwaysTrue;
+import static com.tngtech.archunit.core.domain.JavaClass.Predicates.belongToAnyOf;
 import static com.tngtech.archunit.lang.syntax.ArchRuleDefinition.noClasses;
+import static com.tngtech.archunit.library.dependencies.SlicesRuleDefinition.slices;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.tngtech.archunit.base.DescribedPredicate;
@@ -114,19 +117,40 @@ final class ServerArchitectureTest {
     noClasses().should().accessTargetWhere(isBlocking()).check(CLASSES);
   }
 
-  /** The routes and services share conversions still. */
+  /**
+   * The root package has the configuration, which every other package may use, and the entry
+   * points, which put all of them together.
+   */
+  @Test
+  void packages_haveNoCycles() {
+    DescribedPredicate<JavaClass> entryPoints =
+        belongToAnyOf(SluiceServer.class, ServerConfigLoader.class, ServerHealth.class);
+    slices()
+        .matching("dev.sluice.(**)")
+        .should()
+        .beFreeOfCycles()
+        .ignoreDependency(entryPoints, alwaysTrue())
+        .check(new ClassFileImporter().importUrl(locationOf(SluiceServer.class)));
+    noClasses()
+        .that()
+        .resideOutsideOfPackage("dev.sluice.server")
+        .should()
+        .dependOnClassesThat(entryPoints)
+        .check(CLASSES);
+  }
+
   @Test
   void serversOfBothProtocols_doNotDependOnEachOther() {
     noClasses()
         .that()
-        .resideInAPackage("dev.sluice.server.http")
+        .resideInAPackage("dev.sluice.server.http..")
         .should()
         .dependOnClassesThat()
         .resideInAPackage("dev.sluice.server.grpc..")
         .check(CLASSES);
     noClasses()
         .that()
-        .resideInAPackage("dev.sluice.server.grpc")
+        .resideInAPackage("dev.sluice.server.grpc..")
         .should()
         .dependOnClassesThat()
         .resideInAPackage("dev.sluice.server.http..")

@@ -10,7 +10,7 @@ class ServerMemoryTest {
   private static final int MEBIBYTE = 1 << 20;
 
   @Test
-  void bytesOnTheirWayIntoTheBroker_areAShareOfTheHeap() {
+  void inboundBytes_areAShareOfTheHeap() {
     BrokerConfig all = BrokerConfig.builder().maxInboundBytes(1L << 40).build();
     long heap = Runtime.getRuntime().maxMemory();
     assertThat(MemoryBudgets.broker(all, MEBIBYTE).maxInboundBytes())
@@ -18,7 +18,7 @@ class ServerMemoryTest {
   }
 
   @Test
-  void settings_mayAskForLess() {
+  void settings_canLowerTheBound() {
     BrokerConfig little = BrokerConfig.builder().maxInboundBytes(16 * MEBIBYTE).build();
     assertThat(MemoryBudgets.broker(little, MEBIBYTE)).isEqualTo(little);
   }

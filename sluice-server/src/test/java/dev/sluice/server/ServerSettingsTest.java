@@ -122,7 +122,7 @@ final class ServerSettingsTest {
   }
 
   @Test
-  void defaults_areThoseOfTheServer() {
+  void defaults_matchTheServer() {
     ServerConfigLoader settings = read(Map.of(), Map.of());
     assertThat(settings.config()).isEqualTo(ServerConfig.defaults(dir.resolve("sluice-data")));
     assertThat(settings.warnings()).isEmpty();
@@ -171,7 +171,7 @@ final class ServerSettingsTest {
   }
 
   @Test
-  void httpPort_off_isNoHttp() throws IOException {
+  void httpPort_off_disablesHttp() throws IOException {
     assertThat(read(Map.of(), Map.of("--http-port", "off")).config().listen())
         .isEqualTo(new ListenConfig("127.0.0.1", 5555, ListenConfig.OFF));
     assertThat(read(Map.of("SLUICE_SERVER_HTTP_PORT", "OFF"), Map.of()).config().listen().hasHttp())
@@ -194,7 +194,7 @@ final class ServerSettingsTest {
   }
 
   @Test
-  void flags_countBeforeTheEnvironment_andThatBeforeTheFile() throws IOException {
+  void flags_overrideTheEnvironment_andTheEnvironmentOverridesTheFile() throws IOException {
     writeFile("[server]\ngrpc_port = 1\nhttp_port = 2\ndata_dir = 'd'\n");
     ListenConfig listen =
         read(
@@ -206,7 +206,7 @@ final class ServerSettingsTest {
   }
 
   @Test
-  void aKeyOfTheEnvironment_countsBeforeTheKeyFileOfTheFile() throws IOException {
+  void keyInTheEnvironment_overridesTheKeyFile() throws IOException {
     writeFile("[auth]\nbootstrap_key_file = 'not-there'\n");
     ServerConfig config = read(Map.of("SLUICE_BOOTSTRAP_KEY", SECRET), Map.of()).config();
     assertThat(config.bootstrapKey()).isEqualTo(new Secret(SECRET));
@@ -216,7 +216,7 @@ final class ServerSettingsTest {
   }
 
   @Test
-  void theFileInTheWorkingDirectory_isFound_unlessAnotherIsNamed() throws IOException {
+  void fileInTheWorkingDirectory_isRead_unlessAnotherIsNamed() throws IOException {
     writeFile("[server]\ngrpc_port = 1\n");
     Path other = Files.writeString(dir.resolve("other.toml"), "[server]\ngrpc_port = 2\n");
     assertThat(ServerConfigLoader.read(dir, null, Map.of(), Map.of()).config().listen().grpcPort())
@@ -263,7 +263,7 @@ final class ServerSettingsTest {
 
   @ParameterizedTest
   @ValueSource(strings = {"REDIS_URL", "SLUICE_REDIS_URL"})
-  void redis_isThere_ifItsVariableNamesOne(String variable) throws IOException {
+  void redis_isConfigured_ifItsVariableIsSet(String variable) throws IOException {
     assertThat(read(Map.of(variable, REDIS), Map.of()).config().redis())
         .isEqualTo(RedisConfig.at(REDIS));
     writeFile("[redis]\nurl = 'redis://elsewhere'\n");
@@ -295,7 +295,7 @@ final class ServerSettingsTest {
   }
 
   @Test
-  void theDocumentedTable_isTheOneOfTheCode() throws IOException {
+  void documentedTable_matchesTheCode() throws IOException {
     List<String> documented =
         Files.readString(Path.of("..", "docs", "operations.md"))
             .lines()

@@ -111,7 +111,7 @@ final class SettleCallTest {
   }
 
   @Test
-  void refusedSettlements_haveTheirPlaces() {
+  void refusedSettlements_keepTheirIndex() {
     assertThat(settle(new Action.Ack()).join()).allMatch(Optional::isEmpty);
     assertThat(settle(new Action.Ack()).join()).hasSize(MANY).noneMatch(Optional::isEmpty);
     assertThat(settle(new Action.Release()).join()).hasSize(MANY).noneMatch(Optional::isEmpty);
@@ -136,7 +136,7 @@ final class SettleCallTest {
 
   @ParameterizedTest
   @ValueSource(strings = {"ack", "nack"})
-  void cancelledCall_leavesTheRestAndKeepsItsMemoryUntilTheBrokerHasNone(String name)
+  void canceledCall_settlesNoMore_andKeepsItsMemoryUntilTheBrokerHasAnswered(String name)
       throws InterruptedException {
     blockAnswers();
     CompletableFuture<List<Optional<ApiException>>> answer = settle(action(name));
@@ -167,7 +167,7 @@ final class SettleCallTest {
 
   @ParameterizedTest
   @ValueSource(ints = {SMALL + 1, MANY})
-  void callCanceledWhileItWaitsForItsTurn_settlesNothingAndGivesItsMemory(int count) {
+  void callCanceledWhileItWaitsForItsTurn_settlesNothingAndReleasesItsMemory(int count) {
     AccountTurns turns = new AccountTurns(1);
     CompletableFuture<String> other = new CompletableFuture<>();
     CompletableFuture<String> first = turns.run(KEY.owner(), () -> other);
@@ -215,7 +215,7 @@ final class SettleCallTest {
   }
 
   @Test
-  void closedBroker_failsTheCallAndGivesTheMemory() {
+  void closedBroker_failsTheCallAndReleasesItsMemory() {
     broker.close();
     assertThat(settle(new Action.Ack())).isCompletedExceptionally();
     assertThat(memoryGiven).isTrue();

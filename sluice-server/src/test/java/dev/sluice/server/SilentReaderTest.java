@@ -83,7 +83,7 @@ final class SilentReaderTest {
   }
 
   @Test
-  void settling_stops() throws InterruptedException {
+  void settling_stopsWithoutReads() throws InterruptedException {
     ConsumeRequest open =
         ConsumeRequest.newBuilder().setOpen(ConsumeRequest.Open.newBuilder().setQueue("q")).build();
     ConsumeRequest.Settlements.Builder unknown = ConsumeRequest.Settlements.newBuilder();
@@ -99,7 +99,7 @@ final class SilentReaderTest {
   }
 
   @Test
-  void enqueueing_stops() throws InterruptedException {
+  void enqueueing_stopsWithoutReads() throws InterruptedException {
     Message message = Message.newBuilder().setPayload(ByteString.copyFrom(new byte[100])).build();
     EnqueueStreamRequest batch =
         EnqueueStreamRequest.newBuilder()

@@ -168,7 +168,7 @@ final class SmallHeapTest {
   }
 
   @Test
-  void largeMessages_comeInParts() {
+  void largeMessages_areDeliveredInParts() {
     assertThat(http.post("/v1/queues", "{\"name\":\"large\"}").status()).isEqualTo(201);
     QueuesGrpc.QueuesBlockingStub queues = QueuesGrpc.newBlockingStub(channel);
     EnqueueRequest ten =

@@ -175,7 +175,7 @@ final class StreamTokensTest {
   }
 
   @Test
-  void streamOfASlowClient_spendsTokensForWhatTheTransportTook() {
+  void streamOfASlowClient_spendsTokensForMessagesTakenByTheTransport() {
     int spent = 0;
     for (int capacity : new int[] {0, 1, 3}) {
       Transport transport = new Transport(capacity);
@@ -192,7 +192,7 @@ final class StreamTokensTest {
   }
 
   @Test
-  void streamOfASlowClient_goesOnOnceItReads() {
+  void streamOfASlowClient_continuesOnceItReads() {
     Transport transport = new Transport(1);
     open(transport);
     await().atMost(PATIENCE).until(() -> !transport.isReady());
@@ -204,7 +204,7 @@ final class StreamTokensTest {
 
   /** The client leaves while messages are being sent. */
   @Test
-  void streamThatEndsInTheMiddle_spendsTokensForWhatTheTransportTook() {
+  void streamThatEndsInTheMiddle_spendsTokensForMessagesTakenByTheTransport() {
     int spent = 0;
     for (int i = 0; i < 20 && spent < MESSAGES; i++) {
       Transport transport = new Transport(Integer.MAX_VALUE);
@@ -220,7 +220,7 @@ final class StreamTokensTest {
 
   /** The client drains while messages are being sent, or while it does not read. */
   @Test
-  void drainedStream_returnsTokensOfWhatTheTransportNeverTook() {
+  void drainedStream_returnsTokensOfUnsentMessages() {
     int spent = 0;
     for (int capacity : new int[] {0, 1, 2, Integer.MAX_VALUE}) {
       Transport transport = new Transport(capacity);

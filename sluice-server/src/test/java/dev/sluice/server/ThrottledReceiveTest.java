@@ -108,7 +108,7 @@ final class ThrottledReceiveTest {
 
   /** Fifty tokens, 200 messages that are ready, callers over both wires, and other traffic. */
   @Test
-  void receiveWithoutWaiting_yieldsAsManyMessagesAsThereAreTokens() throws Exception {
+  void receiveWithoutWaiting_returnsOneMessagePerToken() throws Exception {
     throttle(50);
     enqueue("q", 200, 10);
     HttpProbe http = new HttpProbe(server.server.httpPort());
@@ -206,7 +206,7 @@ final class ThrottledReceiveTest {
   }
 
   @Test
-  void killedConsumers_spendTokensOnlyForWhatWasWritten_andNeverTwice() throws Exception {
+  void killedConsumers_spendTokensForWrittenMessagesOnly_andNeverTwice() throws Exception {
     int burst = 1_000;
     throttle(burst);
     for (int i = 0; i < 15; i++) {

@@ -89,7 +89,7 @@ final class TlsKeysTest {
         "openssl pkey -in %s -aes256 -passout 'pass:%s' -out '%s'",
         "openssl pkey -in %s -traditional -aes256 -passout 'pass:%s' -out '%s'"
       })
-  void server_encryptedKey_saysHowToDecryptIt(String command) throws Exception {
+  void server_encryptedKey_namesTheCommandThatDecryptsIt(String command) throws Exception {
     for (String kind : new String[] {"RSA", "EC"}) {
       Path encrypted = Files.createDirectories(dir.resolve("it is a place")).resolve("o$k.pem");
       openssl.run(command.formatted(kind, OpenSsl.PASSPHRASE, encrypted));

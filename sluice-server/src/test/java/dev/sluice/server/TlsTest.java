@@ -201,7 +201,7 @@ final class TlsTest {
   }
 
   @Test
-  void tls_rightAuthority_isWelcome() throws Exception {
+  void tls_trustedAuthority_isAccepted() throws Exception {
     start(good, null);
     assertWelcome(new Client(ca, null));
     assertWelcome(new Client(ca, client));
@@ -209,7 +209,7 @@ final class TlsTest {
   }
 
   @Test
-  void tls_plainCallerOrWrongAuthority_isShutOutAndOthersGoOn() throws Exception {
+  void tls_plainCallerOrWrongAuthority_isRefused_andDelaysNoOther() throws Exception {
     start(good, null);
     assertShutOut(new Client(null, null));
     assertShutOut(new Client(otherCa, null));
@@ -217,7 +217,7 @@ final class TlsTest {
   }
 
   @Test
-  void plain_tlsCaller_isShutOutAndOthersGoOn() throws Exception {
+  void plain_tlsCaller_isRefused_andDelaysNoOther() throws Exception {
     start(config());
     assertShutOut(new Client(ca, null));
     assertWelcome(new Client(null, null));
@@ -233,7 +233,7 @@ final class TlsTest {
   }
 
   @Test
-  void mutualTls_onlyCertificatesOfTheAuthority_getIn() throws Exception {
+  void mutualTls_onlyCertificatesOfTheAuthority_areAccepted() throws Exception {
     start(good, ca);
     assertShutOut(new Client(null, null));
     assertShutOut(new Client(ca, null));
@@ -245,7 +245,7 @@ final class TlsTest {
   }
 
   @Test
-  void tls_withKeys_needsBoth() throws Exception {
+  void tls_withKeys_requiresBoth() throws Exception {
     start(config().withTls(tls(good, ca)).withBootstrapKey(KEY));
     Client known = new Client(ca, client);
     assertThat(grpc(known)).isEqualTo(Status.Code.UNAUTHENTICATED);
@@ -295,7 +295,7 @@ final class TlsTest {
   }
 
   @Test
-  void applicationProtocols_areOnlyThoseThatAreSpoken() throws Exception {
+  void applicationProtocols_offerOnlySupportedOnes() throws Exception {
     start(good, null);
     assertThat(negotiated(running().grpcPort(), "h2", "http/1.1")).isEqualTo("h2");
     assertThat(negotiated(running().httpPort(), "h2", "http/1.1")).isIn("", "http/1.1");
@@ -370,7 +370,7 @@ final class TlsTest {
   }
 
   @Test
-  void waitingCaller_leavesOverTls_isNoticed() throws Exception {
+  void waitingCaller_leavingOverTls_isDetected() throws Exception {
     start(good, null);
     HttpClient http =
         HttpClient.newBuilder()

@@ -11,6 +11,7 @@ import dev.sluice.proto.v1.QueuesGrpc;
 import dev.sluice.server.TraceCollector.Span;
 import dev.sluice.server.auth.AccountQuotas;
 import dev.sluice.server.grpc.AuthenticationInterceptor;
+import dev.sluice.server.grpc.TracingInterceptor;
 import dev.sluice.server.telemetry.Tracing;
 import io.grpc.Channel;
 import io.grpc.ClientInterceptors;
@@ -133,7 +134,7 @@ final class TracingTest {
   }
 
   @Test
-  void call_continuesTheTraceOfItsCaller_andTellsHowItEnded() throws Exception {
+  void call_continuesTheTraceOfItsCaller_andRecordsItsStatus() throws Exception {
     List<Span> spans =
         spansOf(
             server ->
@@ -217,7 +218,7 @@ final class TracingTest {
   }
 
   @Test
-  void aCollectorThatIsDownOrSilent_holdsUpNobody() throws Exception {
+  void aCollectorThatIsDownOrSilent_delaysNoRequest() throws Exception {
     URI down;
     try (ServerSocket free = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
       down = URI.create("http://127.0.0.1:" + free.getLocalPort());
@@ -235,10 +236,10 @@ final class TracingTest {
   }
 
   @Test
-  void off_putsNothingInTheWay() {
+  void off_addsNoInterceptor() {
     assertThat(Tracing.of(TelemetryConfig.NONE)).isSameAs(Tracing.OFF);
     AuthenticationInterceptor access =
         new AuthenticationInterceptor(KeyedServer.open(), AccountQuotas.openCalls());
-    assertThat(Tracing.OFF.around(access)).isSameAs(access);
+    assertThat(TracingInterceptor.around(access, Tracing.OFF)).isSameAs(access);
   }
 }

@@ -100,7 +100,7 @@ final class TransportLimitsTest {
   }
 
   @Test
-  void grpc_tooManyConnections_newOnesAreClosedAndOldOnesGoOn() throws Exception {
+  void grpc_tooManyConnections_newOnesAreClosedAndOldOnesContinue() throws Exception {
     List<QueuesGrpc.QueuesBlockingStub> old = new ArrayList<>();
     for (int i = 0; i < MAX_CONNECTIONS; i++) {
       old.add(queues());
@@ -118,7 +118,7 @@ final class TransportLimitsTest {
   }
 
   @Test
-  void http_tooManyConnections_newOnesAreClosedAndOldOnesGoOn() throws Exception {
+  void http_tooManyConnections_newOnesAreClosedAndOldOnesContinue() throws Exception {
     List<Socket> old = new ArrayList<>();
     for (int i = 0; i < MAX_CONNECTIONS; i++) {
       old.add(connect(server.httpPort()));
@@ -148,7 +148,7 @@ final class TransportLimitsTest {
   }
 
   @Test
-  void connectionsWithoutACall_giveWayToNewOnes() throws Exception {
+  void idleConnectionsWithoutACall_areReplacedByNewOnes() throws Exception {
     var old = queues();
     list(old);
     Socket oldHttp = connect(server.httpPort());

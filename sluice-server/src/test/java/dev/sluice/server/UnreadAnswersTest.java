@@ -162,7 +162,7 @@ final class UnreadAnswersTest {
   }
 
   @Test
-  void unaryAnswer_ofAClientThatLeaves_isGivenBack() throws IOException {
+  void unaryAnswer_ofADisconnectedClient_isReleased() throws IOException {
     RawHttp2 client = silentGrpc();
     client.send(call(1, BROWSE, KeyedServer.BOOTSTRAP, peek("a.q", 1)));
     await().until(() -> answers.used() > 0);
@@ -218,7 +218,7 @@ final class UnreadAnswersTest {
   }
 
   @Test
-  void slowReader_leavesOthersTheirShare() throws IOException {
+  void slowReader_leavesMemoryForOthers() throws IOException {
     String reader = server.create("read:a.q").getSecret();
     silentHttp("/v1/queues/a.q/browse?max_messages=100", reader);
     await().until(() -> answers.used() > 8 * MEBIBYTE);
@@ -263,7 +263,7 @@ final class UnreadAnswersTest {
 
   /** Peeks hold no threads while there is no memory. */
   @Test
-  void peekWithoutRoom_isRefusedAtOnce() throws IOException {
+  void browseWithoutMemory_isRefusedAtOnce() throws IOException {
     RawHttp2 client = silentGrpc();
     String reader = server.create("read:a.q").getSecret();
     for (int stream = 1; stream < 160; stream += 2) {

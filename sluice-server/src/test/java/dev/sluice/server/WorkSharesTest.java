@@ -48,7 +48,7 @@ final class WorkSharesTest {
   }
 
   @Test
-  void freeThread_goesToTheOwnerThatHasTheFewest() {
+  void freeThread_goesToTheOwnerWithTheFewest() {
     for (String owner : List.of("a", "b", "c", "d")) {
       submit(owner, owner + "-0");
       submit(owner, owner + "-1");
@@ -72,7 +72,7 @@ final class WorkSharesTest {
   }
 
   @Test
-  void endsOfRequests_comeBeforeTheirBeginnings() {
+  void endsOfRequests_runBeforeBeginnings() {
     OwnerFairExecutor one = new OwnerFairExecutor(1, 1);
     one.of("a", threads::add).execute(() -> done.add("begin-0"));
     one.of("a", threads::add).execute(() -> done.add("begin-1"));
@@ -83,7 +83,7 @@ final class WorkSharesTest {
 
   @Test
   @Timeout(60)
-  void workOfManyThreads_isAllDone() throws InterruptedException {
+  void workOfManyThreads_isCompleted() throws InterruptedException {
     int each = 5_000;
     ExecutorService pool = Executors.newFixedThreadPool(4);
     CountDownLatch left = new CountDownLatch(4 * each);
@@ -112,7 +112,7 @@ final class WorkSharesTest {
   }
 
   @Test
-  void refusedWork_keepsNoPlace() {
+  void refusedWork_releasesItsPlace() {
     for (int i = 0; i < 5; i++) {
       shares
           .of(
@@ -129,7 +129,7 @@ final class WorkSharesTest {
   }
 
   @Test
-  void workThatThrows_givesItsPlaceToTheNext() {
+  void workThatThrows_passesItsPlaceOn() {
     for (int i = 0; i < 3; i++) {
       shares
           .of("one", threads::add)

@@ -13,8 +13,8 @@ import java.util.Objects;
 import java.util.concurrent.locks.LockSupport;
 
 /**
- * A program of this class path in a JVM of its own, that is told what to do line by line and
- * answers likewise. It should end when its input does: then it does not outlive this JVM.
+ * A program of this class path in a JVM of its own, which reads commands and prints answers line by
+ * line. It should end when its input ends, so that it does not outlive this JVM.
  *
  * @since 0.1
  */
@@ -58,7 +58,7 @@ public final class JavaProcess implements AutoCloseable {
   public static List<String> command(List<String> flags, Class<?> program, List<String> arguments) {
     List<String> command = new ArrayList<>();
     command.add(Path.of(property("java.home"), "bin", "java").toString());
-    // Short runs: what it costs to compile well does not come back.
+    // In short runs, optimizing compilation costs more than it saves.
     command.add("-XX:TieredStopAtLevel=1");
     if (Runtime.version().feature() >= WARNS_SINCE) {
       command.add("--enable-native-access=ALL-UNNAMED");

@@ -20,7 +20,7 @@ final class TestkitArchitectureTest {
           .importUrl(Await.class.getProtectionDomain().getCodeSource().getLocation());
 
   @Test
-  void processesAndWaits_knowNoOtherPackage() {
+  void processesAndWaits_dependOnNoOtherPackage() {
     noClasses()
         .that()
         .resideInAPackage(ROOT)
@@ -31,7 +31,7 @@ final class TestkitArchitectureTest {
   }
 
   @Test
-  void serversAndLoads_knowNoContract_andNotEachOther() {
+  void serversAndLoads_dependNeitherOnContractsNorOnEachOther() {
     noClasses()
         .that()
         .resideInAPackage(REDIS)

@@ -14,7 +14,7 @@ import org.openjdk.jcstress.annotations.State;
 import org.openjdk.jcstress.infra.results.II_Result;
 import org.openjdk.jcstress.infra.results.ZI_Result;
 
-/** Callers who come to the line together: none is forgotten, and none gets what is another's. */
+/** Callers that join the waiting list together: none is lost, and none gets another's tokens. */
 public class ArrivalStress {
 
   /** A token is available: a caller waits for two, another for one and then does not wait. */

@@ -8,7 +8,7 @@ import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 
-/** Buckets whose clock stands still: what happens in these tests is a matter of order alone. */
+/** Buckets whose clock stands still: only the order of operations matters in these tests. */
 final class Buckets {
   private static final int PATIENCE_SECONDS = 10;
 

@@ -12,7 +12,7 @@ import org.openjdk.jcstress.annotations.Outcome;
 import org.openjdk.jcstress.annotations.State;
 import org.openjdk.jcstress.infra.results.III_Result;
 
-/** Consumers against changes of the limit; who changes it consumes afterwards. */
+/** Acquires against changes of the limit; the thread that changes it acquires afterwards. */
 public class ReconfigureStress {
 
   /** Two tokens of two; the capacity grows to four. */

@@ -13,7 +13,7 @@ import org.openjdk.jcstress.annotations.Outcome;
 import org.openjdk.jcstress.annotations.State;
 import org.openjdk.jcstress.infra.results.ZZI_Result;
 
-/** Callers who wait: granted or canceled, never both, and no token is lost on the way. */
+/** Waiters are granted or canceled, never both, and no token is lost. */
 public class WaiterStress {
 
   /** A request for one is canceled while one token arrives. */
@@ -74,7 +74,7 @@ public class WaiterStress {
     }
   }
 
-  /** A request that holds back one token is canceled; who does not wait may have it then. */
+  /** A request that holds back one token is canceled; a caller that does not wait may take it. */
   @JCStressTest
   @Outcome(id = "true, true, 0", expect = ACCEPTABLE, desc = "Canceled, then consumed.")
   @Outcome(id = "true, false, 1", expect = ACCEPTABLE, desc = "Denied, then canceled.")

@@ -32,7 +32,7 @@ class BrokenBucketsLincheckTest {
     }
   }
 
-  /** A late reading fills the bucket. */
+  /** Fills the bucket on a stale reading. */
   public static class MintsOnLateReadings extends ClockedBucket {
     public MintsOnLateReadings() {
       super(LIMIT, 2, 4, BrokenBuckets.MintsOnLateReadings::new);
@@ -112,24 +112,24 @@ class BrokenBucketsLincheckTest {
   }
 
   @Test
-  void losesUpdates_isFound() {
+  void lostUpdates_areFound() {
     assertFound(LosesUpdates.class, options().verifier(Exact.class));
     assertFound(LosesUpdates.class, options().verifier(NeverMore.class));
   }
 
   @Test
-  void mintsOnLateReadings_isFound() {
+  void mintingOnStaleReadings_isFound() {
     assertFound(MintsOnLateReadings.class, options().verifier(Exact.class));
     assertFound(MintsOnLateReadings.class, options().verifier(NeverMore.class));
   }
 
   @Test
-  void forgetsGrantsOnChange_isFound() {
+  void grantsForgottenByAChange_areFound() {
     assertFound(ForgetsGrantsOnChange.class, options().verifier(Exact.class));
   }
 
   @Test
-  void cancelsTheGranted_isFound() {
+  void cancelOfAGrantedWaiter_isFound() {
     assertFound(
         CancelsTheGranted.class,
         options()

@@ -19,11 +19,11 @@ import org.jetbrains.lincheck.datastructures.verifier.CachedVerifier;
  */
 public abstract class ClockVerifier extends CachedVerifier {
   /*
-   * What can be asked of a bucket whose clock moves while it is used?
+   * The specification of a bucket whose clock moves while it is used.
    *
    * An operation reads the clock, and later it commits. It may be overtaken in between; then it
-   * acts on a late reading, and it may be denied what would have been granted both at the time of
-   * its reading and at that of its commit. So "linearizable, the clock included" is false, of this
+   * acts on a stale reading, and it may be denied tokens that would have been granted both at the
+   * time of its reading and at that of its commit. So "linearizable, the clock included" is false, of this
    * bucket and of every other that reads the time before it decides. This holds instead:
    *
    * Exact. Commits are linearizable, each at the reading its operation made: time is an input. All
@@ -31,7 +31,7 @@ public abstract class ClockVerifier extends CachedVerifier {
    * it was under way, not always at its own: a thread that meets a change half done completes it,
    * at its own reading if that is later.
    *
-   * ExactUnlessLate. Exact in runs where no thread is late; in others there may be less than there
+   * ExactUnlessLate. Exact in runs without stale readings; in others there may be less than there
    * should be, never more. All that holds where a reading can lag so far that it lies before the
    * present epoch: a bucket remembers nothing from before, and charges such a caller from there.
    *
@@ -156,13 +156,13 @@ public abstract class ClockVerifier extends CachedVerifier {
           .map(effectiveNanos -> bucket.reconfigure(next, effectiveNanos));
     }
 
-    /** Whether anybody may be told less than there is. */
+    /** Returns whether a call of the run may see fewer tokens than there are. */
     boolean mayFallShort(Run run) {
       return false;
     }
   }
 
-  /** Exact if no thread is late; otherwise grants are. */
+  /** Exact in runs without stale readings; otherwise grants are exact. */
   public static final class ExactUnlessLate extends Exact {
     public ExactUnlessLate(Class<?> scenario) {
       super(scenario);

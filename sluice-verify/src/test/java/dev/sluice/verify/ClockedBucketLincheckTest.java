@@ -111,7 +111,7 @@ class ClockedBucketLincheckTest {
   }
 
   @Test
-  void changing_isLinearizable() {
+  void reconfiguring_isLinearizable() {
     check(Changing.class, Exact.class);
   }
 
@@ -121,7 +121,7 @@ class ClockedBucketLincheckTest {
   }
 
   @Test
-  void epochs_areLinearizableUnlessLate() {
+  void epochs_areLinearizable_exceptStaleReadings() {
     check(Epochs.class, ExactUnlessLate.class);
   }
 

@@ -8,7 +8,7 @@ import org.jetbrains.lincheck.datastructures.Operation;
 import org.jetbrains.lincheck.datastructures.Param;
 import org.junit.jupiter.api.Test;
 
-/** A bucket without time, where no clock can be late: linearizable without qualification. */
+/** A bucket without a clock: linearizable without qualification. */
 class ManualBucketLincheckTest {
 
   /** Everything but waiting. */

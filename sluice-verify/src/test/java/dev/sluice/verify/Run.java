@@ -75,7 +75,7 @@ record Run(List<List<Step>> threads) {
         .map(other -> other.answer().nowNanos());
   }
 
-  /** Whether anybody acted on a reading that was not the latest. */
+  /** Returns whether a thread acted on a reading that was not the latest. */
   boolean hasLateSteps() {
     return all().anyMatch(this::isLate);
   }

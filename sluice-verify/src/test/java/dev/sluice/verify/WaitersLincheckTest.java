@@ -21,8 +21,8 @@ class WaitersLincheckTest {
   /*
    * Whether a future is done is no operation here: it completes outside the lock, possibly by
    * another thread and a little after the tokens changed hands. Their new owner is decided before, and
-   * cancel tells: false means they are the caller's. When all threads have gone, exactly those whose
-   * future is not done must be in line.
+   * cancel reports it: false means that they are the caller's. When all threads have ended, the
+   * waiting list must hold exactly the callers whose future is not done.
    *
    * Each thread cancels only its own latest request. Of two threads that cancel the same one, the
    * second may be told false before the first has got as far as marking the future canceled.

@@ -86,6 +86,7 @@ public final class Attacks {
         new LargeTexts(),
         SelfAnsweredCalls.noGrpcWithoutWindow(),
         SelfAnsweredCalls.longMethods(),
+        CostlyRequest.manyHttp("nacks", SETTLE, Bodies::nacks),
         CostlyRequest.manyGrpc("grpc-nacks", Grpc.SETTLE, Bodies::protoNacks),
         new AbandonedCalls());
   }

@@ -213,7 +213,7 @@ public final class Attempt {
       out.write(content);
     }
 
-    /** Throws away what has come; does not wait for more. */
+    /** Discards the received bytes; does not wait for more. */
     void drain() throws IOException {
       socket.getInputStream().skipNBytes(socket.getInputStream().available());
     }
@@ -319,7 +319,7 @@ public final class Attempt {
     refused.incrementAndGet();
   }
 
-  /** Counts what is sent, and waits where that is too much. */
+  /** Counts sent bytes and waits if they exceed the bound. */
   private final class Counted extends OutputStream {
     private final OutputStream out;
 

@@ -46,20 +46,23 @@ final class Bodies {
   }
 
   static byte[] collidingIds() {
-    return list("{\"settlements\":[", IDS, i -> settlement(Collisions.id(i)), "]}");
+    return list("{\"settlements\":[", IDS, i -> settlement(Collisions.id(i), "ack"), "]}");
   }
 
   static byte[] settlements() {
-    String lease = "0".repeat(8);
-    return list("{\"settlements\":[", SETTLEMENTS, i -> settlement(lease + id(i)), "]}");
+    return list("{\"settlements\":[", SETTLEMENTS, i -> settlement(id(i), "ack"), "]}");
   }
 
-  private static String settlement(String id) {
-    return "{\"id\":\"%s\",\"action\":\"ack\"}".formatted(id);
+  static byte[] nacks() {
+    return list("{\"settlements\":[", NACKS, i -> settlement(id(i), "nack"), "]}");
+  }
+
+  private static String settlement(String id, String action) {
+    return "{\"id\":\"%s\",\"action\":\"%s\"}".formatted(id, action);
   }
 
   private static String id(int number) {
-    return "-0000-7000-8000-%012d".formatted(number);
+    return "00000000-0000-7000-8000-%012d".formatted(number);
   }
 
   static byte[] costs() {
@@ -109,7 +112,7 @@ final class Bodies {
   }
 
   static byte[] protoSettlements() {
-    return settlements(SETTLEMENTS, ACK, i -> "00000000" + id(i));
+    return settlements(SETTLEMENTS, ACK, Bodies::id);
   }
 
   static byte[] protoCollidingIds() {
@@ -117,7 +120,7 @@ final class Bodies {
   }
 
   static byte[] protoNacks() {
-    return settlements(NACKS, NACK, i -> "00000000" + id(i));
+    return settlements(NACKS, NACK, Bodies::id);
   }
 
   private static byte[] settlements(int count, int action, IntFunction<String> id) {

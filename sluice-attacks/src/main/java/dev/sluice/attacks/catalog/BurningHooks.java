@@ -27,7 +27,7 @@ final class BurningHooks extends Attack {
     String body =
         "{\"messages\":[" + "{\"payload\":\"x\"},".repeat(BATCH - 1) + "{\"payload\":\"x\"}]}";
     attempt.repeat(CONNECTIONS, () -> send(attempt, body));
-    // Its connections are closed by now: what is left behind is one queue.
+    // Its connections are closed by now; one queue remains.
   }
 
   private static void send(Attempt attempt, String body) throws IOException {

@@ -2,7 +2,7 @@ package dev.sluice.attacks.catalog;
 
 import java.util.UUID;
 
-/** Values of which Java's hash codes are all the same. */
+/** Distinct values with one Java hash code. */
 final class Collisions {
   private static final int BLOCKS = 16;
 

@@ -50,6 +50,11 @@ final class CostlyRequest extends Attack {
   }
 
   /** Makes an attack by what the server holds for many such requests at once. */
+  static CostlyRequest manyHttp(String name, String path, Supplier<byte[]> body) {
+    return new CostlyRequest(name, Family.MEMORY, Access.TENANT_KEY, false, path, body);
+  }
+
+  /** As {@link #manyHttp}, over gRPC. */
   static CostlyRequest manyGrpc(String name, String path, Supplier<byte[]> body) {
     return new CostlyRequest(name, Family.MEMORY, Access.TENANT_KEY, true, path, body);
   }

@@ -6,7 +6,7 @@ import java.net.InetSocketAddress;
 import java.util.List;
 
 /**
- * A server to attack, and the keys that its operator has handed out to those who attack it.
+ * A server to attack, and the keys that its operator has given to the attackers.
  *
  * @param grpc a loopback address
  * @param http a loopback address

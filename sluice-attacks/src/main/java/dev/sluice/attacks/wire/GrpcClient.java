@@ -74,7 +74,7 @@ public final class GrpcClient implements AutoCloseable {
     return call.reply();
   }
 
-  /** Takes what has come, and says whether a call has ended; does not wait. */
+  /** Reads received frames and returns whether a call has ended; does not wait. */
   public boolean hasEnded(int stream) throws IOException {
     while (connection.hasInput()) {
       take(connection.read());

@@ -73,7 +73,7 @@ public final class Http2 implements AutoCloseable {
     send(new Frame(Frame.HEADERS, flags, stream, block));
   }
 
-  /** Sends content in as many frames as it needs, whatever the server's window is. */
+  /** Sends content in as many frames as it needs, ignoring the server's window. */
   public void data(int stream, boolean end, byte[] content) throws IOException {
     int from = 0;
     do {

@@ -26,7 +26,7 @@ import org.junit.jupiter.api.Timeout;
 final class AttemptTest {
   private static final Duration LONG = Duration.ofSeconds(30);
 
-  /** Reads whatever comes and answers nothing. */
+  /** Accepts connections, reads all bytes and answers nothing. */
   private static final class Sink implements AutoCloseable {
     private final ServerSocket listener =
         new ServerSocket(0, 1_000, InetAddress.getLoopbackAddress());
@@ -93,7 +93,7 @@ final class AttemptTest {
   }
 
   @Test
-  void otherMachines_areNoTargets() {
+  void targetsBeyondLoopback_areRefused() {
     InetSocketAddress elsewhere = new InetSocketAddress("192.0.2.1", 80);
     InetSocketAddress here = new InetSocketAddress(InetAddress.getLoopbackAddress(), 80);
     assertThatThrownBy(() -> Loopback.connect(elsewhere, Duration.ofSeconds(1)))
@@ -152,7 +152,7 @@ final class AttemptTest {
   }
 
   @Test
-  void documentedNumbersOfAttacks_areThoseOfTheCatalog() throws IOException {
+  void documentedNumbersOfAttacks_matchTheCatalog() throws IOException {
     assertThat(Files.readString(Path.of("..", "docs", "benchmarks.md")))
         .contains(
             "`--quick` runs %d of the %d attacks"

@@ -19,7 +19,7 @@ final class GrpcClientTest {
   }
 
   @Test
-  void dataOfAnAnswer_renewsTheWindowsOfConnectionAndCall() throws IOException {
+  void receivedData_renewsTheWindowsOfConnectionAndStream() throws IOException {
     try (ServerSocket server = new ServerSocket(0, 1, InetAddress.getLoopbackAddress());
         Socket socket = new Socket(server.getInetAddress(), server.getLocalPort());
         Socket accepted = server.accept()) {

@@ -14,7 +14,7 @@ final class BrokerBytes {
   private static final int KEYS = 1_000;
   private static final int WARM_UP = 10_000;
 
-  /** With so many pending, whatever a broker keeps at hand is there. */
+  /** With so many pending, every structure that a broker allocates once exists. */
   private static final int FIRST = 30_000;
 
   private BrokerBytes() {}

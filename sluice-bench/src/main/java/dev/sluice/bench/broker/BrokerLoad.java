@@ -16,8 +16,8 @@ import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.BooleanSupplier;
 
 /**
- * Producers and consumers of one queue, and the count of what they are told. Nothing counts before
- * its future is completed.
+ * Producers and consumers of one queue, and the count of their answers. Nothing counts before its
+ * future is completed.
  */
 final class BrokerLoad {
   private static final Duration STUCK = Duration.ofSeconds(60);
@@ -80,7 +80,7 @@ final class BrokerLoad {
     this.window = new Semaphore(shape.window());
   }
 
-  /** A thread that goes on until told to stop. */
+  /** A thread that runs until it is stopped. */
   private final class Worker extends Thread {
     private final Step step;
     private volatile boolean stopped;
@@ -139,7 +139,7 @@ final class BrokerLoad {
     return speed;
   }
 
-  /** Messages per second that are enqueued while nobody consumes. */
+  /** Measures messages per second that are enqueued without consumers. */
   Speed enqueue(Duration warmUp, Duration measured) throws InterruptedException {
     Worker producing = new Worker("producer", () -> produce(false));
     Thread.sleep(warmUp.toMillis());
@@ -149,7 +149,7 @@ final class BrokerLoad {
     return speed;
   }
 
-  /** Messages per second that are delivered and acknowledged while nobody enqueues. */
+  /** Measures messages per second that are delivered and acknowledged without producers. */
   Speed drain() throws InterruptedException {
     long messages = depth();
     Speed speed;
@@ -172,7 +172,7 @@ final class BrokerLoad {
     settle();
   }
 
-  /** Deletes what is left, all of which must still be there. */
+  /** Deletes the remaining messages, all of which must still exist. */
   void purge() {
     purged.addAndGet(broker.purgeQueue(BrokerRig.QUEUE));
     rig.requireDepth(0);
@@ -259,7 +259,7 @@ final class BrokerLoad {
     return speed;
   }
 
-  /** Waits for every answer, and compares what was answered with what the broker has. */
+  /** Waits for every answer, and compares the answers with the state of the broker. */
   private void settle() throws InterruptedException {
     await(() -> unanswered.get() == 0);
     window.drainPermits();

@@ -51,7 +51,7 @@ final class HookCost {
   private static final String HOOK_THREAD = "sluice-hooks";
   private static final ThreadMXBean THREADS = ManagementFactory.getThreadMXBean();
 
-  /** Sums up what the broker says of its scripts. */
+  /** Sums the hook metrics of the broker. */
   private static final class Watch implements BrokerMetrics {
     private final LongAdder count = new LongAdder();
     private final LongAdder sum = new LongAdder();

@@ -14,9 +14,9 @@ import java.util.concurrent.locks.LockSupport;
 import org.HdrHistogram.Histogram;
 
 /**
- * How long a message takes from the moment it was to be sent until a consumer has it, at a rate
- * that does not depend on the answers: a broker that stalls makes every message late that was due
- * meanwhile.
+ * Measures the time from the moment at which a message was due to be sent until a consumer has it,
+ * at a rate that does not depend on the answers: a stall of the broker delays every message that
+ * was due meanwhile.
  */
 public final class OpenLoop {
   /** Messages that are due within one tick are sent together at its end. */

@@ -55,7 +55,7 @@ public class SchedulerBenchmark {
     }
   }
 
-  /** A scheduler in which everybody waits. */
+  /** A scheduler in which all keys wait. */
   @State(Scope.Benchmark)
   public static class Parked {
     @Param("100000")

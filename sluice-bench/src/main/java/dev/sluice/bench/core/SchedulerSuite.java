@@ -9,7 +9,7 @@ import org.openjdk.jmh.runner.RunnerException;
 
 /**
  * The fair scheduler: items a second by the number of keys, with throttles, beside parked keys, and
- * the cost of asking while everybody waits. An item is delivered and another of its key enqueued.
+ * the cost of asking while all keys wait. An item is delivered and another of its key enqueued.
  */
 public final class SchedulerSuite {
   private static final Map<Integer, String> SIZES =

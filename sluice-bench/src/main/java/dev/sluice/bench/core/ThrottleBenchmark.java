@@ -22,7 +22,7 @@ import org.openjdk.jmh.annotations.State;
 @BenchmarkMode(Mode.AverageTime)
 @OutputTimeUnit(TimeUnit.NANOSECONDS)
 public class ThrottleBenchmark {
-  /** Always enough: what is measured is a grant. */
+  /** Always enough, so that grants are measured. */
   private static final long PLENTY = 1_000_000_000;
 
   /** Requests prepared, a power of two: more than the processor's caches hold for 1M keys. */

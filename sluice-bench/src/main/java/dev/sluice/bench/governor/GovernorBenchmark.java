@@ -149,8 +149,8 @@ public class GovernorBenchmark {
   }
 
   /**
-   * A request is answered; what was granted is settled, at once or when its turn has come. Whoever
-   * has to wait does so by a future.
+   * A request is answered, and a grant is settled at once or when its turn has come. Queued
+   * requests wait by a future.
    */
   @Benchmark
   @SuppressWarnings("FutureReturnValueIgnored") // it is settled in the callback

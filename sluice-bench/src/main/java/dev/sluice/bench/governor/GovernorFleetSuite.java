@@ -123,7 +123,7 @@ public final class GovernorFleetSuite {
   }
 
   private SharedLoad.Outcome load(String name) throws InterruptedException {
-    // Grants that nobody settles become many: each time they begin anew, in books of their own.
+    // Unsettled grants accumulate, so each load starts with an empty store under its own prefix.
     kept.close();
     kept = new SharedGovernor(redis.url(), "kept-%d:".formatted(loads++), BudgetListener.NONE);
     return SharedLoad.measure(

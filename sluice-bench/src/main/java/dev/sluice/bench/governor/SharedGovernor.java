@@ -11,7 +11,7 @@ import dev.sluice.redis.OutageMode;
 import dev.sluice.testkit.load.SeedBudget;
 import java.util.Map;
 
-/** A model in Redis whose limit nobody reaches. */
+/** A model in Redis whose limit is never reached. */
 final class SharedGovernor implements AutoCloseable {
   private static final String MODEL = "model";
   private static final TokenRequest REQUEST =

@@ -38,7 +38,7 @@ public final class HeapProbe {
   }
 
   /** For such a program: prints the numbers, then ends at once, as a crash does. */
-  @SuppressWarnings("CatchAndPrintStackTrace") // whoever started it shows it
+  @SuppressWarnings("CatchAndPrintStackTrace") // the parent process shows it
   public static void answer(Callable<double[]> figures) {
     int status = 1;
     try {
@@ -52,7 +52,7 @@ public final class HeapProbe {
     }
   }
 
-  /** Heap in use after collecting what is not. */
+  /** Heap in use after a garbage collection. */
   public static long usedBytes() {
     for (int i = 0; i < 3; i++) {
       System.gc();

@@ -9,7 +9,7 @@ import java.util.Comparator;
 import java.util.List;
 import java.util.stream.Stream;
 
-/** A folder among the temporary ones, gone when closed, or at the latest when the program ends. */
+/** A temporary folder that is deleted when closed, or at the latest when the program ends. */
 public final class Scratch implements AutoCloseable {
   private final Path root;
   private final Thread atExit = new Thread(this::deleteAll);

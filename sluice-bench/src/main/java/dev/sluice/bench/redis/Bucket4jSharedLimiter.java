@@ -14,7 +14,7 @@ import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 
-/** Bucket4j on Lettuce with what its documentation shows: compare and swap, retried at once. */
+/** Bucket4j on Lettuce as its documentation shows it: compare and swap, retried at once. */
 final class Bucket4jSharedLimiter implements SharedLimiter {
   private static final Duration KEPT = Duration.ofSeconds(10);
 

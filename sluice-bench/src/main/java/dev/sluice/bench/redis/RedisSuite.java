@@ -23,7 +23,7 @@ import java.util.stream.IntStream;
  * in this JVM and take turns.
  */
 public final class RedisSuite {
-  /** Above what anybody reaches: every decision is a grant. */
+  /** Above any reachable rate, so that every decision is a grant. */
   private static final long FAR_PER_SECOND = 100_000_000;
 
   private static final int KEYS = 100_000;

@@ -19,7 +19,7 @@ final class SharedBounds {
     static final Leg BOUND = new Leg("bound", 200_000, 2, 4);
   }
 
-  /** Until the burst is gone, even where that takes its time. */
+  /** Until the burst is used up, even where that takes long. */
   private static final Duration LEAD_IN = Duration.ofSeconds(1);
 
   private final String url;

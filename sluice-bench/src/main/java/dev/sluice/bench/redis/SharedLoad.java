@@ -71,7 +71,7 @@ public final class SharedLoad {
     return new SharedLoad(true, measured).run(calls, leadIn);
   }
 
-  /** So many times what this makes. */
+  /** Returns {@code count} calls, each made by {@code each}. */
   public static List<Call> calls(int count, Supplier<Call> each) {
     List<Call> calls = new ArrayList<>();
     for (int i = 0; i < count; i++) {

@@ -13,9 +13,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 
-/**
- * A server with 256 MB of heap under one attack after another, and what good clients notice of it.
- */
+/** A server with 256 MB of heap under one attack after another, and the effect on other clients. */
 public final class HostileSuite {
   private HostileSuite() {}
 

@@ -7,7 +7,7 @@ import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
 
-/** A NATS server with JetStream in a folder; what it confirms is in the page cache. */
+/** A NATS server with JetStream in a folder; confirmed messages are in the page cache. */
 final class NatsProcess implements AutoCloseable {
   final int port;
   private final Child child;

@@ -10,7 +10,7 @@ import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 
-/** Sluice's own client, as anybody would use it. */
+/** Sluice's own client, used as applications use it. */
 final class SluiceWire implements Wire {
   private final SluiceClient client;
   private final Producer producer;

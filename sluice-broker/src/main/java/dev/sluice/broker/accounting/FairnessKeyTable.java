@@ -86,7 +86,7 @@ public final class FairnessKeyTable {
     remove(count);
   }
 
-  /** Forgets all idle keys, because the queue is gone. */
+  /** Forgets all idle keys, because the queue was deleted. */
   public void forgetAll() {
     for (FairnessKeyCounters next = oldestIdle; next != null; next = oldestIdle) {
       forget(next);

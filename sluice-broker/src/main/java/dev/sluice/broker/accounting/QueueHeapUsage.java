@@ -2,7 +2,6 @@ package dev.sluice.broker.accounting;
 
 import dev.sluice.broker.BrokerException;
 import dev.sluice.broker.BrokerException.Code;
-import dev.sluice.broker.engine.MovedMessageEntry;
 import java.util.function.LongSupplier;
 
 /**
@@ -20,6 +19,9 @@ public final class QueueHeapUsage {
 
   /** A queue holds little up to one part in this many of the budget. */
   public static final int SMALL_SHARE = 64;
+
+  /** The estimated heap of the id of a moved message and of its place in the engine's index. */
+  public static final long MOVED_ID_BYTES = 40;
 
   private final String queue;
   private final HeapBudget budget;
@@ -45,13 +47,13 @@ public final class QueueHeapUsage {
    * dead letters, which must not use up the room of other queues.
    */
   public void addMovedId() {
-    used += MovedMessageEntry.ID_HEAP_BYTES;
-    budget.addExempt(MovedMessageEntry.ID_HEAP_BYTES);
+    used += MOVED_ID_BYTES;
+    budget.addExempt(MOVED_ID_BYTES);
   }
 
   public void removeMovedId() {
-    used -= MovedMessageEntry.ID_HEAP_BYTES;
-    budget.removeExempt(MovedMessageEntry.ID_HEAP_BYTES);
+    used -= MOVED_ID_BYTES;
+    budget.removeExempt(MOVED_ID_BYTES);
   }
 
   public long used() {

@@ -2,7 +2,6 @@ package dev.sluice.broker.accounting;
 
 import dev.sluice.broker.BrokerException;
 import dev.sluice.broker.BrokerException.Code;
-import dev.sluice.broker.engine.MovedMessageEntry;
 
 /**
  * Estimates the heap that stored messages need while they are read, and refuses a heap that is too
@@ -59,7 +58,7 @@ public final class RecoveryHeapCheck {
   /** Counts the id of a message that has moved, which is kept, in the heap of its queue. */
   public void addMovedId(QueueHeapUsage heap) {
     heap.addMovedId();
-    movedIds += MovedMessageEntry.ID_HEAP_BYTES;
+    movedIds += QueueHeapUsage.MOVED_ID_BYTES;
   }
 
   /**

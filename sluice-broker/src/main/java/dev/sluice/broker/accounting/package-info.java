@@ -1,4 +1,8 @@
-/** Counts what queues and fairness keys hold in memory, and bounds it. */
+/**
+ * Counts what queues and fairness keys hold in memory, and bounds it.
+ *
+ * <p>Uses the API alone.
+ */
 @NullMarked
 package dev.sluice.broker.accounting;
 

@@ -1,18 +1,17 @@
 package dev.sluice.broker.engine;
 
 import dev.sluice.broker.LeaseToken;
+import dev.sluice.broker.engine.Schema.StoredLease;
 import dev.sluice.broker.store.ByteWriter;
 import dev.sluice.broker.store.MessageEnvelope;
 import dev.sluice.broker.store.RowBatch;
-import dev.sluice.broker.store.Schema;
-import dev.sluice.broker.store.Schema.StoredLease;
 import dev.sluice.broker.store.Store;
 import dev.sluice.broker.store.StoreException;
 import dev.sluice.broker.store.StoreTable;
 
 /** Turns a batch into rows. */
 public final class BatchEncoder {
-  /** Messages that move are read; what has come together goes out before it is too much. */
+  /** Messages that move are read; the batch is written before it becomes too large. */
   private static final int MAX_PART_BYTES = 16 << 20;
 
   private final Store store;

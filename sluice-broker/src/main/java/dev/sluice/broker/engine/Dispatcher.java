@@ -69,7 +69,7 @@ public final class Dispatcher {
 
   /**
    * Removes a consumer; its messages go back to where they were. Tokens are returned only for
-   * messages that were never sent: the others may have been used, whatever became of the consumer.
+   * messages that were never sent: the consumer may have processed the others.
    */
   public void close(ConsumerState consumer, @Nullable BrokerException reason) {
     if (remove(consumer)) {

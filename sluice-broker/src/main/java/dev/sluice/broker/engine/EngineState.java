@@ -235,7 +235,7 @@ public final class EngineState {
     }
   }
 
-  /** {@code lease} is over, and what came of it is stored: it need not be found any more. */
+  /** Forgets {@code lease}: it has ended, and its outcome is stored. */
   void discard(Lease lease) {
     lease.rows.forEach(this::release);
     lease.rows.clear();

@@ -7,13 +7,13 @@ import dev.sluice.broker.DeadLetter.Reason;
 import dev.sluice.broker.QueueConfig;
 import dev.sluice.broker.QueueNames;
 import dev.sluice.broker.hooks.HookEngine;
-import dev.sluice.broker.store.Checks;
+import dev.sluice.broker.util.Checks;
 import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
-/** Decides what becomes of messages that were not handled. */
+/** Decides whether failed messages are retried or dead-lettered. */
 public final class FailureHandler {
   static final String LEASE_EXPIRED = "lease expired";
 

@@ -2,7 +2,7 @@ package dev.sluice.broker.engine;
 
 import dev.sluice.FairScheduler;
 import dev.sluice.Limit;
-import dev.sluice.broker.store.Checks;
+import dev.sluice.broker.util.Checks;
 import java.math.BigDecimal;
 import java.math.MathContext;
 import java.math.RoundingMode;

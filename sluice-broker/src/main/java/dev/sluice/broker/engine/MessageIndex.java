@@ -56,7 +56,7 @@ public final class MessageIndex {
     return page == null ? null : page.entries[slotOf(sequence)];
   }
 
-  /** Returns the message of that id; null if it is gone, or never was there. */
+  /** Returns the message of that id; null if it was removed or never existed. */
   public @Nullable MessageEntry get(UUID id) {
     if (!MessageId.isValid(id)) {
       return null;

@@ -9,11 +9,6 @@ import org.jspecify.annotations.Nullable;
  * number, as each number is stored once, but keeps the id that its producer was told.
  */
 public final class MovedMessageEntry extends MessageEntry {
-  /**
-   * The estimated heap of the id and of its place in {@link MovedMessageIndex}, beside the entry.
-   */
-  public static final long ID_HEAP_BYTES = 40;
-
   private final int firstQueueId;
   private final long firstSequence;
 

@@ -103,7 +103,7 @@ public final class PendingReceives {
     dispatcher.remove(consumer);
   }
 
-  /** Ends a call whose queue is gone. */
+  /** Ends a call whose queue was deleted. */
   void reject(PendingReceive receive, BrokerException reason) {
     state.timers.remove(receive);
     state.callbacks.reject(receive.future, reason);
@@ -118,7 +118,7 @@ public final class PendingReceives {
     }
   }
 
-  /** Takes back what calls have got and not sent on, for the broker closes. */
+  /** Takes back messages that calls have got and not returned, because the broker closes. */
   void stop() {
     state.index.find(PendingReceives::isPolled).stream()
         .flatMap(entry -> Stream.ofNullable(entry.lease()))

@@ -168,7 +168,7 @@ public final class QueueAdmin {
     }
   }
 
-  /** Answers {@code future} once what was changed is on the disk. */
+  /** Completes {@code future} once the change is on the disk. */
   private void changed(CompletableFuture<Void> future) {
     state.batch.whenSynced.completions.add(Completion.done(future));
   }
@@ -182,7 +182,7 @@ public final class QueueAdmin {
       }
       List<BrokerQueue> deleted = new ArrayList<>(List.of(brokerQueue));
       BrokerQueue deadLetters = state.queues.get(QueueNames.deadLetterQueueOf(name));
-      // A dead-letter queue has none of its own, whatever other queues are called.
+      // A dead-letter queue has no dead-letter queue, even if a queue has that name.
       if (!QueueNames.isDeadLetterQueue(name) && deadLetters != null && !deadLetters.deleting) {
         deleted.add(deadLetters);
       }

@@ -8,12 +8,11 @@ import dev.sluice.broker.accounting.ReadyAgeHistogram;
 import dev.sluice.broker.accounting.RecoveryHeapCheck;
 import dev.sluice.broker.engine.CommitBatch.Level;
 import dev.sluice.broker.engine.CommitBatch.Meta;
+import dev.sluice.broker.engine.Schema.StateRow;
+import dev.sluice.broker.engine.Schema.StoredLease;
 import dev.sluice.broker.store.ByteReader;
 import dev.sluice.broker.store.ByteWriter;
 import dev.sluice.broker.store.RowBatch;
-import dev.sluice.broker.store.Schema;
-import dev.sluice.broker.store.Schema.StateRow;
-import dev.sluice.broker.store.Schema.StoredLease;
 import dev.sluice.broker.store.Store;
 import dev.sluice.broker.store.StoreException;
 import dev.sluice.broker.store.StoreTable;
@@ -26,7 +25,7 @@ import java.util.Objects;
 import java.util.UUID;
 import org.jspecify.annotations.Nullable;
 
-/** Rebuilds the engine from what is stored. */
+/** Rebuilds the engine from the store. */
 public final class Recovery {
   /** Levels are doubles; this much is given away so that rounding never adds a token. */
   private static final double ROUNDING = 1 - 1e-12;
@@ -78,7 +77,7 @@ public final class Recovery {
             && before.bootId().equals(start.bootId)
             && start.bootNanos >= meta.bootNanos();
     this.downNanos = start.bootNanos - meta.bootNanos();
-    // In the same boot it is known how long the broker was down, whatever the wall clock says.
+    // Within one boot, the monotonic clock gives the downtime, even if the wall clock has changed.
     long now =
         sameBoot ? meta.brokerTime() + downNanos : Math.max(meta.brokerTime(), start.wallNanos);
     this.state = new EngineState(outputs, metrics, before == null ? 1 : before.epoch() + 1, now);
@@ -124,8 +123,9 @@ public final class Recovery {
   }
 
   private void readConfiguration() {
-    // A power loss may take the last numbers with it, which somebody may have seen: each time the
-    // store is opened numbers go on from a place of their own.
+    // A power loss may lose the last numbers, which clients may have seen. So each time the store
+    // is
+    // opened, numbers continue from a range of their own.
     state.nextSequence = Math.max(meta.nextSequence(), (long) state.epoch << EPOCH_SHIFT);
     state.nextQueueId = meta.nextQueueId();
     store.scan(
@@ -146,7 +146,7 @@ public final class Recovery {
         });
   }
 
-  /* After another boot nobody knows what was handed out last, so every bucket starts empty. */
+  /* After another boot the last grants are unknown, so every bucket starts empty. */
   private void readLevels() {
     Map<String, Level> stored = new HashMap<>();
     store.scan(

@@ -33,7 +33,7 @@ sealed interface StateChange {
       @Nullable DeadLetter deadLetter)
       implements StateChange {}
 
-  /** A message is gone: acknowledged, purged, expired, or its queue is deleted. */
+  /** A message was removed: acknowledged, purged, expired, or its queue deleted. */
   record Removed(MessageEntry entry) implements StateChange {}
 
   /** A message of that id was enqueued, which is remembered for a while. */
@@ -53,7 +53,7 @@ sealed interface StateChange {
   /** No lease that was stored with that batch can be in force any more. */
   record LeasesEnded(int epoch, long batch) implements StateChange {}
 
-  /** A configuration value changed; null if it is gone. */
+  /** A config entry changed; null if it was removed. */
   record ConfigSet(String key, @Nullable String value) implements StateChange {}
 
   /** A limit was removed. */
@@ -63,6 +63,6 @@ sealed interface StateChange {
   record QueueSaved(int queueId, String name, QueueConfig config, long revisionNumber)
       implements StateChange {}
 
-  /** A queue is gone; its messages went before. */
+  /** A queue was deleted; its messages were removed before. */
   record QueueDeleted(int queueId) implements StateChange {}
 }

@@ -9,7 +9,7 @@ import java.util.UUID;
  * Compiles the scripts by which a queue decides where its messages go.
  *
  * <p>Thread-safe. A compiled hook may be called by any number of threads at once; no state survives
- * a call, and a call ends within its budgets of time and memory whatever the script does.
+ * a call, and every call ends within its budgets of time and memory.
  */
 public interface HookEngine {
 
@@ -60,7 +60,7 @@ public interface HookEngine {
      * Runs the script.
      *
      * @param config what {@code sluice.get} reads; does not change during the call
-     * @param budget charged with what the script uses, also if it fails; nothing is refused for it
+     * @param budget charged with the usage of the script, also if it fails; it refuses no call
      * @throws HookException if the script fails or exceeds the budget of one run
      */
     HookEngine.EnqueueResult run(

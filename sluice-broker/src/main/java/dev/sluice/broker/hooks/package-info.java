@@ -1,7 +1,7 @@
 /**
- * Hooks of queues, whatever their language: limits, budgets, the circuit breaker and the threads.
+ * Hooks of queues, in any language: limits, budgets, the circuit breaker and the threads.
  *
- * <p>Does not know the engine.
+ * <p>Uses the API alone.
  */
 @NullMarked
 package dev.sluice.broker.hooks;

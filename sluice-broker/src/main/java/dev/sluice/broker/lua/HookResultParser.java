@@ -4,7 +4,7 @@ import dev.sluice.Placement;
 import dev.sluice.broker.hooks.HookEngine;
 import dev.sluice.broker.hooks.HookEngine.Retry;
 import dev.sluice.broker.hooks.HookException;
-import dev.sluice.broker.store.Checks;
+import dev.sluice.broker.util.Checks;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.TimeUnit;

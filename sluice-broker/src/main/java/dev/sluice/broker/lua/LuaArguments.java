@@ -26,7 +26,7 @@ final class LuaArguments {
     return value.todouble();
   }
 
-  /** Fractions are cut off, and what is no {@code long} becomes the nearest. */
+  /** Truncates fractions, and clamps numbers to the range of {@code long}. */
   static long integer(Varargs args, int index) {
     return (long) number(args, index);
   }

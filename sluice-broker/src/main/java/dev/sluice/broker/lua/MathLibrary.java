@@ -10,7 +10,7 @@ import org.luaj.vm2.LuaTable;
 import org.luaj.vm2.LuaValue;
 import org.luaj.vm2.Varargs;
 
-/** The table {@code math}; what {@code randomseed} sets lasts for one call of the hook. */
+/** The table {@code math}; the seed of {@code randomseed} lasts for one call of the hook. */
 final class MathLibrary {
   /** Beyond it a double has no fractions left to choose between. */
   private static final double MAX_INTEGER = 1L << 53;

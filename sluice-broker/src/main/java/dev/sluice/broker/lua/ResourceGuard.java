@@ -21,7 +21,7 @@ public final class ResourceGuard extends DebugLib {
   /** Instructions between two looks at clock and memory. */
   private static final int CHECK_EVERY = 64;
 
-  /** So many instructions never take longer; what does is a pause of the process. */
+  /** So many instructions never take longer; a longer time is a pause of the process. */
   private static final long MAX_SLICE_NANOS = 1_000_000;
 
   /** Small strings are announced together: a look at memory costs more than they do. */

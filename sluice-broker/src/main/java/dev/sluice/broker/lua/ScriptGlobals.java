@@ -13,7 +13,7 @@ final class ScriptGlobals extends Globals {
     this.debuglib = guard;
   }
 
-  /** Forgets what a script set. */
+  /** Discards the globals that a script has set. */
   void clear() {
     presize(0, 0);
     setmetatable(null);

@@ -9,7 +9,7 @@ import java.util.UUID;
  * Loads the classes that scripts use.
  *
  * <p>Otherwise the first script pays for them out of its budget of memory, and a script that
- * overflows the stack while a class is initialized leaves it unusable for good.
+ * overflows the stack while a class is initialized leaves it unusable permanently.
  */
 public final class ScriptWarmup {
   private static final HookLimits AMPLE = new HookLimits(1_000_000, Long.MAX_VALUE, 1 << 30);

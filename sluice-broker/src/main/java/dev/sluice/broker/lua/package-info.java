@@ -1,7 +1,7 @@
 /**
  * The sandbox in which hooks run: Lua with bounded time and memory.
  *
- * <p>The only package that uses LuaJ; uses {@code hooks} and does not know the engine.
+ * <p>The only package that uses LuaJ; uses {@code hooks} and {@code util}.
  */
 @NullMarked
 package dev.sluice.broker.lua;

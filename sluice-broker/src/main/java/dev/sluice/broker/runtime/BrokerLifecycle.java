@@ -7,8 +7,8 @@ import dev.sluice.broker.BrokerException.Code;
 import dev.sluice.broker.BrokerStatus;
 import dev.sluice.broker.store.Store;
 import dev.sluice.broker.store.StoreException;
-import dev.sluice.broker.store.Threads;
 import dev.sluice.broker.store.rocks.RocksStore;
+import dev.sluice.broker.util.Threads;
 import java.nio.file.Path;
 import java.util.EnumMap;
 import java.util.Map;
@@ -141,7 +141,7 @@ public final class BrokerLifecycle {
     return status;
   }
 
-  /** Completes when the broker has stopped for good, with the reason; never if it is closed. */
+  /** Completes with the reason when the broker has failed permanently; never if it is closed. */
   public CompletableFuture<BrokerException> failure() {
     return failure.copy();
   }

@@ -11,7 +11,7 @@ import dev.sluice.broker.engine.EngineState;
 import dev.sluice.broker.engine.MessageEntry;
 import dev.sluice.broker.engine.Recovery;
 import dev.sluice.broker.store.Store;
-import dev.sluice.broker.store.Threads;
+import dev.sluice.broker.util.Threads;
 import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.CompletableFuture;

@@ -50,7 +50,7 @@ final class CallbackExecutor {
     execute(() -> call.completeExceptionally(reason));
   }
 
-  /** Runs code of a user; logs what it throws. */
+  /** Runs code of a user and logs its exceptions. */
   static void guarded(Runnable userCode) {
     try {
       userCode.run();

@@ -7,7 +7,7 @@ import dev.sluice.broker.engine.CommitBatch;
 import dev.sluice.broker.engine.ConsumerState;
 import dev.sluice.broker.engine.PendingDelivery;
 import dev.sluice.broker.store.Store;
-import dev.sluice.broker.store.Threads;
+import dev.sluice.broker.util.Threads;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -21,7 +21,7 @@ import org.jspecify.annotations.Nullable;
  * Writes batches and makes them durable, on two threads: while one sync runs, what is written
  * meanwhile comes together for the next.
  */
-public final class Committer {
+final class Committer {
   /** Ends a thread. */
   private static final CommitBatch END = new CommitBatch(0, 0);
 

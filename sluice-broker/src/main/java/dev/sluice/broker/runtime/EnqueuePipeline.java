@@ -11,8 +11,8 @@ import dev.sluice.broker.engine.PreparedMessage;
 import dev.sluice.broker.hooks.HookBudget;
 import dev.sluice.broker.hooks.HookEngine;
 import dev.sluice.broker.hooks.HookExecutor;
-import dev.sluice.broker.store.Checks;
 import dev.sluice.broker.store.MessageEnvelope;
+import dev.sluice.broker.util.Checks;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
@@ -31,7 +31,7 @@ import org.jspecify.annotations.Nullable;
  * state machine in that order, even while a script is added or removed. A call never reaches a
  * queue that is made under the name of its queue meanwhile.
  */
-public final class EnqueuePipeline {
+final class EnqueuePipeline {
   /** The heap of a header besides its characters: a map entry and two strings. */
   private static final int HEADER_BYTES = 150;
 
@@ -80,7 +80,7 @@ public final class EnqueuePipeline {
   private record Enqueue(
       QueueRegistry.QueueHandle view, EnqueueCaller caller, CompletableFuture<List<UUID>> future) {}
 
-  public CompletableFuture<List<UUID>> enqueue(
+  CompletableFuture<List<UUID>> enqueue(
       String queue, List<Message> messages, EnqueueCaller caller) {
     QueueRegistry.QueueHandle view = registry.find(queue);
     List<PreparedMessage> preparedMessages = view == null ? List.of() : prepare(messages);

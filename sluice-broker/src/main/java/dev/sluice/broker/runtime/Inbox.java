@@ -8,8 +8,8 @@ import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Consumer;
 
 /**
- * Inputs on their way to the engine: messages in a lane that can be full, everything else in one
- * that cannot, so that a flood of messages does not keep anybody from settling those there are.
+ * Inputs on their way to the engine: messages in a bounded queue, all other inputs in an unbounded
+ * one, so that a flood of messages does not keep consumers from settling.
  */
 final class Inbox {
   private final long maxBytes;
@@ -58,7 +58,7 @@ final class Inbox {
   }
 
   /**
-   * Moves what has arrived into {@code inputs}; waits for something to arrive if nothing has.
+   * Moves all inputs that have arrived into {@code inputs}; waits for one if there is none.
    *
    * @param withMessages false to leave messages where they are
    */
@@ -82,7 +82,7 @@ final class Inbox {
     }
   }
 
-  /** Takes nothing more; what has arrived can still be drained. */
+  /** Accepts no further inputs; those that have arrived can still be drained. */
   void close() {
     lock.lock();
     try {

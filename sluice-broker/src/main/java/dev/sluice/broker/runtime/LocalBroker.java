@@ -1,8 +1,8 @@
 package dev.sluice.broker.runtime;
 
-import static dev.sluice.broker.store.Checks.requireBetween;
-import static dev.sluice.broker.store.Checks.requireDuration;
-import static dev.sluice.broker.store.Checks.requireKey;
+import static dev.sluice.broker.util.Checks.requireBetween;
+import static dev.sluice.broker.util.Checks.requireDuration;
+import static dev.sluice.broker.util.Checks.requireKey;
 
 import dev.sluice.Limit;
 import dev.sluice.NanoClock;
@@ -21,7 +21,7 @@ import dev.sluice.broker.QueueStats;
 import dev.sluice.broker.engine.Dispatcher;
 import dev.sluice.broker.engine.FailureHandler;
 import dev.sluice.broker.engine.LimitConfigEntry;
-import dev.sluice.broker.store.Schema;
+import dev.sluice.broker.engine.Schema;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;

@@ -1,6 +1,6 @@
 package dev.sluice.broker.runtime;
 
-import static dev.sluice.broker.store.Checks.requireBetween;
+import static dev.sluice.broker.util.Checks.requireBetween;
 
 import dev.sluice.FairnessKeyStats;
 import dev.sluice.LimitStats;

@@ -7,8 +7,8 @@ import dev.sluice.broker.StoredMessage;
 import dev.sluice.broker.engine.CommitBatch;
 import dev.sluice.broker.engine.MessageEntry;
 import dev.sluice.broker.engine.PendingDelivery;
+import dev.sluice.broker.engine.Schema;
 import dev.sluice.broker.store.MessageEnvelope;
-import dev.sluice.broker.store.Schema;
 import dev.sluice.broker.store.Store;
 import dev.sluice.broker.store.StoreException;
 import dev.sluice.broker.store.StoreTable;
@@ -26,11 +26,11 @@ import java.util.concurrent.ConcurrentHashMap;
 import org.jspecify.annotations.Nullable;
 
 /** Reads messages from the store, on the threads of callers. */
-public final class MessageReader {
+final class MessageReader {
   /** Fewer messages are not worth a scan. */
   private static final int MIN_SCAN = 32;
 
-  /** So many unreadable messages are kept without looking whether they are gone. */
+  /** So many unreadable messages are kept without checking whether they were removed. */
   private static final int MIN_UNREADABLE = 1_000;
 
   private final Store store;
@@ -38,7 +38,7 @@ public final class MessageReader {
   /** Messages whose last reading failed. */
   private final Set<MessageEntry> unreadable = ConcurrentHashMap.newKeySet();
 
-  /** The size at which messages that are gone leave {@link #unreadable}: twice what was left. */
+  /** The size at which removed messages leave {@link #unreadable}: twice the size after that. */
   private volatile int cleanAt = MIN_UNREADABLE;
 
   MessageReader(Store store) {

@@ -8,7 +8,7 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ExecutionException;
 import org.jspecify.annotations.Nullable;
 
-/** Calls that are not answered yet: all of them are, whatever happens to the broker. */
+/** Calls that are not answered yet. Each of them completes, even if the broker fails. */
 public final class PendingCalls {
   @SuppressWarnings("CollectionUndefinedEquality") // each is itself
   private final Set<Call<?>> open = ConcurrentHashMap.newKeySet();
@@ -103,7 +103,7 @@ public final class PendingCalls {
         try {
           return call.get();
         } catch (InterruptedException goOn) {
-          // The operation is under way: whoever asked for it must learn how it ends.
+          // The operation is under way, so its caller must get its result.
           interrupted = true;
         }
       }

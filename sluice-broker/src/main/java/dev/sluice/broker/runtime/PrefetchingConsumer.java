@@ -6,7 +6,7 @@ import dev.sluice.broker.Delivery;
 import dev.sluice.broker.MessageConsumer;
 import dev.sluice.broker.engine.ConsumerState;
 import dev.sluice.broker.engine.PendingDelivery;
-import dev.sluice.broker.store.Checks;
+import dev.sluice.broker.util.Checks;
 import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
@@ -303,9 +303,9 @@ final class PrefetchingConsumer implements MessageConsumer {
   }
 
   /**
-   * Ends the consumer, for which there is no thread: messages that it has not received go to
-   * others. What becomes of the rest is up to the handler, which may close or detach the consumer
-   * when it is told the end; otherwise they stay leased.
+   * Ends the consumer, for which there is no thread, and redelivers messages that it has not
+   * received. The others stay leased unless the handler closes or detaches the consumer when it is
+   * notified of the end.
    */
   private void giveUp(Throwable noThread) {
     BrokerException reason =
@@ -366,8 +366,8 @@ final class PrefetchingConsumer implements MessageConsumer {
   }
 
   /**
-   * Reads messages. A consumer that manages its credit itself does not see messages that are gone
-   * or cannot be read, so it gets their credit back.
+   * Reads messages. A consumer that manages its credit itself does not see messages that were
+   * removed or cannot be read, so their credit is returned to it.
    */
   private List<Delivery> read(List<PendingDelivery> taken) {
     List<Delivery> deliveries = List.of();

@@ -6,7 +6,7 @@ import dev.sluice.broker.QueueConfig;
 import dev.sluice.broker.engine.BrokerEngine;
 import dev.sluice.broker.engine.LimitConfigEntry;
 import dev.sluice.broker.engine.QueueAdmin;
-import dev.sluice.broker.store.Checks;
+import dev.sluice.broker.util.Checks;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.BiConsumer;
 import java.util.function.UnaryOperator;
@@ -39,7 +39,7 @@ final class QueueConfigurator {
       engine.requireOpen();
       QueueRegistry.QueueHandle handle = registry.handle(queue);
       String changed = handle.revision();
-      // The change is made to this revision, whatever the caller guesses of the next one.
+      // The change applies to this revision, even if the caller names a later one.
       QueueAdmin.requireRevision(queue, changed, revision == null ? changed : revision);
       QueueConfig config = change.apply(handle.config());
       try {

@@ -50,7 +50,7 @@ public final class QueueRegistry {
   private final AtomicLong changes = new AtomicLong();
   private volatile Snapshot snapshot = new Snapshot(0, Map.of());
 
-  /** The configuration after so many changes: what scripts read does not change under them. */
+  /** A version of the config entries, so that they do not change while a script reads them. */
   private record Snapshot(long changes, Map<String, String> values) {}
 
   /** A queue as callers see it. */
@@ -107,7 +107,7 @@ public final class QueueRegistry {
     pinned.computeIfPresent(source, (key, uses) -> uses == 1 ? null : Integer.valueOf(uses - 1));
   }
 
-  /** Compiles outside of the map, which would hold up the engine meanwhile. */
+  /** Compiles outside of the map, whose lock would block the engine meanwhile. */
   private static <H> H compiled(Map<String, H> hooks, String source, Function<String, H> compiler) {
     H known = hooks.get(source);
     if (known != null) {

@@ -12,7 +12,7 @@ public final class ByteReader {
     this.bytes = bytes;
   }
 
-  int int8() {
+  public int int8() {
     return bytes[at++];
   }
 
@@ -24,7 +24,7 @@ public final class ByteReader {
     return number(Long.BYTES);
   }
 
-  double float64() {
+  public double float64() {
     return Double.longBitsToDouble(int64());
   }
 
@@ -52,10 +52,6 @@ public final class ByteReader {
 
   public boolean hasMore() {
     return at < bytes.length;
-  }
-
-  int position() {
-    return at;
   }
 
   byte[] rest() {

@@ -28,7 +28,7 @@ public final class ByteWriter {
     return number(value, Long.BYTES);
   }
 
-  ByteWriter float64(double value) {
+  public ByteWriter float64(double value) {
     return int64(Double.doubleToRawLongBits(value));
   }
 
@@ -49,14 +49,10 @@ public final class ByteWriter {
     return raw(encoded);
   }
 
-  ByteWriter raw(byte[] part) {
-    return raw(part, 0, part.length);
-  }
-
-  ByteWriter raw(byte[] part, int from, int count) {
-    reserve(count);
-    System.arraycopy(part, from, bytes, length, count);
-    length += count;
+  public ByteWriter raw(byte[] part) {
+    reserve(part.length);
+    System.arraycopy(part, 0, bytes, length, part.length);
+    length += part.length;
     return this;
   }
 

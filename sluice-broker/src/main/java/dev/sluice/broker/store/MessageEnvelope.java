@@ -16,7 +16,7 @@ import org.jspecify.annotations.Nullable;
  *
  * @param enqueuedAt broker time
  */
-public @SuppressWarnings("ArrayRecordComponent") // compared by nobody
+public @SuppressWarnings("ArrayRecordComponent") // never compared
 record MessageEnvelope(
     long enqueuedAt, Map<String, String> headers, @Nullable DeadLetter deadLetter, byte[] payload) {
   private static final int IS_DEAD_LETTER = 1;

@@ -1,11 +1,10 @@
 package dev.sluice.broker.store;
 
-import dev.sluice.broker.engine.MovedMessageEntry;
 import java.util.UUID;
 
 /**
  * Ids of messages: a UUID (version 8 of RFC 9562) that says where the message was stored first.
- * Only messages that have moved since are looked up by an index; see {@link MovedMessageEntry}.
+ * Only messages that have moved since are looked up by an index.
  *
  * <pre>
  *   high: queue id 32 | sequence 63..48, 16 | version 4 | sequence 47..36, 12

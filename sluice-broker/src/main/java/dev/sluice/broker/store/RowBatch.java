@@ -50,14 +50,6 @@ public final class RowBatch {
     begin(table.writeOnce ? SINGLE_DELETE : DELETE, table, key, 0);
   }
 
-  boolean isEmpty() {
-    return count == 0;
-  }
-
-  int count() {
-    return count;
-  }
-
   public int sizeBytes() {
     return length;
   }

@@ -1,17 +1,17 @@
 package dev.sluice.broker.store;
 
-/** The tables of a {@link Store}; what their rows look like is in {@link Schema}. */
+/** The tables of a {@link Store}; {@code engine.Schema} encodes their rows. */
 public enum StoreTable {
   /** Envelope and payload of a message; a row is put once and deleted once, ever. */
   MESSAGE(1, true),
 
-  /** Where a message stands: its keys, its attempts, when it may go. */
+  /** State of messages: keys, attempts, and the time of the next delivery. */
   STATE(2, false),
 
   /** Leases that were given, so that they outlive a restart. */
   LEASE(3, false),
 
-  /** Ids by which producers recognize what they sent before. */
+  /** Dedupe ids of messages that producers sent before. */
   DEDUPE(4, false),
 
   /** Queues and the configuration that hooks and throttles read. */

@@ -1,7 +1,8 @@
 /**
- * The rows of the broker and how they are encoded, over a store of bytes by key.
+ * Tables of rows, written in batches, and the encoding of numbers, ids and message bodies in them.
  *
- * <p>{@code store.rocks} implements the store.
+ * <p>{@code store.rocks} implements the tables; {@code engine.Schema} encodes whole rows. Uses the
+ * API and {@code util}.
  */
 @NullMarked
 package dev.sluice.broker.store;

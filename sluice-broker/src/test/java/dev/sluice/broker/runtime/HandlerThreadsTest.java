@@ -87,7 +87,7 @@ final class HandlerThreadsTest {
   }
 
   @Test
-  void consumerWithoutAThread_ends_andItsMessagesGoToOthers() throws Exception {
+  void consumerWithoutAThread_ends_andItsMessagesAreRedelivered() throws Exception {
     Receiver refused = new Receiver();
     broker.consume("q", 10, refused);
     refuseThreads();
@@ -125,7 +125,7 @@ final class HandlerThreadsTest {
   }
 
   @Test
-  void handlerThatFailsToNameItsBudget_getsOneMessageAtATime() {
+  void handlerWhoseBudgetFails_getsOneMessageAtATime() {
     List<Integer> batches = new CopyOnWriteArrayList<>();
     MessageConsumer.Handler handler =
         new MessageConsumer.Handler() {
@@ -184,7 +184,7 @@ final class HandlerThreadsTest {
   }
 
   @Test
-  void handlerThatIsResumedBeforeItPauses_isAskedAgain() {
+  void handlerResumedBeforeItPauses_isAskedAgain() {
     CompletableFuture<MessageConsumer> opened = new CompletableFuture<>();
     CompletableFuture<List<Delivery>> received = new CompletableFuture<>();
     AtomicInteger asked = new AtomicInteger();

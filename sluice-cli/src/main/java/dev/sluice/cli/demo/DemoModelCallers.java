@@ -21,7 +21,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 import java.util.function.LongSupplier;
 
-/** Callers of a model, who ask for five times as much as its budget has. */
+/** Callers of a model that request five times its budget. */
 public final class DemoModelCallers implements AutoCloseable {
   static final String MODEL = "demo-llm";
   static final long TOKENS_PER_SECOND = 9_000;

@@ -85,7 +85,7 @@ public final class DemoRunner {
             new DemoModelCallers(client.governor(), calls, this::millis, this::failed)) {
       begin(tenants, callers);
       if (!watch(client, tenants, callers)) {
-        // Interrupted close() calls do not wait for a server that is gone.
+        // Interrupted close() calls do not wait for a dead server.
         Thread.currentThread().interrupt();
         return Optional.empty();
       }

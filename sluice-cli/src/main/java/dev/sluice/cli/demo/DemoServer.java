@@ -193,7 +193,7 @@ public final class DemoServer implements AutoCloseable {
     }
   }
 
-  /** Ends it as a failure would, in the middle of whatever it does. */
+  /** Kills it, as a failure would, in the middle of its work. */
   void kill() {
     Process running;
     synchronized (this) {

@@ -4,7 +4,7 @@ import java.util.List;
 import java.util.Locale;
 
 /**
- * The demo at one moment, for whoever watches.
+ * The demo at one moment, for display.
  *
  * @param millis since the start
  * @param server how the server is

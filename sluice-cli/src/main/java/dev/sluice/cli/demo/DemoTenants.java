@@ -157,7 +157,7 @@ public final class DemoTenants implements AutoCloseable {
     return senders.stream().noneMatch(Thread::isAlive);
   }
 
-  /** Ends what goes on, and waits for the answers that are under way. */
+  /** Ends the load and waits for pending answers. */
   @Override
   public void close() {
     closing = true;

@@ -57,7 +57,7 @@ public final class MessageLog {
    *
    * @param accepted confirmed by the server
    * @param lost of these, never delivered
-   * @param again deliveries of what had been delivered before
+   * @param again deliveries of messages that had been delivered before
    * @param returned of these, after the server had confirmed the ack
    */
   public record MessageTotals(long accepted, long lost, long again, long returned) {}

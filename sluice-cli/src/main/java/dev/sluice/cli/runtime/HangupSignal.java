@@ -27,7 +27,10 @@ public final class HangupSignal {
     return hangups;
   }
 
-  /** Uses reflection, because javac warns of {@code sun.misc.Signal} and cannot be told not to. */
+  /**
+   * Uses reflection, because javac warns of {@code sun.misc.Signal} and the warning cannot be
+   * suppressed.
+   */
   private void register() throws ReflectiveOperationException {
     Class<?> signal = Class.forName("sun.misc.Signal");
     Class<?> handler = Class.forName("sun.misc.SignalHandler");

@@ -11,7 +11,7 @@ import java.util.SortedMap;
 import java.util.TreeMap;
 import java.util.concurrent.CompletableFuture;
 
-/** Puts requests to a bucket in simulated time and keeps what became of them. */
+/** Sends requests to a bucket in simulated time and records their decisions. */
 final class BucketSimulation {
   /**
    * The end of time, after 292 years. A waiter that is due at the last instant of the clock is

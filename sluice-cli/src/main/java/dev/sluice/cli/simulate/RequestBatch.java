@@ -11,7 +11,7 @@ import java.util.regex.Pattern;
  * Equal requests made at one instant, written {@code TIME:TOKENS} or {@code TIME:TOKENSxCOUNT}.
  *
  * @param timeNanos when, since the start
- * @param tokens what each of them asks for
+ * @param tokens the tokens that each of them requests
  * @param count how many there are
  */
 record RequestBatch(long timeNanos, long tokens, int count) {

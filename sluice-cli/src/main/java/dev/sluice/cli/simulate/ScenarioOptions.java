@@ -22,7 +22,7 @@ import java.util.function.LongFunction;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Option;
 
-/** The options that go with a scenario, and what is done with one. */
+/** The options of a scenario, and its run. */
 final class ScenarioOptions {
   @Option(
       names = "--set",
@@ -44,7 +44,7 @@ final class ScenarioOptions {
   }
 
   /**
-   * Runs the scenario in the file, and prints what came of it.
+   * Runs the scenario in the file and prints its results.
    *
    * @param progress shows how far it is, out of so many seconds
    */

@@ -3,7 +3,7 @@ package dev.sluice.cli.simulate;
 import dev.sluice.cli.text.JsonWriter;
 
 /**
- * How those fared who did not get their tokens at once.
+ * Waits of requests that were not granted at once.
  *
  * @param served how many got them later
  * @param unserved how many never did

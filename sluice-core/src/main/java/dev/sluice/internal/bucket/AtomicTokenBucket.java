@@ -246,7 +246,7 @@ public final class AtomicTokenBucket extends Cell implements TokenBucket {
     return inService(live.epochScale.bornNanos());
   }
 
-  /** The cell that serves, with an epoch late enough to note grants at {@code nowNanos}. */
+  /** Returns the cell in service, with an epoch that can represent grants at {@code nowNanos}. */
   Cell covering(long nowNanos) {
     Cell cell = inService(nowNanos);
     while (!cell.covers(nowNanos)) {

@@ -12,7 +12,7 @@ public final class BucketMath {
    * forgets the time it spends full.
    *
    * Why it cannot over-grant. F never depends on the order in which two threads read the clock: a
-   * late N only makes the debt look larger. Let G be the units granted at instants in [a, b]. The
+   * stale N only makes the debt look larger. Let G be the units granted at instants in [a, b]. The
    * first of those grants left F >= a + c, each further one added its own cost, and the last was
    * allowed only with F <= b + capacity; hence G <= capacity + (b - a).
    *

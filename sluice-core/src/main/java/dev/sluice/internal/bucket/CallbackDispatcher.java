@@ -18,7 +18,7 @@ final class CallbackDispatcher {
    * is goes on with them inside the callback, but only a few times over: beyond that the loops
    * further out do it, and the stack does not grow.
    *
-   * A callback that blocks would hold up those behind it. If nothing has moved for a while, a timer
+   * A callback that blocks would delay those behind it. If nothing has moved for a while, a timer
    * takes the turn away from that thread and completes some of the others on threads of their own.
    *
    * Its lock is taken under that of the list, and held for a few instructions.

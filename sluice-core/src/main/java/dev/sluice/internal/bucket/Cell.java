@@ -76,7 +76,7 @@ sealed class Cell extends CellState permits AtomicTokenBucket {
   static final Transition TAKE = BucketMath::take;
   static final Transition GIVE = BucketMath::give;
 
-  // Keeps the word off the cache line of whatever lies behind it.
+  // Keeps the word off the cache line of the object behind it.
   byte b00, b01, b02, b03, b04, b05, b06, b07, b08, b09, b0a, b0b, b0c, b0d, b0e, b0f;
   byte b10, b11, b12, b13, b14, b15, b16, b17, b18, b19, b1a, b1b, b1c, b1d, b1e, b1f;
   byte b20, b21, b22, b23, b24, b25, b26, b27, b28, b29, b2a, b2b, b2c, b2d, b2e, b2f;
@@ -235,7 +235,7 @@ sealed class Cell extends CellState permits AtomicTokenBucket {
     return ((long) WORD.getAcquire(this) & STATE) == SEALED;
   }
 
-  /** The instant {@code nowNanos} in units of this cell, whatever the distance from its epoch. */
+  /** Returns the instant {@code nowNanos} in units of this cell, at any distance from its epoch. */
   public final long unitsAt(long nowNanos) {
     return epochScale.unitsAt(nowNanos);
   }

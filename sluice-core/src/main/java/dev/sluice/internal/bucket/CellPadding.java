@@ -1,6 +1,6 @@
 package dev.sluice.internal.bucket;
 
-/** Keeps the word off the cache line of whatever lies before it. */
+/** Keeps the word off the cache line of the object before it. */
 @SuppressWarnings("unused")
 abstract class CellPadding {
   byte a00, a01, a02, a03, a04, a05, a06, a07, a08, a09, a0a, a0b, a0c, a0d, a0e, a0f;

@@ -78,7 +78,7 @@ public final class ConfinedTokenBucket {
   }
 
   /**
-   * Gives back what {@code charge} took, as far as it has not come back by itself: no more than the
+   * Returns the tokens of {@code charge} that refills have not returned yet: no more than the
    * lowest debt since then. To be called at most once for a charge, and only if it {@link
    * #isCharged}.
    *

@@ -16,7 +16,7 @@ public record EpochScale(UnitScale scale, long epochNanos, long bornNanos, boole
   /** An instant so far before the epoch that nothing is known of it: no level reaches it. */
   private static final long TOO_EARLY_UNITS = -(MAX_DEBT_UNITS + 1);
 
-  /** An instant at which whatever was owed has been paid. */
+  /** An instant at which every debt has been paid. */
   private static final long PAID_UP_UNITS = 1L << 62;
 
   static EpochScale first(UnitScale scale, long nowNanos) {
@@ -48,7 +48,8 @@ public record EpochScale(UnitScale scale, long epochNanos, long bornNanos, boole
   }
 
   /**
-   * Returns how far in the past a later epoch scale starts, so that late clock readings stay exact.
+   * Returns how far in the past a later epoch scale starts, so that stale clock readings stay
+   * exact.
    */
   static long slackNanos(UnitScale scale) {
     return scale.horizonNanos() / 4 / scale.stepNanos() * scale.stepNanos();
@@ -59,7 +60,7 @@ public record EpochScale(UnitScale scale, long epochNanos, long bornNanos, boole
     return nowNanos - epochNanos < scale.horizonNanos();
   }
 
-  /** The instant {@code nowNanos}, whatever its distance from the epoch. */
+  /** Returns the instant {@code nowNanos}, at any distance from the epoch. */
   public long unitsAt(long nowNanos) {
     long elapsedNanos = nowNanos - epochNanos;
     if (elapsedNanos < 0) {

@@ -91,10 +91,10 @@ public record UnitScale(
   }
 
   /**
-   * Full-at behind a caller who is owed {@code tokens} from {@code fullAt} on, seen at {@code now}.
+   * Full-at behind a caller that is owed {@code tokens} from {@code fullAt} on, at {@code now}.
    *
-   * <p>Tokens of one period do not outlast it: on a grid, who would straddle a boundary is owed all
-   * of them from the boundary on, unless no period has that many.
+   * <p>Tokens of one period do not outlast it: on a grid, a waiter that would straddle a boundary
+   * is owed all of them from the boundary on, unless no period has that many.
    */
   long place(long fullAt, long tokens, long now) {
     long end = fullAt + cost(tokens);

@@ -12,7 +12,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * A caller in the waiting list, and the future it holds: true if the tokens were taken, false if
- * they came too late; null for a grant without a maximum wait.
+ * the maximum wait was too short; null for a grant without a maximum wait.
  */
 final class Waiter extends CompletableFuture<Boolean> {
   /*
@@ -36,7 +36,7 @@ final class Waiter extends CompletableFuture<Boolean> {
   /** Written under the list's lock before it is completed: why it is refused, null if granted. */
   private @Nullable AcquireRejectedException refusal;
 
-  /** Written under the list's lock before it is completed: the tokens came too late. */
+  /** True if the maximum wait was too short. Written under the list's lock before completion. */
   private boolean late;
 
   /** The value of a grant. */
@@ -66,7 +66,7 @@ final class Waiter extends CompletableFuture<Boolean> {
     return false;
   }
 
-  /** Records that the tokens come too late, before {@link #finish}; always false. */
+  /** Records, before {@link #finish}, that the maximum wait was too short; always false. */
   boolean refuseLate() {
     late = true;
     return false;

@@ -19,10 +19,10 @@ final class WaitingList {
    * State. While the word of the cell in service is not FREE, nothing but this class moves full-at.
    * `frontFullAt` is full-at before the first in the list, and full-at itself that behind the last.
    *
-   * Service is charged when it happens, not when it was due. A timer may be late by longer than the
-   * bucket takes to fill; a waiter that is served then is placed at the present instant, and those
-   * behind move up accordingly. Otherwise a late timer, or the canceling of a large request, would
-   * let more than a capacity through at once.
+   * A grant is charged when it happens, not when it was due. A timer can be delayed by longer than
+   * the bucket takes to fill; a waiter granted then is charged at the present instant, and later
+   * waiters move accordingly. Otherwise a delayed timer, or the cancellation of a large request,
+   * would let more than a capacity through at once.
    */
   private final AtomicTokenBucket bucket;
   private final int maxWaiters;
@@ -100,7 +100,7 @@ final class WaitingList {
     return true;
   }
 
-  /** Refuses, before anything is taken, who cannot be served or not in time. */
+  /** Refuses, before it takes tokens, a waiter that cannot be granted, or not in time. */
   private boolean rejectIfHopeless(Waiter waiter) {
     long now = unitsAt(waiter.nowNanos);
     long end = cell.scale.place(Math.max(cell.fullAt(), now), waiter.tokens, now);
@@ -292,7 +292,7 @@ final class WaitingList {
     }
   }
 
-  /** Goes over to the cell in service, with an epoch late enough for {@code nowNanos}. */
+  /** Switches to the cell in service, with an epoch that can represent {@code nowNanos}. */
   private void cover(long nowNanos) {
     Cell serving = bucket.covering(nowNanos);
     if (waiters.isEmpty()) {

@@ -15,7 +15,7 @@ import org.jspecify.annotations.Nullable;
 final class WaitingListMonitor {
   /*
    * Arrival. A caller does not wait for the lock in order to join: it adds itself to the arrivals and
-   * marks the bucket's word ARRIVED. From then on it is in the list before anybody who comes later, for
+   * marks the bucket's word ARRIVED. From then on it is in the list before any later caller, for
    * the holder of the lock admits the arrivals before it does anything else. If no thread holds the
    * lock, the caller takes it; it then admits and serves a bounded number of others and leaves the
    * rest to a thread of the library.
@@ -58,7 +58,7 @@ final class WaitingListMonitor {
     this.bucket = bucket;
     this.clock = clock;
     this.alarms = ClockTimer.of(clock);
-    // On a manual clock nothing happens by itself: what is left over would wait for it to be moved.
+    // A manual clock runs no alarm by itself: waiters left over would wait for its next advance.
     this.joinSteps = clock instanceof ManualClock ? Integer.MAX_VALUE : JOIN_STEPS;
     this.dispatcher = new CallbackDispatcher(clock, alarms);
     this.arrivals = new ArrivalQueue(Math.max(MIN_ARRIVALS, maxWaiters));
@@ -168,7 +168,7 @@ final class WaitingListMonitor {
     return decision;
   }
 
-  /** Brings the list up to date, runs {@code step} under the lock, then completes who is due. */
+  /** Brings the list up to date, runs {@code step} under the lock, then completes due waiters. */
   private <T extends @Nullable Object> T locked(long nowNanos, Supplier<T> step) {
     try {
       return settled(nowNanos, step, () -> {});
@@ -179,7 +179,7 @@ final class WaitingListMonitor {
 
   /**
    * {@link #locked} for a thread that did not ask to run the callbacks of others, which may block:
-   * another thread completes who is due.
+   * another thread completes due waiters.
    */
   private <T extends @Nullable Object> T lockedWithoutCallbacks(long nowNanos, Supplier<T> step) {
     return settled(nowNanos, step, dispatcher::runElsewhere);
@@ -199,7 +199,7 @@ final class WaitingListMonitor {
         lastUnderLock);
   }
 
-  /** Admits who came, runs {@code step}, and gives back the lock that the caller holds. */
+  /** Admits arrivals, runs {@code step}, and releases the lock that the caller holds. */
   private <T extends @Nullable Object> T thenUnlock(
       int mostSteps, Supplier<T> step, Runnable lastUnderLock) {
     try {
@@ -288,7 +288,7 @@ final class WaitingListMonitor {
         });
   }
 
-  /** Completes who is out of the list: at once if it wakes a thread at the most, else outside. */
+  /** Completes removed waiters: at once if that only wakes a thread, else outside the lock. */
   private void complete(Waiter waiter) {
     if (waiter.isBlocking || waiter == joining) {
       waiter.finish();

@@ -31,7 +31,7 @@ import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
-/** The executor: a scheduler under a lock, and whatever runs what it hands out. */
+/** The executor: a scheduler under a lock, and the threads or delegate that run its tasks. */
 public final class DispatchingExecutor implements FairExecutor {
   /*
    * Mechanism. Every input (a task, a limit, the end of a task, a cancellation, the timer) goes
@@ -168,7 +168,7 @@ public final class DispatchingExecutor implements FairExecutor {
         });
   }
 
-  /** Makes a change under the lock, then hands over what can go. */
+  /** Makes a change under the lock, then hands over every task that can run. */
   private <R> R input(Supplier<R> change) {
     boolean nested = handingOver.get() != null;
     R result;
@@ -240,7 +240,7 @@ public final class DispatchingExecutor implements FairExecutor {
     }
   }
 
-  /** Hands a task over, and then whatever can go besides. */
+  /** Hands over a task, and then every other task that can run. */
   private void handOver(@Nullable FairTask<?> first) {
     if (first == null) {
       return;
@@ -289,7 +289,7 @@ public final class DispatchingExecutor implements FairExecutor {
     }
   }
 
-  /** The end of {@code task} on a thread of our own, and what that thread is to run next. */
+  /** Ends {@code task} on a thread of our own and returns the next task of that thread. */
   private @Nullable FairTask<?> endAndTake(FairTask<?> task) {
     FairTask<?> mine;
     FairTask<?> another;
@@ -465,7 +465,7 @@ public final class DispatchingExecutor implements FairExecutor {
                 .formatted(waiting.size(), running, parallelism));
   }
 
-  /** The command that the delegate gets. It runs once, whatever the delegate does with it. */
+  /** The command that the delegate gets. It runs at most once, even if the delegate repeats it. */
   private final class DispatchedTask implements Runnable {
     final FairTask<?> task;
     private final AtomicBoolean claimed = new AtomicBoolean();

@@ -119,9 +119,9 @@ final class FairTask<T> extends IntrusiveList.Link<FairTask<?>> {
   /** The future that the caller of {@code submit} gets. */
   final class Outcome extends CompletableFuture<T> {
     /*
-     * Each way to end it from outside first removes the task from the queue, under the lock. A cancel
-     * that comes too late for that does nothing, so that "canceled" means "did not run". The other
-     * two ways, by which orTimeout comes too, stop the waiting for a task that runs, not the task.
+     * Cancellation and completion by the caller first remove the task from the queue, under the lock.
+     * A cancel of a task that has left the queue does nothing, so that "canceled" means "did not
+     * run". Completion by the caller, as by orTimeout, ends the wait for a running task, not the task.
      */
 
     void succeed(@Nullable T result) {

@@ -30,7 +30,7 @@ public final class BucketTable {
    *   removed  (no rule left)               LOCK   map.remove    SEAL
    *   evicted  (full, made by a template)   SEAL   lastFull      map.remove
    *
-   * so one that is sealed and yet in the map is being evicted, and anybody can finish that.
+   * so one that is sealed and yet in the map is being evicted, and any thread can finish that.
    *
    * Time. A replacement to another limit converts at an instant read under LOCK: no grant of the
    * old bucket can be later. An evicted bucket leaves its full-at behind in lastFull, one for all
@@ -38,10 +38,10 @@ public final class BucketTable {
    * after any removal of that key. Starting full as of lastFull, the new bucket grants nothing the
    * old one would not have granted: eviction shows in memory only.
    *
-   * Restored rules. A template can have keys that start otherwise than full; it then holds how they
-   * stand, and that goes over to another limit as a bucket's own level would. So whatever bucket a
-   * key has is full no earlier than its template's unused keys are, and an evicted one comes back
-   * full. From when they are full on, such a template is like any other.
+   * Restored limits. Keys of a restored template do not start full; the template holds their level,
+   * which a change of the limit converts like the level of a bucket. So the bucket of a key is full
+   * no earlier than the unused keys of its template, and an evicted key starts full. Once they are
+   * full, such a template behaves as any other.
    */
   private final NanoClock clock;
 
@@ -103,7 +103,7 @@ public final class BucketTable {
         if (bucket == null) {
           return null;
         }
-        // A caller's reading from the future would evict what is not full, at the cost of new keys.
+        // A caller's reading from the future would evict buckets that are not full.
         sweep.step(EpochScale.earlier(nowNanos, clock.nanoTime()));
       }
       if (bucket != null && bucket.isCurrent()) {
@@ -269,7 +269,7 @@ public final class BucketTable {
     return true;
   }
 
-  /** Has another bucket take over, tokens kept and clamped; false if this one was gone. */
+  /** Replaces the bucket, keeping and clamping its tokens; false if it was no longer in the map. */
   private boolean replace(
       KeyedBucket bucket, UnitScale scale, @Nullable LimitTemplate template, long nowNanos) {
     if (!bucket.lock()) {

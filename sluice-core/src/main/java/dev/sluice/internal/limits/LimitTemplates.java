@@ -54,7 +54,7 @@ record LimitTemplates(List<LimitTemplate> longestFirst) {
         longestFirst.stream().filter(template -> !template.prefix.equals(prefix)).toList());
   }
 
-  /** Retires whatever is not in force any more, now that {@code next} is. */
+  /** Retires the templates that {@code next} replaces. */
   void retireAllBut(LimitTemplates next) {
     for (LimitTemplate template : longestFirst) {
       if (!next.longestFirst.contains(template)) {

@@ -79,7 +79,7 @@ final class MultiKeyAcquire {
     buckets[size++] = bucket;
   }
 
-  /** Sorts by id and drops what is named twice. */
+  /** Sorts by id and drops duplicates. */
   void order() {
     for (int g = size > GAPS[GAPS.length - 2] ? 0 : GAPS.length - 1; g < GAPS.length; g++) {
       for (int i = GAPS[g]; i < size; i++) {

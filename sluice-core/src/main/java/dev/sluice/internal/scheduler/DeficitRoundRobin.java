@@ -70,7 +70,7 @@ final class DeficitRoundRobin<E extends DeficitRound.Member<E>> {
     return old.markReturned(member);
   }
 
-  /** {@code member}, known as {@code key}, is gone, unless it comes back in this round. */
+  /** Removes {@code member}, but remembers {@code key} in case it returns in this round. */
   void forget(E member, String key) {
     if (!old.isEmpty() && member.hasBegun(old.number())) {
       if (goneRound != old.number()) {

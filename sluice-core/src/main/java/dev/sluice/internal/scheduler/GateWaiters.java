@@ -24,7 +24,7 @@ final class GateWaiters {
    * found without credit: then it is linked in the list of its queue, which brings it back.
    */
 
-  /** Items whose tokens are added up for statistics, because the scheduler stands still for it. */
+  /** Bounds the items that statistics add up, because the scheduler waits meanwhile. */
   private static final int MAX_SUMMED_ITEMS = 10_000;
 
   private final LimitGate gate;

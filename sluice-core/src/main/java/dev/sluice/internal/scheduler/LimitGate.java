@@ -16,8 +16,8 @@ final class LimitGate extends IndexedHeap.Node<LimitGate> {
    * Promises. A waiter that is let through becomes ready and takes the tokens only when its turn
    * comes in its queue; until then they are promised, and no other waiter gets them. Promises to a
    * queue without credit, or to priorities that it does not serve now, do not count, so that they
-   * hold up no other queue; should such a sub-queue come too late, it finds the tokens gone and waits
-   * again, in front.
+   * delay no other queue; if others have taken the tokens meanwhile, such a sub-queue waits again, in
+   * front.
    *
    * Order. While others wait, a new waiter goes behind them. Otherwise small costs could starve a
    * large one forever.

@@ -11,7 +11,7 @@ final class MultiLimitReservation {
    * all others, at the next. One at a time, because two could hold what the other waits for.
    *
    * A gate's tokens are held only if they are not wanted for longer than it takes to refill them, so
-   * that a slow gate never holds up a fast one. Held tokens are promises like any others: they do
+   * that a slow gate never delays a fast one. Held tokens are promises like any others: they do
    * not count while the queue has no credit.
    */
 

@@ -232,8 +232,8 @@ final class QueueState extends IndexedHeap.Node<QueueState> {
   }
 
   /**
-   * Lets keys whose minimum rate is due wait at their gates, before the gates give what they have
-   * to more urgent ones.
+   * Lets keys whose minimum rate is due wait at their gates, before the gates give their tokens to
+   * more urgent ones.
    */
   void visitDueMinimumRates(long nowNanos) {
     for (int due = priorities & minimumRates; due != 0; due &= due - 1) {

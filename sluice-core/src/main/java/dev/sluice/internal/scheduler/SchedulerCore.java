@@ -323,7 +323,7 @@ final class SchedulerCore {
     return set;
   }
 
-  /** An item that used {@code set} is gone. */
+  /** Removes one use of {@code set}: an item with it has left the scheduler. */
   void leave(ThrottleKeySet set) {
     if (set != ThrottleKeySet.EMPTY && --set.users == 0) {
       sets.remove(new SchedulerCore.ThrottleKeyNames(set.names));

@@ -9,7 +9,7 @@ import java.util.List;
 import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.Test;
 
-/** Tickets that no caller polls any more do not hold up the waiting list. */
+/** Tickets that no caller polls any more do not block the waiting list. */
 final class AbandonedTicketScriptTest {
   @AutoClose private static final RedisServer redis = RedisServer.start();
 
@@ -30,7 +30,7 @@ final class AbandonedTicketScriptTest {
     assertThat(ask(now, "running")).isEqualTo("g");
     assertThat(ask(now, "dead")).isEqualTo("q");
     now += 10 * (idleTimeout + life);
-    // Redis may have been away: a late poll is waited for, but not for long.
+    // After a possible outage tickets have a short grace period for late polls.
     assertThat(ask(now, "new")).isEqualTo("q");
     for (int second = 0; second < 3; second++) {
       // As a node with a waiting ticket does.

@@ -24,7 +24,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** Nodes lose Redis and return one after the other: tokens and slots as callers see them. */
+/** Outages that nodes leave one after the other: tokens and slots as callers see them. */
 @Tag("any-jdk")
 @Timeout(value = 120, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 final class AbsentFleetTest {
@@ -64,11 +64,11 @@ final class AbsentFleetTest {
   // ---- tokens
 
   /**
-   * A grant is repaid by time and still open when Redis is stopped; the share saves a whole burst
-   * and grants it. The settlement must not give the burst away once more.
+   * The tokens of a grant have accrued again, and it is still open, when Redis is stopped; the
+   * share saves a whole burst and grants it. The settlement must not refund the burst as well.
    */
   @Test
-  void grantSettledAfterAnOutage_givesBackNothingThatTheShareGranted() {
+  void grantSettledAfterAnOutage_refundsNoTokensOfTheShare() {
     long burst = 2_000;
     long perSecond = 1_000;
     GrantLedger ledger = new GrantLedger();
@@ -76,7 +76,7 @@ final class AbsentFleetTest {
         OutageRig.local(redis.uri(), 1, config(SeedBudget.budget(60 * perSecond, burst).build()));
     rigs.add(rig);
     TokenDecision.Granted open = rig.granted(burst);
-    until("it is repaid", () -> rig.available() == burst);
+    until("its tokens have accrued", () -> rig.available() == burst);
     redis.pause();
     rig.awaitShare();
     until("the share is saved up", () -> rig.available() == burst);
@@ -122,31 +122,31 @@ final class AbsentFleetTest {
     assertThat(rigs.get(0).running()).isEqualTo(SLOTS);
   }
 
-  /** Callers that hold slots for a short time and always want more, and how many hold one. */
+  /** Callers that constantly take slots for a short time, and the number of slots in use. */
   private static final class Holders {
     private static final int MOST_OF_A_NODE = 2 * SLOTS;
     private volatile boolean resting;
     private int open;
     private int most;
 
-    private record Held(TokenDecision.Granted grant, long until) {}
+    private record Slot(TokenDecision.Granted grant, long until) {}
 
     /** One round of the callers of a node. */
-    private void round(OutageRig rig, Deque<Held> held, Random random) {
-      while (!held.isEmpty() && held.peek().until - System.nanoTime() <= 0) {
-        settle(rig, held.remove());
+    private void round(OutageRig rig, Deque<Slot> slots, Random random) {
+      while (!slots.isEmpty() && slots.peek().until - System.nanoTime() <= 0) {
+        settle(rig, slots.remove());
       }
       if (!resting
-          && held.size() < MOST_OF_A_NODE
+          && slots.size() < MOST_OF_A_NODE
           && get(rig.store.tryAcquire(request(1))).orElse(null)
               instanceof TokenDecision.Granted grant) {
         count(1);
-        held.add(new Held(grant, System.nanoTime() + 50_000_000 + random.nextInt(200_000_000)));
+        slots.add(new Slot(grant, System.nanoTime() + 50_000_000 + random.nextInt(200_000_000)));
       }
     }
 
-    /** The caller is done; where Redis is away it is told later. */
-    private void settle(OutageRig rig, Held each) {
+    /** Settles a grant, in an outage later. */
+    private void settle(OutageRig rig, Slot each) {
       count(-1);
       rig.store.settle(each.grant.reservation(), 1).handle((settled, failure) -> true).join();
     }
@@ -160,10 +160,10 @@ final class AbsentFleetTest {
       return most;
     }
 
-    /** Lets no slot be held while something happens, so that Redis knows of none. */
+    /** Runs a fault while no slot is in use, so that Redis has no reservation. */
     private void restWhile(Runnable fault) {
       resting = true;
-      until("nobody holds a slot", () -> open() == 0);
+      until("no slot is in use", () -> open() == 0);
       during(Duration.ofMillis(100));
       fault.run();
       resting = false;
@@ -173,7 +173,7 @@ final class AbsentFleetTest {
       return open;
     }
 
-    /** How many there were at a time since the last call. */
+    /** Returns the most slots in use at a time since the last call. */
     private synchronized int takeMost() {
       int before = most;
       most = open;
@@ -181,19 +181,19 @@ final class AbsentFleetTest {
     }
   }
 
-  /** Slots that were held when Redis was lost are free before a share grants anything. */
+  /** Slots in use at the start of an outage are free before a share grants anything. */
   @Test
   void faultsUnderLoad_neverLetMoreThanTheConcurrencyRun() {
     openFleet(
         config(SeedBudget.budget(60_000_000, 1_000_000).maxConcurrentRequests(SLOTS).build()));
     Holders holders = new Holders();
-    List<Deque<Holders.Held>> held = new ArrayList<>();
+    List<Deque<Holders.Slot>> slots = new ArrayList<>();
     try (LoadThreads threads = new LoadThreads()) {
       for (OutageRig rig : rigs) {
-        Deque<Holders.Held> mine = new ArrayDeque<>();
+        Deque<Holders.Slot> own = new ArrayDeque<>();
         Random random = new Random(rigs.indexOf(rig));
-        held.add(mine);
-        threads.start(500_000, () -> holders.round(rig, mine, random));
+        slots.add(own);
+        threads.start(500_000, () -> holders.round(rig, own, random));
       }
       until("all slots are in use", () -> holders.most() >= SLOTS);
       holders.restWhile(() -> proxies.forEach(TcpProxy::blackHole));
@@ -225,11 +225,11 @@ final class AbsentFleetTest {
           .allSatisfy(most -> assertThat(most).isLessThanOrEqualTo(SLOTS));
     }
     for (int node = 0; node < NODES; node++) {
-      while (!held.get(node).isEmpty()) {
-        holders.settle(rigs.get(node), held.get(node).remove());
+      while (!slots.get(node).isEmpty()) {
+        holders.settle(rigs.get(node), slots.get(node).remove());
       }
     }
     assertThat(rigs).allSatisfy(rig -> assertThat(rig.granted).hasPositiveValue());
-    until("no slot is held", () -> rigs.get(0).running() == 0);
+    until("no slot is in use", () -> rigs.get(0).running() == 0);
   }
 }

@@ -46,24 +46,24 @@ final class AbsentMembersTest {
 
   private boolean isGranted(String absences, long micros, String tenant, long tokens) {
     String text = Long.toString(tokens);
-    List<String> words =
+    List<String> arguments =
         List.of("id" + asked++, "now", tenant, OutageRig.P1, text, text, "0", "", "fast");
-    return scripts.runWith(absences, "request", micros, words).get(0).equals("g");
+    return scripts.runWith(absences, "request", micros, arguments).get(0).equals("g");
   }
 
   private boolean isGranted(String absences, long micros, long tokens) {
     return isGranted(absences, micros, "", tokens);
   }
 
-  /** How many tokens there are. */
+  /** Returns the available tokens. */
   private long available(String absences, long micros) {
     return (Long) scripts.runWith(absences, "poll", micros, List.of("status")).get(0);
   }
 
-  /** Settles a grant, and returns how many tokens came back. */
+  /** Settles a grant, and returns the refunded tokens. */
   private long settle(String absences, long micros, int grant, long used) {
-    List<String> words = List.of("settle", "id" + grant, Long.toString(used));
-    return (Long) scripts.runWith(absences, "settle", micros, words).get(3);
+    List<String> arguments = List.of("settle", "id" + grant, Long.toString(used));
+    return (Long) scripts.runWith(absences, "settle", micros, arguments).get(3);
   }
 
   private long excess(long micros) {
@@ -84,7 +84,7 @@ final class AbsentMembersTest {
   void absentMembers_keepTheirPartOfTheBurst() {
     configure(BUDGET);
     String quarter = absent(0.25, START + SECOND);
-    // They begin empty: what they have saved after 100 ms is little.
+    // Their shares start empty: after 100 ms they have saved little.
     assertThat(available(quarter, START + SECOND + SECOND / 10)).isBetween(973L, 975L);
     assertThat(available(quarter, START + 10 * SECOND)).isBetween(748L, 750L);
     assertThat(available(quarter + " " + (START + 10 * SECOND) + ":0", START + 10 * SECOND))
@@ -92,17 +92,17 @@ final class AbsentMembersTest {
   }
 
   @Test
-  void membersThatReturned_haveGrantedWhatTheyHadSaved() {
+  void returnedMembers_mayHaveGrantedTheirSavedTokens() {
     configure(BUDGET);
     assertThat(isGranted("", START, 1_000)).isTrue();
     String all = absent(1, START + SECOND) + " " + (START + 5 * SECOND) + ":0";
-    // Of the first second nothing is left: it may have been saved up, and granted at the end.
+    // Nothing is left of the first second: members may have saved it up, and granted it at the end.
     assertThat(available(all, START + 5 * SECOND)).isLessThanOrEqualTo(0);
     assertThat(available(all, START + 5 * SECOND + SECOND / 2)).isBetween(498L, 500L);
   }
 
   @Test
-  void tenantsOfWhomNothingIsKnown_areHeldBackToo() {
+  void unknownTenants_leaveTheShareReserved() {
     configure(
         BUDGET.toBuilder()
             .tenants(Map.of("*", new ModelBudget.TenantBudget(Limit.perMinute(6_000, 100), 1)))
@@ -113,7 +113,7 @@ final class AbsentMembersTest {
   }
 
   @Test
-  void requestsInATime_areHeldBackToo() {
+  void requestLimits_leaveTheShareReserved() {
     configure(BUDGET.toBuilder().requests(Limit.perSecond(10)).build());
     String half = absent(0.5, START);
     int granted = 0;
@@ -124,7 +124,7 @@ final class AbsentMembersTest {
   }
 
   @Test
-  void clockThatWasSetBack_bringsNothingWhileAMemberIsAbsent() {
+  void clockThatWasSetBack_accruesNothingWhileAMemberIsAbsent() {
     configure(BUDGET);
     assertThat(isGranted("", START, 1_000)).isTrue();
     String half = absent(0.5, START + SECOND);
@@ -136,11 +136,9 @@ final class AbsentMembersTest {
 
   // ---- refunds
 
-  /**
-   * Tokens that absent members saved are no debt of the charge: they may have granted them since.
-   */
+  /** Tokens that absent members saved are not refunded: members may have granted them since. */
   @Test
-  void refundAfterAnAbsence_givesBackNothingThatWasRepaidBefore() {
+  void refundAfterAnAbsence_excludesTokensThatHadAccrued() {
     configure(BUDGET);
     assertThat(isGranted("", START, 1_000)).isTrue();
     String all = absent(1, START + 2 * SECOND) + " " + (START + 5 * SECOND) + ":0";
@@ -148,9 +146,9 @@ final class AbsentMembersTest {
     assertThat(available(all, START + 5 * SECOND)).isLessThanOrEqualTo(0);
   }
 
-  /** The same by the quick way, after another call has seen the end of the absence. */
+  /** The same by the fast script, after another call has recorded the end of the absence. */
   @Test
-  void refundLongAfterAnAbsence_givesBackNothingThatWasRepaidBefore() {
+  void refundLongAfterAnAbsence_excludesTokensThatHadAccrued() {
     configure(BUDGET);
     assertThat(isGranted("", START, 1_000)).isTrue();
     String all = absent(1, START + 2 * SECOND) + " " + (START + 5 * SECOND) + ":0";
@@ -160,22 +158,24 @@ final class AbsentMembersTest {
   }
 
   @Test
-  void refundUnderAnAbsence_leavesWhatTheMembersMayHaveSaved() {
+  void refundDuringAnAbsence_leavesSavedTokensReserved() {
     configure(BUDGET);
     assertThat(isGranted("", START, 1_000)).isTrue();
     String quarter = absent(0.25, START + 4 * SECOND / 10);
-    // 600 were owed when it began, 450 are; 50 may have been saved.
+    // The debt was 600 when the absence began, and is 450; 50 tokens may have been saved.
     assertThat(settle(quarter, START + 6 * SECOND / 10, 0, 0)).isBetween(396L, 400L);
     assertThat(available(quarter, START + 6 * SECOND / 10)).isBetween(944L, 950L);
   }
 
   @Test
-  void refundUnderAnAbsence_servesNobodyFromTheReserve() {
+  void refundDuringAnAbsence_grantsNoReservedTokens() {
     configure(BUDGET);
     assertThat(isGranted("", START, 1_000)).isTrue();
     String half = absent(0.5, START + 2 * SECOND);
-    List<String> words = List.of("waits", "queue", "", OutageRig.P1, "600", "600", "0", "", "fast");
-    assertThat(scripts.runWith(half, "request", START + 5 * SECOND, words).get(0)).isEqualTo("q");
+    List<String> arguments =
+        List.of("waits", "queue", "", OutageRig.P1, "600", "600", "0", "", "fast");
+    assertThat(scripts.runWith(half, "request", START + 5 * SECOND, arguments).get(0))
+        .isEqualTo("q");
     assertThat(settle(half, START + 5 * SECOND, 0, 0)).isZero();
     List<?> after =
         scripts.runWith(half, "ticket", START + 5 * SECOND, List.of("poll", "waits", ""));
@@ -183,7 +183,7 @@ final class AbsentMembersTest {
   }
 
   @Test
-  void refundOfAGrantUnderAnAbsence_givesItBack() {
+  void refundOfAGrantDuringAnAbsence_isComplete() {
     configure(BUDGET);
     String quarter = absent(0.25, START + SECOND);
     assertThat(isGranted(quarter, START + 5 * SECOND, 700)).isTrue();
@@ -193,7 +193,7 @@ final class AbsentMembersTest {
 
   @ParameterizedTest
   @ValueSource(booleans = {false, true})
-  void refundAfterAnAbsence_toATenant_givesBackNothingThatWasRepaidBefore(boolean forgotten) {
+  void refundAfterAnAbsence_toATenant_excludesTokensThatHadAccrued(boolean forgotten) {
     configure(
         BUDGET.toBuilder()
             .tenants(Map.of("*", new ModelBudget.TenantBudget(Limit.perMinute(6_000, 100), 1)))
@@ -201,7 +201,7 @@ final class AbsentMembersTest {
     assertThat(isGranted("", START, "t", 50)).isTrue();
     assertThat(isGranted("", START, "t", 50)).isTrue();
     if (forgotten) {
-      // The meter is full, and its key goes.
+      // The bucket is full, and its field expires.
       available("", START + 3 * SECOND / 2);
     }
     String all = absent(1, START + 2 * SECOND) + " " + (START + 5 * SECOND) + ":0";
@@ -225,7 +225,7 @@ final class AbsentMembersTest {
   void absentMembers_keepTheirSlots() {
     configure(BUDGET.toBuilder().maxConcurrentRequests(30).build());
     assertThat(slots(absent(2.0 / 3, START + SECOND), START + 2 * SECOND)).isEqualTo(10);
-    // One of them has reported and is back.
+    // One of them has reported and returned.
     String later = absent(2.0 / 3, START + SECOND) + " " + absent(1.0 / 3, START + 3 * SECOND);
     assertThat(slots(later, START + 3 * SECOND)).isEqualTo(10);
     assertThat(slots(later + " " + (START + 4 * SECOND) + ":0", START + 4 * SECOND)).isEqualTo(10);
@@ -244,8 +244,8 @@ final class AbsentMembersTest {
     configure(BUDGET.toBuilder().maxConcurrentRequests(2).build());
     String half = absent(0.5, START + SECOND);
     assertThat(isGranted(half, START + 2 * SECOND, 1)).isTrue();
-    List<String> words = List.of("waits", "queue", "", OutageRig.P1, "1", "1", "0", "", "fast");
-    List<?> queued = scripts.runWith(half, "request", START + 2 * SECOND, words);
+    List<String> arguments = List.of("waits", "queue", "", OutageRig.P1, "1", "1", "0", "", "fast");
+    List<?> queued = scripts.runWith(half, "request", START + 2 * SECOND, arguments);
     assertThat(queued.get(0)).isEqualTo("q");
     assertThat(queued.get(8)).isEqualTo("CONCURRENCY");
     String returned = half + " " + (START + 3 * SECOND) + ":0";
@@ -256,7 +256,7 @@ final class AbsentMembersTest {
     assertThat(after.get(0)).isEqualTo("g");
   }
 
-  // ---- the count
+  // ---- the count of grants
 
   @Test
   void count_ofGrantsWithinTheLimit_findsNoExcess() {
@@ -267,7 +267,7 @@ final class AbsentMembersTest {
       }
     }
     assertThat(excess(START + 20 * SECOND)).isZero();
-    // A smaller limit makes no excess of what was granted before.
+    // A smaller limit makes no excess of earlier grants.
     scripts.run(
         "configure",
         START + 20 * SECOND,
@@ -277,11 +277,11 @@ final class AbsentMembersTest {
   }
 
   @Test
-  void count_ofGrantsPastTheMeter_findsTheExcess_andRemembersIt() {
+  void count_ofGrantsBeyondTheBucket_findsTheExcess_andRemembersIt() {
     configure(BUDGET);
     for (int second = 0; second < 5; second++) {
       assertThat(isGranted("", START + second * SECOND, 1_000)).isTrue();
-      // As if nobody had taken anything.
+      // As if no tokens had been taken.
       forgetDebt();
       assertThat(isGranted("", START + second * SECOND, 1_000)).isTrue();
     }
@@ -299,14 +299,14 @@ final class AbsentMembersTest {
         new ModelKeys("", "timed").all()[0]);
   }
 
-  /** The entry in the history is what keeps refunds from giving away what a member granted. */
+  /** Without the entry in the history, refunds would return tokens that a member has granted. */
   @ParameterizedTest
-  @CsvSource({"'', 0", "'record(meter, math.max(0, most))', 790"})
-  void count_findsWhatRefundsWouldGiveAway(String without, long excess) {
+  @CsvSource({"'', 0", "'record(bucket, math.max(0, most))', 790"})
+  void count_findsTheExcessOfLargerRefunds(String without, long excess) {
     scripts = new TimedScripts(redis, without);
     configure(SeedBudget.budget(6_000, 1_000).build());
     assertThat(isGranted("", START, 1_000)).isTrue();
-    // All that was saved is granted at the end, and settled here is a grant that was repaid before.
+    // The member grants all saved tokens at the end; Redis settles a grant that had been repaid.
     long end = START + 25 * SECOND;
     String returned = absent(1, START + 12 * SECOND) + " " + end + ":0";
     long last = end / SECOND - 1;
@@ -321,7 +321,7 @@ final class AbsentMembersTest {
   }
 
   @Test
-  void count_takesRefundsOffTheSecondOfTheGrant() {
+  void count_subtractsRefundsFromTheSecondOfTheGrant() {
     configure(BUDGET);
     assertThat(isGranted("", START, 1_000)).isTrue();
     assertThat(isGranted("", START + SECOND / 2, 500)).isTrue();
@@ -345,7 +345,7 @@ final class AbsentMembersTest {
     scripts.run("report", START + 3 * SECOND, seconds("1", second + 1, second + 2, 2_500));
     // 6,000 in three seconds, of which 4,000 are allowed.
     assertThat(excess(START + 3 * SECOND)).isEqualTo(2_000);
-    // Told twice, counted once.
+    // Reported twice, counted once.
     scripts.run("report", START + 3 * SECOND, seconds("1", second + 1, second + 2, 2_500));
     assertThat(excess(START + 3 * SECOND)).isEqualTo(2_000);
   }
@@ -356,7 +356,7 @@ final class AbsentMembersTest {
     long second = START / SECOND;
     long end = START + 1_000 * SECOND;
     scripts.run("report", end, seconds("1", second + 10, second + 11, 2_500));
-    // It is remembered though nobody looks while it is counted.
+    // It is remembered without a check while it is counted.
     assertThat(excess(end + 2_000 * SECOND)).isEqualTo(2_000);
   }
 

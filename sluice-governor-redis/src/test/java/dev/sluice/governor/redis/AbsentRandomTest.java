@@ -19,8 +19,8 @@ import org.junit.jupiter.params.provider.MethodSource;
 
 /**
  * Members become absent, save up their share, grant it and return, in virtual time, while Redis
- * grants and settles: no window of all grants together has more than the limit, what came back not
- * counted, and the count of the scripts agrees.
+ * grants and settles: no window of all grants less refunds exceeds the limit, and the count of the
+ * scripts agrees.
  *
  * <p>{@code -Dsluice.absent.seeds=1000} runs so many seeds.
  */
@@ -82,7 +82,7 @@ final class AbsentRandomTest {
     }
   }
 
-  /** A member that Redis does not hear, with its share of the limit, from empty. */
+  /** An absent member with its share of the limit, which starts empty. */
   private static final class Absent {
     private static final double SHARE = (double) BURST / MEMBERS;
     final List<Grant> granted = new ArrayList<>();
@@ -123,8 +123,8 @@ final class AbsentRandomTest {
           TimedScripts.configuration("m", budget, WaitingListConfig.builder().build()));
     }
 
-    private List<?> run(String script, List<String> words) {
-      return scripts.runWith(absences.toString(), script, now, words);
+    private List<?> run(String script, List<String> arguments) {
+      return scripts.runWith(absences.toString(), script, now, arguments);
     }
 
     void step() {
@@ -154,8 +154,8 @@ final class AbsentRandomTest {
     private void ask(long tokens) {
       String id = "id" + ids++;
       String text = Long.toString(tokens);
-      List<String> words = List.of(id, "now", "", OutageRig.P1, text, text, "0", "", "fast");
-      if (run("request", words).get(0).equals("g")) {
+      List<String> arguments = List.of(id, "now", "", OutageRig.P1, text, text, "0", "", "fast");
+      if (run("request", arguments).get(0).equals("g")) {
         Grant grant = new Grant(id, now, tokens);
         all.add(grant);
         open.add(grant);
@@ -166,8 +166,8 @@ final class AbsentRandomTest {
       if (!open.isEmpty()) {
         Grant grant = open.remove(random.nextInt(open.size()));
         long used = random.nextBoolean() ? 0 : random.nextInt((int) grant.tokens + 1);
-        List<String> words = List.of("settle", grant.id, Long.toString(used));
-        grant.tokens -= (Long) run("settle", words).get(3);
+        List<String> arguments = List.of("settle", grant.id, Long.toString(used));
+        grant.tokens -= (Long) run("settle", arguments).get(3);
       }
     }
 
@@ -189,14 +189,14 @@ final class AbsentRandomTest {
     private void comeBack() {
       Absent member = absent.get(0);
       member.grantAll(now);
-      List<String> words =
+      List<String> arguments =
           new ArrayList<>(List.of(Integer.toString(++reports), "0", "0", "0", "0"));
-      words.add(Integer.toString(member.granted.size()));
+      arguments.add(Integer.toString(member.granted.size()));
       for (Grant grant : member.granted) {
-        words.add(Long.toString(grant.at / SECOND));
-        words.add(Long.toString(grant.tokens));
+        arguments.add(Long.toString(grant.at / SECOND));
+        arguments.add(Long.toString(grant.tokens));
       }
-      run("report", words);
+      run("report", arguments);
       all.addAll(member.granted);
       absent.remove(member);
       now++;

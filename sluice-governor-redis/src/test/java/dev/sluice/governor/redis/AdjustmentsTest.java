@@ -35,8 +35,8 @@ final class AdjustmentsTest {
   }
 
   private static @Nullable ProviderAdjustment in(
-      AdjustmentState.@Nullable NumberedAdjustment heard) {
-    return heard == null ? null : heard.adjustment();
+      AdjustmentState.@Nullable NumberedAdjustment adjustment) {
+    return adjustment == null ? null : adjustment.adjustment();
   }
 
   private void seconds(long passed) {

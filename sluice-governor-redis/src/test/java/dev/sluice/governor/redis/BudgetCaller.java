@@ -17,7 +17,7 @@ import java.util.Map;
 import java.util.Optional;
 import org.awaitility.Awaitility;
 
-/** A node in a process of its own that asks for what it is told to, and waits for its tickets. */
+/** A node in a process of its own that sends requests on order, and waits for its tickets. */
 final class BudgetCaller {
   static final String MODEL = "slots";
   static final String PRIORITY = "P1_user";
@@ -26,20 +26,20 @@ final class BudgetCaller {
   static final String QUEUED = "queued";
   static final String DECIDED = "decided ";
 
-  private static final Duration PATIENCE = Duration.ofSeconds(20);
+  private static final Duration TIMEOUT = Duration.ofSeconds(20);
 
   private BudgetCaller() {}
 
-  /** So many at once; tokens are there, and come too slowly to matter. */
-  static BudgetConfig config(int atOnce, Duration patience, Duration life) {
+  /** Returns a budget that only its concurrency limits. */
+  static BudgetConfig config(int atOnce, Duration idleTimeout, Duration reservationTimeout) {
     return BudgetConfig.builder()
         .models(
             Map.of(MODEL, SeedBudget.budget(60, 1_000_000).maxConcurrentRequests(atOnce).build()))
         .waitingList(
             WaitingListConfig.builder()
                 .maxWaiting(1_000)
-                .ticketIdleTimeout(patience)
-                .reservationTimeout(life)
+                .ticketIdleTimeout(idleTimeout)
+                .reservationTimeout(reservationTimeout)
                 .drainBatch(10)
                 .refillInterval(Duration.ofSeconds(60))
                 .build())
@@ -51,14 +51,14 @@ final class BudgetCaller {
     BudgetStore store =
         RedisBudgets.builder()
             .url(url)
-            .timeout(PATIENCE)
+            .timeout(TIMEOUT)
             .outageListener(redis)
             .build()
             .open(config, BudgetListener.NONE);
     // On a busy machine a store may open before Redis has answered, and then grants by its share.
-    Awaitility.await().atMost(PATIENCE).until(() -> redis.available);
+    Awaitility.await().atMost(TIMEOUT).until(() -> redis.available);
     Awaitility.await()
-        .atMost(PATIENCE)
+        .atMost(TIMEOUT)
         .until(() -> store.status().handle((status, failure) -> failure == null).join());
     return store;
   }
@@ -79,8 +79,8 @@ final class BudgetCaller {
   }
 
   /**
-   * Arguments: where Redis is, how many may run at once, milliseconds of patience and of a
-   * reservation's life. Says the time of its clock when it is ready. Orders: tokens, and
+   * Arguments: the URL of Redis, the concurrency, and the milliseconds of the idle timeout and of
+   * the timeout of reservations. Prints the time of its clock when it is ready. Orders: tokens, and
    * milliseconds until the deadline.
    */
   public static void main(String[] args) throws IOException {
@@ -90,14 +90,14 @@ final class BudgetCaller {
     try (BudgetStore store = open(args[0], config)) {
       System.out.println(READY + System.currentTimeMillis());
       for (String order = orders.readLine(); order != null; order = orders.readLine()) {
-        String[] words = order.split(" ", -1);
-        ask(store, Long.parseLong(words[0]), millis(words[1]));
+        String[] parts = order.split(" ", -1);
+        ask(store, Long.parseLong(parts[0]), millis(parts[1]));
       }
     }
   }
 
-  private static Duration millis(String word) {
-    return Duration.ofMillis(Long.parseLong(word));
+  private static Duration millis(String text) {
+    return Duration.ofMillis(Long.parseLong(text));
   }
 
   private static void ask(BudgetStore store, long tokens, Duration deadline) {
@@ -107,8 +107,8 @@ final class BudgetCaller {
                 TokenRequest.of(MODEL, tokens).withPriorityClass(PRIORITY).withMaxWait(deadline))
             .join();
     if (outcome instanceof TokenDecision.Queued queued) {
-      var unused = store.await(queued.ticket()).thenAccept(BudgetCaller::tell);
-      // Answered after the other call: from here on it is waited for.
+      var unused = store.await(queued.ticket()).thenAccept(BudgetCaller::print);
+      // Answered after the other call: from here on the ticket is awaited.
       store.status().join();
       System.out.println(QUEUED);
     } else {
@@ -116,7 +116,7 @@ final class BudgetCaller {
     }
   }
 
-  private static void tell(Optional<TokenDecision> decided) {
+  private static void print(Optional<TokenDecision> decided) {
     System.out.println(
         DECIDED
             + decided

@@ -26,15 +26,16 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Nodes under ten times the load that their budgets allow, while Redis fails them. */
+/** Nodes under ten times the load that their budgets allow, while Redis fails. */
 @Tag("long")
 @Timeout(value = 120, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 final class BudgetFaultsTest {
   private static final int NODES = 3;
   private static final double OVERLOAD = 10;
-  private static final Duration PATIENCE = FaultProcess.PATIENCE;
+  private static final Duration IDLE_TIMEOUT = FaultProcess.IDLE_TIMEOUT;
   private static final Duration LIMIT = Duration.ofSeconds(30);
-  private static final BudgetConfig CONFIG = BudgetLoad.config(FaultProcess.LIFE, PATIENCE);
+  private static final BudgetConfig CONFIG =
+      BudgetLoad.config(FaultProcess.RESERVATION_TIMEOUT, IDLE_TIMEOUT);
 
   @TempDir private Path dir;
   private final Deque<AutoCloseable> opened = new ArrayDeque<>();
@@ -81,7 +82,7 @@ final class BudgetFaultsTest {
       files.add(file);
       BudgetLog log = new BudgetLog(file);
       opened.push(log);
-      // Calls may fail: everybody has a key.
+      // Calls may fail: every request has a key.
       BudgetLoad load = new BudgetLoad(open(url, log), log, "n" + i, OVERLOAD / nodes, 1);
       opened.push(load);
       loads.add(load);
@@ -97,7 +98,7 @@ final class BudgetFaultsTest {
         .join();
   }
 
-  /** Returns when Redis has granted what it takes a second to accrue. */
+  /** Waits until Redis has granted the tokens of one second. */
   private static void awaitGrants(BudgetStore watcher, String model) {
     awaitRedis(watcher);
     long before = consumed(watcher, model);
@@ -112,7 +113,7 @@ final class BudgetFaultsTest {
   }
 
   @Test
-  void redisKilledPausedAndEmptied_theLineGoesOn_withinTheBound() {
+  void redisKilledPausedAndEmptied_waitersAreGranted_withinTheBound() {
     try (RedisServer server = RedisServer.builder().data().start()) {
       BudgetStore watcher = open(server.uri(), BudgetListener.NONE);
       startLoads(server.uri(), NODES);
@@ -123,18 +124,18 @@ final class BudgetFaultsTest {
       server.pause();
       away(server::resume, Duration.ofSeconds(2));
       awaitGrants(watcher);
-      BudgetRecord kept = BudgetRecord.read(files);
-      assertThat(kept.wrongs()).isEmpty();
+      BudgetRecord record = BudgetRecord.read(files);
+      assertThat(record.wrongs()).isEmpty();
       server.kill();
       away(server::restartEmpty, Duration.ofMillis(100));
       awaitGrants(watcher);
       loads.forEach(load -> load.stop(LIMIT));
       assertBounds();
-      assertNothingIsHeld(watcher);
+      assertNoSlotIsInUse(watcher);
     }
   }
 
-  /** Lets Redis be away for so long. */
+  /** Makes Redis unavailable for so long. */
   private void away(Runnable end, Duration time) {
     long from = System.currentTimeMillis();
     Await.during(time);
@@ -165,12 +166,12 @@ final class BudgetFaultsTest {
         .allMatch(failure -> failure.endsWith(" RedisUnavailableException"));
   }
 
-  private void assertNothingIsHeld(BudgetStore store) {
+  private void assertNoSlotIsInUse(BudgetStore store) {
     BudgetRecord record = BudgetRecord.read(files);
     assertThat(record.keysWithSeveralGrants()).isEmpty();
-    FaultRunsTest.giveBack(record.unsure(), store);
+    FaultRunsTest.returnGrants(record.unsure(), store);
     Awaitility.await()
-        .atMost(PATIENCE.multipliedBy(3))
+        .atMost(IDLE_TIMEOUT.multipliedBy(3))
         .untilAsserted(
             () ->
                 assertThat(store.status().join().models().values())
@@ -196,7 +197,7 @@ final class BudgetFaultsTest {
       assertThat(cluster.nodeOf(plain).command("EXISTS", plain)).isEqualTo(1L);
       loads.forEach(load -> load.stop(LIMIT));
       assertBounds();
-      assertNothingIsHeld(watcher);
+      assertNoSlotIsInUse(watcher);
     }
   }
 }

@@ -33,14 +33,14 @@ final class BudgetFleetTest {
   private static final int PROCESSES = 4;
   private static final int SECONDS = Integer.getInteger("sluice.fleet.seconds", 6);
 
-  /** One process is gone for half of the time. */
+  /** One process is dead for half of the time. */
   private static final double OVERLOAD = 12;
 
   private static final int VICTIM = 3;
 
   /**
-   * In a short run the tokens that are there at its end count, and a busy machine does not ask for
-   * all there are. In {@code ./test --nightly} the long run has the machine to itself.
+   * In a short run unused tokens at its end count, and a busy machine does not ask for all tokens.
+   * In {@code ./test --nightly} the long run has the machine to itself.
    */
   private static final double UTILIZATION = SECONDS >= 60 ? 0.95 : 0.5;
 
@@ -61,7 +61,7 @@ final class BudgetFleetTest {
       GovernorStatus atTheEnd = store.status().join();
       long end = server.micros();
       check(fleet.stop(), atTheEnd, end);
-      assertNothingIsHeld(store);
+      assertNoSlotIsInUse(store);
     }
   }
 
@@ -77,7 +77,7 @@ final class BudgetFleetTest {
     }
     atTheEnd.models().forEach((model, status) -> check(record, model, status, end));
     assertThat(record.wrongs()).isEmpty();
-    // On a busy machine a call in a hundred may find no answer within its time-out.
+    // On a busy machine a call in a hundred may have no answer within its timeout.
     assertThat(record.failures().keySet()).allMatch(each -> each.endsWith("UnavailableException"));
     assertThat(record.failures().values()).allMatch(count -> count * 100 < record.grants());
     assertThat(record.ends())
@@ -98,8 +98,8 @@ final class BudgetFleetTest {
     assertThat(utilization).isBetween(UTILIZATION, 1.0);
   }
 
-  /** Neither by those who were killed, nor by those who never settled. */
-  private static void assertNothingIsHeld(BudgetStore store) {
+  /** Neither by killed processes, nor by callers that never settled. */
+  private static void assertNoSlotIsInUse(BudgetStore store) {
     Awaitility.await()
         .atMost(BudgetNode.LIFE.plus(BudgetNode.PATIENCE).plusSeconds(5))
         .untilAsserted(

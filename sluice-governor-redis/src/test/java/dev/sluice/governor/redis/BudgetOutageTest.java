@@ -36,7 +36,7 @@ final class BudgetOutageTest {
   /** 1,000 tokens a second, in bursts of 1,000. */
   private static final ModelBudget BUDGET = SeedBudget.budget(60_000, 1_000).build();
 
-  /** 60 tokens a minute, so that nothing accrues while a test looks. */
+  /** 60 tokens a minute, so that nothing accrues during a test. */
   private static final ModelBudget SLOW = SeedBudget.budget(60, 1_000).build();
 
   private final RedisServer redis = RedisServer.builder().data().start();
@@ -59,7 +59,7 @@ final class BudgetOutageTest {
     redis.close();
   }
 
-  private void lose() {
+  private void startOutage() {
     redis.pause();
     until(
         "the loss",
@@ -69,7 +69,7 @@ final class BudgetOutageTest {
         });
   }
 
-  private void comeBack() {
+  private void endOutage() {
     redis.resume();
     rig.awaitReturned();
   }
@@ -80,10 +80,10 @@ final class BudgetOutageTest {
         .hasMessageContaining("Redis");
   }
 
-  // ---- asking
+  // ---- requests
 
   @Test
-  void request_goesByTheShare_fromEmpty_andNothingIsCharged() {
+  void request_isDecidedByTheShare_fromEmpty_andNothingIsCharged() {
     open();
     rig.granted(1_000);
     redis.kill();
@@ -103,7 +103,7 @@ final class BudgetOutageTest {
     rig.awaitReturned();
     assertThat(rig.granted).hasValue(400);
     assertThat(rig.consumed()).isEqualTo(1_340);
-    // Time has brought something since; the share was not paid back.
+    // Tokens have accrued since; the share was not charged.
     assertThat(rig.available()).isLessThan(600);
     assertThat(rig.running()).isEqualTo(2);
     TokenSettlement settled = get(rig.store.settle(second.reservation(), 100)).orElseThrow();
@@ -116,21 +116,21 @@ final class BudgetOutageTest {
   }
 
   @Test
-  void closedPolicy_refuses_untilRedisIsBack() {
+  void closedMode_denies_untilRedisIsBack() {
     rig = OutageRig.open(redis.uri(), OutageMode.CLOSED, config(SLOW));
     TokenDecision.Granted before = rig.granted(100);
-    lose();
+    startOutage();
     during(Duration.ofMillis(100));
     assertThat(rig.refused(1)).isEqualTo(TokenDecision.Reason.UNAVAILABLE);
     assertThat(get(rig.store.settle(before.reservation(), 30))).isPresent();
     assertThat(rig.available()).isNotNegative();
-    comeBack();
+    endOutage();
     assertThat(rig.ask(1)).isInstanceOf(TokenDecision.Granted.class);
     assertThat(rig.consumed()).isEqualTo(31);
   }
 
   @Test
-  void openPolicy_grantsWithoutLooking_andNeverCharges() {
+  void openMode_grantsWithoutACheck_andNeverCharges() {
     rig = OutageRig.open(redis.uri(), OutageMode.OPEN, config(SLOW));
     rig.granted(600);
     redis.kill();
@@ -150,11 +150,11 @@ final class BudgetOutageTest {
   }
 
   @Test
-  void shares_ofWhatCannotBeDivided_grantNothing() {
+  void shares_ofIndivisibleLimits_grantNothing() {
     rig =
         OutageRig.local(
             redis.uri(), 3, config(BUDGET.toBuilder().maxConcurrentRequests(2).build()));
-    lose();
+    startOutage();
     during(Duration.ofMillis(20));
     assertThat(rig.share).isBetween(0.33, 0.34);
     assertThat(rig.refused(1)).isEqualTo(TokenDecision.Reason.UNAVAILABLE);
@@ -180,10 +180,10 @@ final class BudgetOutageTest {
   }
 
   @Test
-  void concurrency_countsWhatRedisGranted() {
+  void concurrency_countsGrantsOfRedis() {
     open(config(BUDGET.toBuilder().maxConcurrentRequests(2).build()));
     TokenDecision.Granted before = rig.granted(10);
-    lose();
+    startOutage();
     TokenDecision.Granted here = rig.grantedSoon(1);
     during(Duration.ofMillis(20));
     assertThat(get(rig.store.tryAcquire(request(1)))).isEmpty();
@@ -194,18 +194,18 @@ final class BudgetOutageTest {
     assertThat(get(rig.store.tryAcquire(request(1)))).isEmpty();
     assertThat(get(rig.store.settle(here.reservation(), 1))).isPresent();
     rig.granted(1);
-    comeBack();
+    endOutage();
     assertThat(rig.running()).isEqualTo(2);
   }
 
   @Test
-  void requestsInATime_ofTheShare_areLostToo() {
+  void unusedRequestsOfTheShare_areLost() {
     open(config(BUDGET.toBuilder().requests(Limit.perMinute(600)).build()));
-    lose();
+    startOutage();
     for (int i = 0; i < 3; i++) {
       rig.grantedSoon(1);
     }
-    comeBack();
+    endOutage();
     long left =
         get(rig.store.explain(request(1))).dimensions().stream()
             .filter(part -> part.dimension() == BudgetDimension.REQUESTS)
@@ -221,7 +221,7 @@ final class BudgetOutageTest {
     open();
     TokenRequest early = request(10).withIdempotencyKey("early");
     TokenDecision before = rig.ask(early);
-    lose();
+    startOutage();
     assertThat(rig.ask(early)).isEqualTo(before);
     assertThat(get(rig.store.find(early))).contains(before);
     TokenRequest keyed = request(20).withIdempotencyKey("k");
@@ -229,7 +229,7 @@ final class BudgetOutageTest {
     TokenDecision.Granted granted = rig.grantedSoon(keyed);
     assertThat(rig.ask(keyed)).isEqualTo(granted);
     assertThat(get(rig.store.find(keyed))).contains(granted);
-    comeBack();
+    endOutage();
     assertThat(((TokenDecision.Granted) rig.ask(keyed)).reservation())
         .isEqualTo(granted.reservation());
     assertThat(get(rig.store.settle(granted.reservation(), 20))).isPresent();
@@ -237,7 +237,7 @@ final class BudgetOutageTest {
   }
 
   @Test
-  void startWithoutRedis_goesByTheShare_thenRedisDecides() {
+  void startWithoutRedis_decidesByTheShare_thenByRedis() {
     redis.kill();
     open();
     TokenDecision.Granted granted = rig.grantedSoon(100);
@@ -249,29 +249,29 @@ final class BudgetOutageTest {
     assertThat(rig.granted).hasValue(100);
     assertThat(rig.running()).isEqualTo(1);
     assertThat(get(rig.store.settle(granted.reservation(), 100))).isPresent();
-    assertThat(rig.told).containsExactly("lost", "returned");
+    assertThat(rig.events).containsExactly("lost", "returned");
   }
 
   @Test
-  void unansweredRequest_leavesNothingBehind() {
+  void unansweredRequest_takesNoTokensAndNoSlot() {
     open(config(SLOW));
     redis.pause();
     assertThat(rig.refused(500)).isEqualTo(TokenDecision.Reason.UNAVAILABLE);
     redis.resume();
-    until("nothing is held", () -> rig.running() == 0 && rig.available() == 1_000);
+    until("no slot is in use", () -> rig.running() == 0 && rig.available() == 1_000);
   }
 
-  // ---- what was granted before
+  // ---- earlier grants
 
   @Test
-  void settle_ofGrantsFromBefore_isKeptAndSent() {
+  void settle_ofEarlierGrants_isStoredAndSentLater() {
     open(config(SLOW));
     TokenDecision.Granted first = rig.granted(400);
     TokenDecision.Granted second = rig.granted(200);
     OutageRig other = OutageRig.local(redis.uri(), 1, config(SLOW));
     try (other) {
       TokenDecision.Granted elsewhere = other.granted(100);
-      lose();
+      startOutage();
       TokenSettlement settled = get(rig.store.settle(first.reservation(), 150)).orElseThrow();
       assertThat(settled.reservedTokens()).isEqualTo(400);
       assertThat(settled.actualTokens()).isEqualTo(150);
@@ -283,27 +283,27 @@ final class BudgetOutageTest {
       assertThat(get(rig.store.extend(second.reservation()))).isTrue();
       assertAway(
           rig.store.extend("r" + BudgetStoreSupport.tagOf("sonnet") + "-" + "ab".repeat(16)));
-      comeBack();
+      endOutage();
       until("all are settled", () -> rig.running() == 1);
       assertThat(rig.consumed()).isEqualTo(150 + 200 + 40);
     }
   }
 
   @Test
-  void adjust_holdsForTheShare_andIsSentOnReturn() {
+  void adjust_appliesToTheShare_andIsSentOnReturn() {
     open();
-    lose();
+    startOutage();
     rig.awaitShare();
     get(rig.store.adjust("sonnet", new ProviderAdjustment(0.5, 0L, Duration.ofMinutes(1))));
     assertThat(((TokenDecision.Queued) rig.ask(1)).retryAfter().orElseThrow().toMillis())
         .isGreaterThan(30_000);
     assertThat(get(rig.store.status()).models().get("sonnet").targetTpm()).isEqualTo(60_000);
-    comeBack();
+    endOutage();
     assertThat(((TokenDecision.Queued) rig.ask(1)).retryAfter().orElseThrow().toMillis())
         .isGreaterThan(30_000);
   }
 
-  // ---- who waits
+  // ---- waiters
 
   private TokenDecision.Queued queued(TokenRequest request) {
     rig.granted(1_000);
@@ -311,13 +311,13 @@ final class BudgetOutageTest {
   }
 
   @Test
-  void waiters_keepTheirPlaces_andLateOnesAreWelcome() {
+  void waiters_keepTheirPlaces_andNewOnesAreAdded() {
     open();
     TokenDecision.Queued first = queued(request(900));
     TokenDecision.Queued second = (TokenDecision.Queued) rig.ask(300);
     CompletableFuture<Optional<TokenDecision>> waiter = rig.store.await(first.ticket());
     assertThat(get(rig.store.poll(first.ticket()))).isPresent();
-    lose();
+    startOutage();
     assertAway(rig.store.poll(first.ticket()));
     assertAway(rig.store.explain(request(1)));
     get(rig.store.reload(config(BUDGET)));
@@ -325,25 +325,25 @@ final class BudgetOutageTest {
     during(Duration.ofMillis(1_500));
     assertThat(waiter).isNotDone();
     assertThat(late).isNotDone();
-    comeBack();
+    endOutage();
     assertThat(get(waiter)).containsInstanceOf(TokenDecision.Granted.class);
     assertThat(get(late)).containsInstanceOf(TokenDecision.Granted.class);
-    assertThat(rig.told).containsExactly("lost", "returned");
+    assertThat(rig.events).containsExactly("lost", "returned");
   }
 
   @Test
-  void cancel_tellsWhoWaits_andIsSentOnReturn() {
+  void cancel_deniesWaiters_andIsSentOnReturn() {
     open(config(SLOW));
     TokenDecision.Queued queued = queued(request(900));
     TokenDecision.Queued elsewhere = (TokenDecision.Queued) rig.ask(800);
     CompletableFuture<Optional<TokenDecision>> waiter = rig.store.await(queued.ticket());
     assertThat(get(rig.store.poll(queued.ticket()))).isPresent();
-    lose();
+    startOutage();
     assertThat(get(rig.store.cancel(queued.ticket()))).isTrue();
     assertThat(((TokenDecision.Denied) get(waiter).orElseThrow()).reason())
         .isEqualTo(TokenDecision.Reason.CANCELLED);
     assertAway(rig.store.cancel(elsewhere.ticket()));
-    comeBack();
+    endOutage();
     assertThat(get(rig.store.poll(queued.ticket()))).isEmpty();
     assertThat(get(rig.store.poll(elsewhere.ticket()))).isEmpty();
   }
@@ -354,14 +354,14 @@ final class BudgetOutageTest {
     TokenDecision.Queued queued = queued(request(900).withMaxWait(Duration.ofMillis(700)));
     CompletableFuture<Optional<TokenDecision>> waiter = rig.store.await(queued.ticket());
     assertThat(get(rig.store.poll(queued.ticket()))).isPresent();
-    lose();
+    startOutage();
     TokenDecision.Denied refused = (TokenDecision.Denied) get(waiter).orElseThrow();
     assertThat(refused.reason()).isEqualTo(TokenDecision.Reason.TIMEOUT);
     assertThat(refused.tokens()).isEqualTo(900);
   }
 
   @Test
-  void redisThatForgot_beginsEmpty_andTicketsAreGone() {
+  void redisWithoutItsData_restartsEmpty_withoutTickets() {
     open();
     TokenDecision.Queued queued = queued(request(900));
     CompletableFuture<Optional<TokenDecision>> waiter = rig.store.await(queued.ticket());
@@ -376,12 +376,12 @@ final class BudgetOutageTest {
   }
 
   @Test
-  void close_tellsWhoWaits_andEndsTheShare() {
+  void close_deniesWaiters_andEndsTheShare() {
     open(config(SLOW));
     TokenDecision.Queued queued = queued(request(900));
     CompletableFuture<Optional<TokenDecision>> waiter = rig.store.await(queued.ticket());
     assertThat(get(rig.store.poll(queued.ticket()))).isPresent();
-    lose();
+    startOutage();
     rig.awaitShare();
     rig.close();
     assertThat(((TokenDecision.Denied) get(waiter).orElseThrow()).reason())

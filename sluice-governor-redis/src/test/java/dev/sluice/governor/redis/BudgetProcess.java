@@ -9,7 +9,7 @@ import java.util.List;
 
 /** A node of a fleet in a process of its own. */
 final class BudgetProcess {
-  /** As many as tests start, in case one begins without Redis on a busy machine. */
+  /** The number that tests start, in case one starts without Redis on a busy machine. */
   private static final int NODES = 4;
 
   private BudgetProcess() {}

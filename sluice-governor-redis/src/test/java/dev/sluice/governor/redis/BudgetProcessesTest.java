@@ -19,7 +19,9 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** Nodes in other processes: some are killed with all that they hold, one has a wrong clock. */
+/**
+ * Nodes in other processes: some are killed with open grants and tickets, one has a wrong clock.
+ */
 @Tag("any-jdk")
 @Timeout(value = 300, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 final class BudgetProcessesTest {
@@ -27,18 +29,19 @@ final class BudgetProcessesTest {
   private static final int SPENT = 1_000;
   private static final Duration HOUR = Duration.ofHours(1);
 
-  /** When Redis ends the membership of a node that it does not hear. */
+  /** The time after which Redis ends the membership of a dead node. */
   private static final Duration MEMBERSHIP = Duration.ofMillis(11_500);
 
   /** A JVM on a false clock of its own is slow. */
   private static final boolean LONG_RUN = Integer.getInteger("sluice.fleet.seconds") != null;
 
-  private static List<String> arguments(String url, int atOnce, Duration patience, Duration life) {
+  private static List<String> arguments(
+      String url, int atOnce, Duration idleTimeout, Duration reservationTimeout) {
     return List.of(
         url,
         Integer.toString(atOnce),
-        Long.toString(patience.toMillis()),
-        Long.toString(life.toMillis()));
+        Long.toString(idleTimeout.toMillis()),
+        Long.toString(reservationTimeout.toMillis()));
   }
 
   private static TokenDecision request(BudgetStore store, long tokens) {
@@ -61,11 +64,11 @@ final class BudgetProcessesTest {
     return Objects.requireNonNull(store.status().join().models().get(BudgetCaller.MODEL));
   }
 
-  private static int inLine(BudgetStore store) {
+  private static int waiting(BudgetStore store) {
     return status(store).queueLengths().values().stream().mapToInt(Integer::intValue).sum();
   }
 
-  private static void hold(JavaProcess holder, int reservations, int tickets) {
+  private static void fill(JavaProcess holder, int reservations, int tickets) {
     for (int i = 0; i < reservations; i++) {
       holder.send(SPENT + NO_HURRY);
       holder.await(BudgetCaller.GRANTED);
@@ -79,25 +82,29 @@ final class BudgetProcessesTest {
   @Test
   void killedHolders_freeTheirSlotsAndPlaces_andTheirTokensStaySpent() throws Exception {
     int atOnce = 4;
-    Duration patience = Duration.ofSeconds(1);
-    Duration life = Duration.ofSeconds(3);
+    Duration idleTimeout = Duration.ofSeconds(1);
+    Duration reservationTimeout = Duration.ofSeconds(3);
     try (RedisServer server = RedisServer.start();
         BudgetStore store =
-            BudgetCaller.open(server.uri(), BudgetCaller.config(atOnce, patience, life));
+            BudgetCaller.open(
+                server.uri(), BudgetCaller.config(atOnce, idleTimeout, reservationTimeout));
         JavaProcess one =
-            JavaProcess.start(BudgetCaller.class, arguments(server.uri(), atOnce, patience, life));
+            JavaProcess.start(
+                BudgetCaller.class,
+                arguments(server.uri(), atOnce, idleTimeout, reservationTimeout));
         JavaProcess other =
             JavaProcess.start(
-                BudgetCaller.class, arguments(server.uri(), atOnce, patience, life))) {
+                BudgetCaller.class,
+                arguments(server.uri(), atOnce, idleTimeout, reservationTimeout))) {
       one.await(BudgetCaller.READY);
       other.await(BudgetCaller.READY);
-      hold(one, 2, 0);
-      hold(other, 2, 3);
-      hold(one, 0, 3);
+      fill(one, 2, 0);
+      fill(other, 2, 3);
+      fill(one, 0, 3);
       CompletableFuture<Optional<TokenDecision>> first = queue(store, 10);
       CompletableFuture<Optional<TokenDecision>> second = queue(store, 20);
       assertThat(status(store).running()).isEqualTo(atOnce);
-      assertThat(inLine(store)).isEqualTo(8);
+      assertThat(waiting(store)).isEqualTo(8);
       long killed = System.nanoTime();
       one.kill();
       other.kill();
@@ -105,20 +112,22 @@ final class BudgetProcessesTest {
       granted(second);
       Duration took = Duration.ofNanos(System.nanoTime() - killed);
       System.out.printf("killed holders: others went on after %d ms%n", took.toMillis());
-      // The dead count as absent, and keep one slot of three each until their membership ends.
+      // Dead nodes count as absent, and keep one slot of three each until their memberships end.
       assertThat(took).isLessThan(MEMBERSHIP.plus(Duration.ofSeconds(1)));
-      assertThat(inLine(store)).isZero();
-      // Tokens that callers may have spent are gone; grants that no caller was told of came back.
+      assertThat(waiting(store)).isZero();
+      // Tokens of delivered grants stay charged; undelivered grants were returned.
       Awaitility.await()
           .atMost(Duration.ofSeconds(10))
           .until(() -> status(store).counts().tokensConsumed() == 4L * SPENT + 30);
       assertThat(status(store).available()).isLessThan(1_000_000 - 4 * SPENT);
-      Awaitility.await().atMost(life.plusSeconds(5)).until(() -> status(store).running() == 0);
+      Awaitility.await()
+          .atMost(reservationTimeout.plusSeconds(5))
+          .until(() -> status(store).running() == 0);
       assertThat(status(store).counts().tokensConsumed()).isEqualTo(4L * SPENT + 30);
     }
   }
 
-  /** Behind Redis as this process is, or ahead of it. */
+  /** Starts a process whose clock is an hour behind that of Redis, or ahead of it. */
   private static JavaProcess startAnHourOff(List<String> arguments) {
     return LONG_RUN
         ? JavaProcess.startAt(HOUR.multipliedBy(2), BudgetCaller.class, arguments)
@@ -140,11 +149,11 @@ final class BudgetProcessesTest {
       off.send("10" + NO_HURRY);
       off.await(BudgetCaller.QUEUED);
       CompletableFuture<Optional<TokenDecision>> after = queue(store, 10);
-      // A deadline is counted from when Redis was asked, by whatever clock.
+      // A deadline counts from the call to Redis, by any clock.
       off.send("10 500");
       off.await(BudgetCaller.QUEUED);
       assertThat(off.await(BudgetCaller.DECIDED)).isEqualTo(TokenDecision.Reason.TIMEOUT.name());
-      assertThat(inLine(store)).isEqualTo(3);
+      assertThat(waiting(store)).isEqualTo(3);
       store.settle(running.reservation(), 10).join();
       TokenDecision.Granted next = granted(before);
       assertThat(after).isNotDone();

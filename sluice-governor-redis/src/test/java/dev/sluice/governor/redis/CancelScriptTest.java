@@ -41,18 +41,18 @@ final class CancelScriptTest {
 
   /** The share of an absent node grants a ticket that waits in Redis, where it is canceled. */
   @Test
-  void ticketThatAShareHasGranted_canceledElsewhereBeforeTheReport_isNotHeld() {
+  void ticketThatAShareHasGranted_canceledElsewhereBeforeTheReport_holdsNoSlot() {
     queueAwaited();
     assertThat(scripts.runWith(ABSENT, "ticket", 4, List.of("cancel", "t"))).isEqualTo(List.of(1L));
-    assertReportedGrantIsOver();
+    assertReportedGrantHasEnded();
   }
 
   /** The node that awaits it is cut off, and does not count as absent yet. */
   @Test
-  void ticketThatAShareWillGrant_canceledElsewhereBefore_isNotHeld() {
+  void ticketThatAShareWillGrant_canceledElsewhereBefore_holdsNoSlot() {
     queueAwaited();
     assertThat(scripts.run("ticket", 4, List.of("cancel", "t"))).isEqualTo(List.of(1L));
-    assertReportedGrantIsOver();
+    assertReportedGrantHasEnded();
   }
 
   private void queueAwaited() {
@@ -62,16 +62,16 @@ final class CancelScriptTest {
     scripts.run(ONE, "ticket", 3, List.of("await", "t", "1"));
   }
 
-  private void assertReportedGrantIsOver() {
+  private void assertReportedGrantHasEnded() {
     List<String> report =
         List.of("1", "0", "0", "1", "t", "5", "5", OutageRig.P1, "", "", "ticket", "", "0", "0");
     assertThat(scripts.run(ONE, "report", 5, report)).isEqualTo(List.of(1L, "t"));
     assertThat(running(6)).isEqualTo(2);
   }
 
-  /** Redis has lost the ticket of a grant, and a node has had the grant held again. */
+  /** Redis has lost the ticket of a grant, and a node has restored the grant. */
   @Test
-  void grantThatIsHeldAgainWithoutItsTicket_canceledElsewhere_isFree() {
+  void restoredGrantWithoutTicket_canceledElsewhere_holdsNoSlot() {
     scripts.run(ONE, "restore_grants", 2, List.of("x", "5", "5", OutageRig.P1, "", ""));
     assertThat(running(3)).isEqualTo(1);
     assertThat(scripts.run("ticket", 4, List.of("cancel", "x"))).isEqualTo(List.of(1L));

@@ -18,7 +18,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** A node stops in order while a caller waits. */
+/** A node closes while a caller waits. */
 @Tag("any-jdk")
 @Timeout(value = 60, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 final class ClosedNodeTest {
@@ -27,13 +27,13 @@ final class ClosedNodeTest {
           SeedBudget.budget(60_000, 1_000).maxConcurrentRequests(1).build(),
           Duration.ofMillis(500));
 
-  /** The answer that tells of the grant comes too late. */
+  /** The reply with the grant comes too late. */
   @Test
-  void grantThatIsClaimedForAClosedNode_isGivenBack() {
+  void grantClaimedForAClosedNode_isReturned() {
     try (RedisServer redis = RedisServer.start();
         TcpProxy proxy = TcpProxy.to(redis);
-        OutageRig other = OutageRig.patient(redis.uri(), 1, CONFIG);
-        OutageRig closed = OutageRig.patient(proxy.uri(), 1, CONFIG)) {
+        OutageRig other = OutageRig.withLongTimeout(redis.uri(), 1, CONFIG);
+        OutageRig closed = OutageRig.withLongTimeout(proxy.uri(), 1, CONFIG)) {
       TokenDecision.Granted granted = closed.granted(1);
       TokenDecision.Queued queued = (TokenDecision.Queued) closed.ask(request(1));
       CompletableFuture<Optional<TokenDecision>> waiter = closed.store.await(queued.ticket());

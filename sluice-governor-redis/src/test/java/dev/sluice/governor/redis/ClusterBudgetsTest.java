@@ -37,7 +37,7 @@ final class ClusterBudgetsTest {
     for (int i = 0; i < MODELS; i++) {
       models.put("model-" + i, SeedBudget.budget(60, 10).maxConcurrentRequests(1).build());
     }
-    // No node polls for minutes, and time frees no slot: only a message can tell.
+    // No node polls for minutes, and time frees no slot: only a notice delivers the grant.
     return RedisBudgetStoreTest.config(models, Duration.ofMinutes(10));
   }
 
@@ -59,7 +59,7 @@ final class ClusterBudgetsTest {
     return store;
   }
 
-  /** Both, at whatever nodes of the cluster they listen; what is published before that is lost. */
+  /** Waits until both stores listen at any node of the cluster; earlier messages are lost. */
   private static void awaitListeners(RedisCluster cluster, String channel) {
     await()
         .until(
@@ -74,7 +74,7 @@ final class ClusterBudgetsTest {
   }
 
   @Test
-  void models_onAllNodes_haveOneLineEach() {
+  void models_onAllNodes_haveOneWaitingListEach() {
     try (RedisCluster cluster = RedisCluster.start();
         BudgetStore one = open(cluster);
         BudgetStore other = open(cluster)) {

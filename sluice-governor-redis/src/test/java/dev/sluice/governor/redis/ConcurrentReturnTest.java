@@ -19,12 +19,12 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** A thread that ends the decisions of this node's share, or tells a caller, gets no core. */
+/** A thread that ends local decisions, or delivers a grant, is delayed. */
 @Tag("any-jdk")
 @Timeout(value = 120, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 final class ConcurrentReturnTest {
   @Test
-  void nodeReturns_onlyWhenItKnowsWhatItsShareGranted() throws InterruptedException {
+  void nodeReturns_onlyWithAllGrantsOfItsShare() throws InterruptedException {
     StoppingTimer timer = new StoppingTimer("NodeGrants", "add");
     TokenRequest keyed = request(10).withIdempotencyKey("k");
     try (RedisServer redis = RedisServer.builder().data().start();
@@ -53,7 +53,7 @@ final class ConcurrentReturnTest {
       rig.awaitReturned();
       proxy.delay(Duration.ZERO, Duration.ZERO);
       assertThat(rig.grantedSoon(keyed).reservation()).isEqualTo(granted.reservation());
-      until("one slot is held", () -> rig.running() == 1);
+      until("one slot is in use", () -> rig.running() == 1);
       during(Duration.ofMillis(500));
       assertThat(rig.running()).isEqualTo(1);
     } finally {
@@ -61,9 +61,9 @@ final class ConcurrentReturnTest {
     }
   }
 
-  /** Between the moment at which it takes the waiter and that at which the node knows the grant. */
+  /** After the node has taken the waiter, and before it has recorded the grant. */
   @Test
-  void callerThatComesAndGoes_whileAnotherIsTold_endsNothing() throws InterruptedException {
+  void waiterThatComesAndGoes_duringADelivery_endsNothing() throws InterruptedException {
     StoppingTimer timer = new StoppingTimer("NodeGrants", "add");
     Duration idle = Duration.ofMillis(500);
     try (RedisServer redis = RedisServer.start();

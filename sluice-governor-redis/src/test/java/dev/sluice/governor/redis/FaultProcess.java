@@ -11,13 +11,13 @@ import java.io.IOException;
 import java.time.Duration;
 import java.util.List;
 
-/** A node of a fleet in a process of its own, with the time-out that a server has by default. */
+/** A node of a fleet in a process of its own, with the default timeout of a server. */
 final class FaultProcess {
   static final int NODES = 3;
-  static final Duration PATIENCE = Duration.ofSeconds(3);
+  static final Duration IDLE_TIMEOUT = Duration.ofSeconds(3);
 
-  /** Longer than a run: a slot that nobody frees shows. */
-  static final Duration LIFE = Duration.ofMinutes(10);
+  /** Longer than a run, so that leaked slots show. */
+  static final Duration RESERVATION_TIMEOUT = Duration.ofMinutes(10);
 
   private FaultProcess() {}
 
@@ -31,7 +31,7 @@ final class FaultProcess {
         .outageListener(outages)
         .expectedNodes(NODES + 1)
         .build()
-        .open(BudgetLoad.config(LIFE, PATIENCE), listener);
+        .open(BudgetLoad.config(RESERVATION_TIMEOUT, IDLE_TIMEOUT), listener);
   }
 
   private static BudgetStore openLogged(String url, BudgetLog log) {
@@ -50,7 +50,7 @@ final class FaultProcess {
     return open(url, log, outages);
   }
 
-  /** The same, which also logs slow calls. */
+  /** Also logs slow calls. */
   static final class Timed {
     private Timed() {}
 

@@ -20,7 +20,7 @@ import org.junit.jupiter.api.Test;
 @Tag("any-jdk")
 final class FaultRunsCheckTest {
   @Test
-  void slotThatIsNotFreed_isFound() {
+  void leakedSlot_isFound() {
     try (RedisServer redis = RedisServer.start();
         BudgetStore store = BudgetProcess.open(redis.uri(), BudgetListener.NONE)) {
       FaultRunsTest.assertQuiet(status(store));

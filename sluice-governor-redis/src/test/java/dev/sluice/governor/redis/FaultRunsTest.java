@@ -39,9 +39,9 @@ import org.junit.jupiter.params.provider.MethodSource;
  * Three processes under load, while Redis, the network and the processes fail as a seed says, one
  * after the other and together: while Redis is away, a node may be cut off or killed, and stay so
  * when Redis is back, also without its data. Every fault here has a documented excess of 0, and no
- * call outlasts the time-out. Even seeds ask for six times what the budgets allow, so the queue is
- * never empty; odd ones for less, in bursts, so that shares save up and grants are repaid before
- * they are settled.
+ * call outlasts the timeout. Even seeds ask for six times what the budgets allow, so the queue is
+ * never empty; odd ones for less, in bursts, so that shares save up, and tokens accrue again before
+ * their grants are settled.
  *
  * <p>{@code -Dsluice.fault.runs=20} runs 20 seeds with stops of up to 20 seconds; {@code
  * -Dsluice.seed=S} runs that one.
@@ -63,7 +63,7 @@ final class FaultRunsTest {
   private static final Duration LIMIT = Duration.ofSeconds(30);
   private static final Duration PAUSE = Duration.ofMillis(20);
 
-  /** The time-out of the nodes, and 50 ms. */
+  /** The timeout of the nodes, and 50 ms. */
   private static final double MOST_MILLIS = 150;
 
   /** Beyond this a call was disturbed. */
@@ -72,8 +72,8 @@ final class FaultRunsTest {
   /** Runnable threads a core, beyond which the machine is overloaded. */
   private static final double MOST_LOAD = 2;
 
-  /** A grant that nobody claims is given back after the patience, and after Redis was away. */
-  private static final Duration SOON = FaultProcess.PATIENCE.multipliedBy(3);
+  /** An unclaimed grant is returned after its idle timeout, and after an outage. */
+  private static final Duration SOON = FaultProcess.IDLE_TIMEOUT.multipliedBy(3);
 
   @TempDir private Path dir;
   private final List<TcpProxy> proxies = new ArrayList<>();
@@ -133,7 +133,7 @@ final class FaultRunsTest {
     NODE_KILLED
   }
 
-  /** A fault of a node, or of all, while Redis is away. */
+  /** A fault of a node, or of all, during a fault of Redis. */
   private enum Second {
     NODE_CUT_OFF,
     NODE_KILLED,
@@ -148,8 +148,8 @@ final class FaultRunsTest {
   }
 
   /**
-   * Has something else fail while Redis is away, which lasts until Redis is back. A killed node is
-   * replaced only then: one that starts without Redis has a share that is not reserved.
+   * Injects a second fault that lasts as long as that of Redis. A killed node is replaced only
+   * afterwards: the share of a node that starts without Redis is not reserved.
    */
   private void injectTwo(Fault fault, Random random, RedisServer redis, BudgetFleet fleet) {
     int index = random.nextInt(proxies.size());
@@ -172,7 +172,7 @@ final class FaultRunsTest {
       case NODE_CUT_OFF -> proxies.get(index).heal();
       case NODE_KILLED -> replace(index, fleet);
       case CONNECTIONS_CUT -> {
-        // They have come back by themselves.
+        // The nodes have returned by themselves.
       }
     }
   }
@@ -211,7 +211,7 @@ final class FaultRunsTest {
     }
   }
 
-  /** Has Redis fail, and runs {@code meanwhile} once while it is away. */
+  /** Makes Redis fail, and runs {@code meanwhile} once during the fault. */
   private static void failRedis(Fault fault, Random random, RedisServer redis, Runnable meanwhile) {
     switch (fault) {
       case REDIS_FLAPS -> {
@@ -247,7 +247,7 @@ final class FaultRunsTest {
     during(time.minus(before));
   }
 
-  /** Redis grants again. */
+  /** Waits until Redis grants again. */
   private static void awaitGrants(BudgetStore watcher) {
     for (String model : List.of(BudgetLoad.MIXED, BudgetLoad.PLAIN)) {
       long before = consumed(watcher, model);
@@ -291,9 +291,9 @@ final class FaultRunsTest {
           .isLessThanOrEqualTo(1.5 * record.waitMillis(BudgetLoad.PLAIN, "P1_user", 0.5));
     }
     checkLatency(seed, record);
-    giveBack(record.unsure(), watcher);
+    returnGrants(record.unsure(), watcher);
     // Unclaimed grants are returned by then, and no reservation ends by its lifetime.
-    Awaitility.await("no slot is held")
+    Awaitility.await("no slot is in use")
         .atMost(SOON)
         .untilAsserted(
             () ->
@@ -302,10 +302,10 @@ final class FaultRunsTest {
   }
 
   /**
-   * No call takes longer than the time-out and 50 ms, less the time for which a watchdog in its
-   * process did not get to run. A call in which that was more than 50 ms says nothing. Nor does a
-   * machine with twice as many runnable threads as cores: there, threads that work wait for much
-   * longer than a watchdog that only sleeps.
+   * No call takes longer than the timeout and 50 ms, less the time for which a watchdog in its
+   * process did not run. A call in which that was more than 50 ms is not counted, nor is a machine
+   * with twice as many runnable threads as cores: there, threads that work wait for much longer
+   * than a watchdog that only sleeps.
    */
   private static void checkLatency(long seed, BudgetRecord record) {
     List<BudgetRecord.SlowCall> undisturbed =
@@ -330,8 +330,8 @@ final class FaultRunsTest {
     }
   }
 
-  /** Gives back what is held for callers that do not know it. */
-  static void giveBack(List<TokenRequest> unsure, BudgetStore watcher) {
+  /** Returns grants whose callers do not know of them. */
+  static void returnGrants(List<TokenRequest> unsure, BudgetStore watcher) {
     for (TokenRequest request : unsure) {
       TokenDecision found = untilAnswered(() -> watcher.find(request)).orElse(null);
       if (found instanceof TokenDecision.Granted granted) {
@@ -342,7 +342,7 @@ final class FaultRunsTest {
     }
   }
 
-  /** Asks again while Redis is away for the watcher, or slower than its time-out. */
+  /** Repeats a call in an outage of the watcher, or if Redis is slower than its timeout. */
   private static <T> T untilAnswered(Supplier<CompletableFuture<T>> call) {
     long end = System.nanoTime() + SOON.toNanos();
     while (true) {
@@ -358,7 +358,7 @@ final class FaultRunsTest {
     }
   }
 
-  /** Checks that no slot is taken, and that nobody waits. */
+  /** Checks that no slot is in use, and that no caller waits. */
   static void assertQuiet(GovernorStatus.Model status) {
     assertThat(status.running()).isZero();
     assertThat(status.queueLengths().values()).containsOnly(0);

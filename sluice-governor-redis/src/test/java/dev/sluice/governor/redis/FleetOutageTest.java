@@ -27,10 +27,10 @@ import org.junit.jupiter.api.Timeout;
 @Tag("long")
 @Timeout(value = 300, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 final class FleetOutageTest {
-  /** How long a killed Redis is away. */
+  /** The time for which a killed Redis is down. */
   private static final Duration AWAY = Duration.ofSeconds(Long.getLong("sluice.outage.seconds", 2));
 
-  /** The time-out, and 50 ms. */
+  /** The timeout and 50 ms. */
   private static final long MOST_MILLIS = 550;
 
   private static final long BURST = 200;
@@ -38,10 +38,10 @@ final class FleetOutageTest {
   private static final BudgetConfig CONFIG =
       config(SeedBudget.budget(PER_SECOND * 60, BURST).build());
 
-  /** Never full while a test runs, so every token shows in what is left. */
+  /** Never full during a test, so that every token shows in the level. */
   private static final long LARGE = 10_000_000;
 
-  /** Threads that ask two nodes for tokens all the time, and note every grant and slow call. */
+  /** Threads that constantly request tokens of two nodes, and record every grant and slow call. */
   private static final class Load implements AutoCloseable {
     private static final long PAUSE_NANOS = 300_000;
     private final LoadThreads threads = new LoadThreads();
@@ -51,22 +51,23 @@ final class FleetOutageTest {
     Load(List<OutageRig> rigs, boolean settles) {
       for (OutageRig rig : rigs) {
         for (int i = 0; i < 2; i++) {
-          Deque<TokenDecision.Granted> held = new ArrayDeque<>();
-          threads.start(PAUSE_NANOS, () -> askAndSettle(rig, held, settles ? 1 : 2));
+          Deque<TokenDecision.Granted> reservations = new ArrayDeque<>();
+          threads.start(PAUSE_NANOS, () -> askAndSettle(rig, reservations, settles ? 1 : 2));
         }
       }
     }
 
-    private void askAndSettle(OutageRig rig, Deque<TokenDecision.Granted> held, long actual) {
+    private void askAndSettle(
+        OutageRig rig, Deque<TokenDecision.Granted> reservations, long actual) {
       long from = System.nanoTime();
       Optional<TokenDecision> outcome =
           threads.timed(() -> get(rig.store.tryAcquire(OutageRig.request(2))));
       if (outcome.orElse(null) instanceof TokenDecision.Granted granted) {
         grants.granted(from, System.nanoTime(), granted.tokens());
-        held.add(granted);
+        reservations.add(granted);
       }
-      if (held.size() > 3) {
-        settle(rig, held.removeFirst(), actual);
+      if (reservations.size() > 3) {
+        settle(rig, reservations.removeFirst(), actual);
       }
     }
 
@@ -147,14 +148,14 @@ final class FleetOutageTest {
   }
 
   @Test
-  void killed_underLoadWithSettlements_theBooksAgree() {
+  void killed_underLoadWithSettlements_storedTokensAreRight() {
     try (RedisServer server = RedisServer.builder().data().start()) {
       List<OutageRig> rigs =
           open(
               List.of(server.uri(), server.uri()),
               config(SeedBudget.budget(600_000, LARGE).build()));
       OutageRig rig = rigs.get(0);
-      // From here on every token shows, and can come back.
+      // From here on every token shows, and can be refunded.
       rig.granted(LARGE / 2);
       Load load = new Load(rigs, true);
       try (load) {
@@ -171,7 +172,7 @@ final class FleetOutageTest {
         long charged = rigs.stream().mapToLong(each -> each.granted.get()).sum();
         // The outbox is sent within a second.
         long used = LARGE / 2 + load.grants.tokens() - load.refunds.get();
-        until("what was kept is sent", () -> rig.consumed() <= used);
+        until("stored settlements are sent", () -> rig.consumed() <= used);
         during(Duration.ofMillis(1_200));
         long difference = rig.consumed() - used;
         System.out.printf(
@@ -179,9 +180,8 @@ final class FleetOutageTest {
                 + " difference %d%n",
             load.grants.tokens(), load.refunds.get(), charged, rig.consumed(), difference);
         assertThat(charged).isPositive();
-        // Settlements that were kept gave back what they could not say then, and grants of the
-        // shares that were
-        // settled after the return gave back nothing: one token for each.
+        // Stored settlements refund tokens after the return, and grants of the shares that are
+        // settled after the return refund nothing: one token for each.
         assertThat(difference).isBetween(-100L, 100L);
       } finally {
         rigs.forEach(OutageRig::close);

@@ -36,7 +36,7 @@ class FleetReadmeTest {
   private final List<Long> calls = new ArrayList<>();
   private final Queue<TokenDecision> started = new ConcurrentLinkedQueue<>();
 
-  /** As often as a busy machine makes Redis late: then the request is refused. */
+  /** Repeated if a busy machine makes Redis late, because the request is then denied. */
   @Test
   void budgetsOfAFleet() throws IOException {
     while (calls.isEmpty()) {
@@ -109,9 +109,9 @@ class FleetReadmeTest {
     return denied;
   }
 
-  /** Two nodes, so that messages are sent and heard. */
+  /** Two nodes, so that messages are sent and received. */
   @Test
-  void theRightsOfTheGuide_areEnough() throws IOException {
+  void thePermissionsOfTheGuide_areEnough() throws IOException {
     Matcher rights = RIGHTS.matcher(Files.readString(Path.of(GUIDE)));
     assertThat(rights.find()).isTrue();
     try (RedisServer redis = RedisServer.start()) {

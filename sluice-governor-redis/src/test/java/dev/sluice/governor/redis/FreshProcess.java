@@ -18,8 +18,8 @@ final class FreshProcess {
   static final String DECIDED = "decided ";
 
   /**
-   * Redis did not answer for three seconds as the process started; followed by the milliseconds for
-   * which one of its threads waited for a core.
+   * Printed if Redis did not answer for three seconds after the start, before the milliseconds for
+   * which one of the threads waited for a core.
    */
   static final String LATE = "late ";
 
@@ -28,7 +28,7 @@ final class FreshProcess {
 
   private FreshProcess() {}
 
-  /** Arguments: the URL of Redis, and a name for a bucket that nobody has used. */
+  /** Arguments: the URL of Redis, and the name of an unused bucket. */
   public static void main(String[] args) {
     boolean token;
     boolean late;

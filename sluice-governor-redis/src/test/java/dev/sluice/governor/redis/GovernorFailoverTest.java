@@ -24,7 +24,7 @@ final class GovernorFailoverTest {
   private static final long BURST = 1_000;
   private static final int SLOTS = 10;
 
-  /** A token a second, so that nearly nothing accrues while a test looks. */
+  /** A token a second, so that nearly nothing accrues during a test. */
   private static final ModelBudget BUDGET =
       SeedBudget.budget(60, BURST).maxConcurrentRequests(SLOTS).build();
 
@@ -37,7 +37,7 @@ final class GovernorFailoverTest {
     return granted;
   }
 
-  /** Takes what is left, in pieces. */
+  /** Takes the remaining tokens, in pieces. */
   private void drain(OutageRig rig) {
     while (true) {
       long from = System.nanoTime();
@@ -51,7 +51,7 @@ final class GovernorFailoverTest {
   }
 
   @Test
-  void failoverToALaggingReplica_grantsAgainWhatItMissed_andNoMore() {
+  void failoverToALaggingReplica_grantsOnlyTheMissedTokensAgain() {
     try (RedisSentinels sentinels = RedisSentinels.start();
         OutageRig rig = OutageRig.local(sentinels.uri(), 1, config(BUDGET))) {
       TokenDecision.Granted known = granted(rig, 300);
@@ -67,7 +67,7 @@ final class GovernorFailoverTest {
       sentinels.replica().resume();
       sentinels.awaitFailover();
       rig.awaitReturned();
-      // The settlement was forgotten, so its slot is held until the reservation ends.
+      // The settlement was lost, so its slot stays in use until the reservation expires.
       until("Redis has the older data", () -> rig.running() == 2);
       assertThat(get(rig.store.settle(forgotten.reservation(), missed))).isEmpty();
       drain(rig);
@@ -81,7 +81,7 @@ final class GovernorFailoverTest {
   @Test
   void clockThatJumpsAhead_bringsAtMostOneBurst_andBack_nothing() {
     try (RedisServer redis = RedisServer.builder().clockOffset(Duration.ZERO).start();
-        OutageRig rig = OutageRig.patient(redis.uri(), 1, config(BUDGET))) {
+        OutageRig rig = OutageRig.withLongTimeout(redis.uri(), 1, config(BUDGET))) {
       drain(rig);
       redis.clockOffset(Duration.ofHours(1));
       drain(rig);
@@ -93,7 +93,7 @@ final class GovernorFailoverTest {
       drain(rig);
       assertThat(ahead).isLessThanOrEqualTo(BURST);
       assertThat(ledger.excess(BURST, 1)).isEqualTo(ahead);
-      assertThat(rig.told).doesNotContain("lost");
+      assertThat(rig.events).doesNotContain("lost");
     }
   }
 
@@ -115,7 +115,7 @@ final class GovernorFailoverTest {
         one.awaitReturned();
         other.awaitReturned();
         assertThat(one.running()).isEqualTo(nodes);
-        // The state that they create begins empty.
+        // The state that they create starts empty.
         assertThat(one.available()).isLessThan(BURST / 10);
       }
     }

@@ -25,12 +25,12 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.slf4j.LoggerFactory;
 
-/** A governor whose Redis is away: what it does by itself goes on, and its log stays quiet. */
+/** A governor in an outage: monitoring continues, and its log has few lines. */
 @Timeout(value = 60, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 final class GovernorOutageTest {
   private static final ModelBudget BUDGET = SeedBudget.budget(60_000, 1_000).build();
 
-  /** Health is looked at every 100 ms, and alerts only tell of lines. */
+  /** Health is checked every 100 ms, and alerts are only about waiting lists. */
   private static final BudgetConfig CONFIG =
       BudgetConfig.builder()
           .models(Map.of("sonnet", BUDGET, "haiku", BUDGET))
@@ -65,7 +65,7 @@ final class GovernorOutageTest {
   }
 
   @Test
-  void watchFeedbackAndRoutes_goOn_andTheLogStaysQuiet() {
+  void monitoringFeedbackAndRoutes_continueInAnOutage_withFewLogLines() {
     try (RedisServer redis = RedisServer.builder().data().start();
         Governor governor =
             Governor.builder(CONFIG).store(RedisBudgets.connect(redis.uri())).build()) {
@@ -77,7 +77,7 @@ final class GovernorOutageTest {
       // The first node of a fleet has no share before.
       Await.during(Duration.ofSeconds(2));
       redis.kill();
-      Await.until("the loss", () -> said("outage started"));
+      Await.until("the loss", () -> isLogged("outage started"));
       TokenDecision refused =
           governor.blocking().request(TokenRequest.of("any", 1_000).withPriorityClass("P1_user"));
       assertThat(((TokenDecision.Denied) refused).reason())
@@ -96,11 +96,11 @@ final class GovernorOutageTest {
               governor.blocking().request(TokenRequest.of("any", 100).withPriorityClass("P1_user"));
       assertThat(granted.model()).isEqualTo("haiku");
       redis.restart();
-      Await.until("the return", () -> said("outage ended"));
+      Await.until("the return", () -> isLogged("outage ended"));
       assertThat(governor.blocking().settle(granted.reservation(), 100)).isPresent();
       // A call may be late on a busy machine.
       Await.until(
-          "a place in line",
+          "a place in the waiting list",
           () -> governor.blocking().request(ONE) instanceof TokenDecision.Queued);
       TokenDecision.Queued queued = (TokenDecision.Queued) governor.blocking().request(ONE);
       assertThat(queued.retryAfter().orElseThrow().toMillis()).isGreaterThan(30_000);
@@ -113,8 +113,8 @@ final class GovernorOutageTest {
         .noneMatch(line -> line.contains("unknown"));
   }
 
-  private boolean said(String words) {
+  private boolean isLogged(String text) {
     return List.copyOf(logged.list).stream()
-        .anyMatch(event -> event.getFormattedMessage().contains(words));
+        .anyMatch(event -> event.getFormattedMessage().contains(text));
   }
 }

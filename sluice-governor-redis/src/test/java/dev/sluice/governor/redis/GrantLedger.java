@@ -6,13 +6,13 @@ import java.util.List;
 import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;
 
-/** Grants as callers saw them, to be held against the promise of a limit. Thread-safe. */
+/** Grants as callers saw them, to be checked against a limit. Thread-safe. */
 final class GrantLedger {
   private static final long SECOND = 1_000_000_000;
 
   private final Queue<Grant> grants = new ConcurrentLinkedQueue<>();
 
-  /** It was made somewhere between. */
+  /** A grant that was made at some time between two times. */
   private record Grant(long earliest, long latest, long tokens) {}
 
   void granted(long earliestNanos, long latestNanos, long tokens) {

@@ -47,16 +47,16 @@ final class KeyedOutageTest {
     redis.close();
   }
 
-  private void comeBack() {
+  private void endOutage() {
     redis.resume();
-    // Only Redis can say that.
+    // Only Redis answers this call.
     until(
         "Redis",
         () -> rig.store.explain(request(1)).handle((said, failure) -> failure == null).join());
     until("the return", () -> !rig.isLast("lost"));
   }
 
-  private void lose() {
+  private void startOutage() {
     redis.pause();
     until(
         "the loss",
@@ -70,14 +70,14 @@ final class KeyedOutageTest {
     until("slots in use", () -> rig.running() == slots);
   }
 
-  // ---- what was not answered
+  // ---- unanswered requests
 
   @Test
-  void unanswered_thenGrantedFreely_holdsNoSlot_andIsFoundAgain() {
+  void unanswered_thenGrantedUnchecked_holdsNoSlot_andIsFoundAgain() {
     rig = OutageRig.open(redis.uri(), OutageMode.OPEN, config(BUDGET));
     redis.pause();
     TokenDecision.Granted free = (TokenDecision.Granted) rig.ask(KEYED);
-    comeBack();
+    endOutage();
     awaitRunning(0);
     assertThat(rig.ask(KEYED)).isEqualTo(free);
     assertThat(get(rig.store.find(KEYED))).contains(free);
@@ -93,7 +93,7 @@ final class KeyedOutageTest {
     redis.pause();
     assertThat(rig.ask(KEYED)).isInstanceOf(Denied.class);
     TokenDecision.Granted granted = rig.grantedSoon(KEYED);
-    comeBack();
+    endOutage();
     awaitRunning(1);
     assertThat(((TokenDecision.Granted) rig.ask(KEYED)).reservation())
         .isEqualTo(granted.reservation());
@@ -102,11 +102,11 @@ final class KeyedOutageTest {
   }
 
   @Test
-  void unanswered_andRefusedHere_isForWhoeverAsksAgain() {
+  void unanswered_andDeniedHere_isFoundByTheNextRequest() {
     rig = OutageRig.open(redis.uri(), OutageMode.CLOSED, config(BUDGET));
     redis.pause();
     assertThat(rig.ask(KEYED)).isInstanceOf(Denied.class);
-    comeBack();
+    endOutage();
     TokenDecision.Granted granted = rig.grantedSoon(KEYED);
     assertThat(rig.running()).isEqualTo(1);
     assertThat(get(rig.store.settle(granted.reservation(), 10))).isPresent();
@@ -120,7 +120,7 @@ final class KeyedOutageTest {
         1,
         TimedScripts.configuration("sonnet", BUDGET, WaitingListConfig.builder().build()));
     scripts.run(ONE, "request", 2, ask("a", "k"));
-    // Another node has asked for it, too, and was told of it.
+    // Another node has asked for it, too, and has delivered it.
     scripts.run(OTHER, "request", 3, ask("b", "k"));
     scripts.run(ONE, "report", 4, granted("1", "c", "k"));
     assertThat(scripts.run(ONE, "settle", 5, List.of("settle", "a", "1"))).isNotEmpty();
@@ -128,7 +128,7 @@ final class KeyedOutageTest {
   }
 
   @Test
-  void unansweredUnderTheKeyOfAReport_isGivenBack_once() {
+  void unansweredUnderTheKeyOfAReport_isReturnedOnce() {
     TimedScripts scripts = new TimedScripts(redis);
     scripts.run(
         "configure",
@@ -139,7 +139,7 @@ final class KeyedOutageTest {
     assertThat(scripts.run(ONE, "settle", 4, List.of("settle", "a", "1"))).isEmpty();
     assertThat(scripts.run(ONE, "request", 5, ask("d", "k")).get(1)).isEqualTo("c");
     assertThat(scripts.run(ONE, "settle", 6, List.of("settle", "c", "1"))).isNotEmpty();
-    // It was told before; what has been settled since is answered again.
+    // A repeated report; the reservations settled since are in the answer again.
     assertThat(scripts.run(ONE, "report", 7, granted("1", "c", "k"))).isEqualTo(List.of(0L, "c"));
     assertThat(scripts.run(ONE, "settle", 8, List.of("settle", "c", "1"))).isEmpty();
   }
@@ -153,19 +153,20 @@ final class KeyedOutageTest {
     return List.of(id, "queue", "", OutageRig.P1, "5", "5", "0", key, "");
   }
 
-  // ---- what was granted from the line
+  // ---- grants from the waiting list
 
   @Test
-  void grantedFromTheLine_andPolled_isOneGrant() {
-    fromTheLine(ticket -> rig.store.poll(ticket));
+  void grantedFromTheWaitingList_andPolled_isOneGrant() {
+    fromTheWaitingList(ticket -> rig.store.poll(ticket));
   }
 
   @Test
-  void grantedFromTheLine_andAwaited_isOneGrant() {
-    fromTheLine(ticket -> rig.store.await(ticket));
+  void grantedFromTheWaitingList_andAwaited_isOneGrant() {
+    fromTheWaitingList(ticket -> rig.store.await(ticket));
   }
 
-  private void fromTheLine(Function<String, CompletableFuture<Optional<TokenDecision>>> way) {
+  private void fromTheWaitingList(
+      Function<String, CompletableFuture<Optional<TokenDecision>>> way) {
     rig =
         OutageRig.local(
             redis.uri(), 1, config(BUDGET.toBuilder().maxConcurrentRequests(1).build()));
@@ -174,9 +175,9 @@ final class KeyedOutageTest {
     get(rig.store.settle(running.reservation(), 10));
     String granted =
         ((TokenDecision.Granted) get(way.apply(queued.ticket())).orElseThrow()).reservation();
-    lose();
+    startOutage();
     assertThat(((TokenDecision.Granted) rig.ask(KEYED)).reservation()).isEqualTo(granted);
-    comeBack();
+    endOutage();
     redis.command("FLUSHALL");
     assertThat(((TokenDecision.Granted) rig.ask(KEYED)).reservation()).isEqualTo(granted);
     assertThat(rig.running()).isEqualTo(1);
@@ -188,7 +189,7 @@ final class KeyedOutageTest {
   void keyOfAnotherRequest_isAnError_withoutRedisToo() {
     rig = OutageRig.local(redis.uri(), 1, config(BUDGET));
     TokenDecision before = rig.ask(KEYED);
-    lose();
+    startOutage();
     TokenRequest other = request(11).withIdempotencyKey("k");
     assertThatThrownBy(() -> rig.ask(other))
         .isInstanceOf(IllegalArgumentException.class)

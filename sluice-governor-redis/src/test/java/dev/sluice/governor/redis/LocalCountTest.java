@@ -12,7 +12,7 @@ import org.junit.jupiter.api.Test;
 final class LocalCountTest {
   private static final long SECOND = TimeUnit.SECONDS.toNanos(1);
 
-  /** The clock of Redis is so far ahead of the timer of the store. */
+  /** The offset of the clock of Redis from the timer of the store. */
   private static final long AHEAD = 5_000 * SECOND;
 
   private final OutageGrantCounter count = new OutageGrantCounter(BudgetListener.NONE, AHEAD);
@@ -21,23 +21,23 @@ final class LocalCountTest {
     count.granted(OutageRig.request(tokens), tokens, 0, nanos);
   }
 
-  private void giveBack(long tokens, long grantedNanos, long nanos) {
+  private void refund(long tokens, long grantedNanos, long nanos) {
     count.settled(new TokenSettlement("sonnet", "", 0, 0, 0, tokens, 0, 0), grantedNanos, nanos);
   }
 
   @Test
-  void refund_isTakenOffTheSecondOfItsGrant() {
+  void refund_isSubtractedFromTheSecondOfItsGrant() {
     grant(100, 10 * SECOND);
     grant(50, 11 * SECOND);
-    giveBack(70, 11 * SECOND - 1, 15 * SECOND);
-    giveBack(20, 11 * SECOND, 15 * SECOND);
+    refund(70, 11 * SECOND - 1, 15 * SECOND);
+    refund(20, 11 * SECOND, 15 * SECOND);
     assertThat(count.bySecond()).isEqualTo(Map.of(5_010L, 30L, 5_011L, 30L));
     assertThat(count.granted()).isEqualTo(150);
   }
 
   @Test
   void grant_afterTheSettlementOfAnOlderOne_countsInItsOwnSecond() {
-    giveBack(0, 8 * SECOND, 10 * SECOND);
+    refund(0, 8 * SECOND, 10 * SECOND);
     grant(100, 10 * SECOND);
     assertThat(count.bySecond()).isEqualTo(Map.of(5_010L, 100L));
   }
@@ -45,7 +45,7 @@ final class LocalCountTest {
   @Test
   void refund_ofAGrantThatWasNotCountedHere_countsNothing() {
     grant(100, 10 * SECOND);
-    giveBack(70, 3 * SECOND, 10 * SECOND);
+    refund(70, 3 * SECOND, 10 * SECOND);
     assertThat(count.bySecond()).isEqualTo(Map.of(5_010L, 100L));
   }
 

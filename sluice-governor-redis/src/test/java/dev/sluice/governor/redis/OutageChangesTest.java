@@ -28,7 +28,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** Rules and rights that change while Redis is away. */
+/** Changes of configuration and permissions in an outage. */
 @Tag("any-jdk")
 @Timeout(value = 300, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 final class OutageChangesTest {
@@ -48,7 +48,7 @@ final class OutageChangesTest {
   }
 
   @Test
-  void removedModel_grantsNothing_isSettled_andItsLineEnds() {
+  void removedModel_grantsNothing_isSettled_andItsTicketsAreDenied() {
     try (OutageRig rig = OutageRig.local(redis.uri(), 1, BOTH)) {
       TokenDecision.Granted before = rig.granted(1_500);
       TokenDecision.Queued queued = (TokenDecision.Queued) rig.ask(100);
@@ -57,7 +57,7 @@ final class OutageChangesTest {
       redis.kill();
       rig.awaitShare();
       get(rig.store.reload(WITHOUT));
-      // At once, though Redis is away.
+      // At once, without Redis.
       assertThat(((Denied) get(waiter).orElseThrow()).reason())
           .isEqualTo(TokenDecision.Reason.REMOVED);
       assertThat(get(rig.store.settle(before.reservation(), 100))).isPresent();
@@ -65,7 +65,7 @@ final class OutageChangesTest {
       rig.awaitReturned();
       get(rig.store.reload(BOTH));
       assertThat(rig.granted).hasValue(0);
-      until("nothing is held", () -> rig.running() == 0);
+      until("no slot is in use", () -> rig.running() == 0);
     }
   }
 
@@ -87,12 +87,12 @@ final class OutageChangesTest {
       redis.restart();
       rig.awaitReturned();
       get(rig.store.reload(BOTH));
-      until("nothing is held", () -> rig.running() == 0);
+      until("no slot is in use", () -> rig.running() == 0);
     }
   }
 
   @Test
-  void reloadThatLeavesNoShare_grantsNothing_andWhatIsOpenGoesOn() {
+  void reloadThatLeavesNoShare_grantsNothing_andKeepsOpenReservations() {
     ModelBudget thirty = SeedBudget.budget(60_000, 3_000).maxConcurrentRequests(30).build();
     try (OutageRig rig =
         OutageRig.local(
@@ -107,7 +107,7 @@ final class OutageChangesTest {
       assertThat(get(rig.store.settle(first.reservation(), 10))).isPresent();
       Await.during(Duration.ofMillis(200));
       assertThat(waiter).isNotDone();
-      // A share again, which begins with the ticket that waits.
+      // A share again, which starts with the waiting ticket.
       get(rig.store.reload(config(thirty)));
       TokenDecision.Granted second = (TokenDecision.Granted) get(waiter).orElseThrow();
       get(rig.store.reload(config(thirty.toBuilder().maxConcurrentRequests(2).build())));
@@ -121,7 +121,7 @@ final class OutageChangesTest {
   }
 
   @Test
-  void reload_holdsAtOnce_andForTheFleetOnReturn() {
+  void reload_appliesAtOnce_andToTheFleetOnReturn() {
     BudgetConfig small = config(SeedBudget.budget(60_000, 500).build());
     AtomicInteger losses = new AtomicInteger();
     AtomicInteger returns = new AtomicInteger();
@@ -142,7 +142,7 @@ final class OutageChangesTest {
             .store(
                 RedisBudgets.builder()
                     .url(redis.uri())
-                    .timeout(OutageRig.PATIENCE)
+                    .timeout(OutageRig.LONG_TIMEOUT)
                     .outageListener(listener)
                     .build())
             .build()) {
@@ -161,7 +161,7 @@ final class OutageChangesTest {
   }
 
   @Test
-  void pauseThatRedisKnew_holdsForTheShare() {
+  void pauseBeforeTheOutage_appliesToTheShare() {
     try (OutageRig rig = OutageRig.local(redis.uri(), 1, config(SONNET))) {
       ProviderAdjustment paused = new ProviderAdjustment(1, null, Duration.ofMinutes(1));
       get(rig.store.adjust("sonnet", paused));
@@ -174,7 +174,7 @@ final class OutageChangesTest {
   }
 
   @Test
-  void settledBeforeItsChargeIsConfirmed_isNotHeld() {
+  void settledBeforeItsChargeIsConfirmed_holdsNoSlot() {
     try (TcpProxy proxy = TcpProxy.to(redis);
         OutageRig rig = OutageRig.local(proxy.uri(), 1, config(SONNET))) {
       proxy.refuse();
@@ -184,7 +184,7 @@ final class OutageChangesTest {
       proxy.heal();
       proxy.delay(Duration.ofMillis(60), Duration.ZERO);
       rig.awaitReturned();
-      // The charge is on its way, and gets lost.
+      // The charge is under way, and gets lost.
       proxy.refuse();
       proxy.cut();
       rig.awaitLost();
@@ -192,12 +192,12 @@ final class OutageChangesTest {
       proxy.heal();
       proxy.delay(Duration.ZERO, Duration.ZERO);
       rig.awaitReturned();
-      until("nothing is held", () -> rig.running() == 0);
+      until("no slot is in use", () -> rig.running() == 0);
     }
   }
 
   @Test
-  void settlementWithoutTheRight_isSentWhenTheRightIsThere() {
+  void settlementWithoutPermission_isSentOncePermitted() {
     AtomicInteger refusals = new AtomicInteger();
     OutageListener listener =
         new OutageListener() {
@@ -209,23 +209,23 @@ final class OutageChangesTest {
     try (var store =
         RedisBudgets.builder()
             .url(redis.uri())
-            .timeout(OutageRig.PATIENCE)
+            .timeout(OutageRig.LONG_TIMEOUT)
             .outageListener(listener)
             .build()
             .open(config(SONNET), BudgetListener.NONE)) {
       TokenDecision.Granted granted = (TokenDecision.Granted) get(store.request(request(100)));
       redis.command("ACL", "SETUSER", "default", "-hset");
       assertThat(get(store.settle(granted.reservation(), 10))).isPresent();
-      // It was sent again meanwhile, in vain: that is told once a second.
+      // It was sent again meanwhile without success, which is reported once a second.
       until("refusals", () -> refusals.get() >= 3);
       redis.command("ACL", "SETUSER", "default", "+hset");
       until("it is settled", () -> get(store.status()).models().get("sonnet").running() == 0);
     }
   }
 
-  /** A ticket that Redis was to be told of is forgotten sooner than a settlement. */
+  /** The outbox drops the oldest of too many entries. */
   @Test
-  void callersThatStopWaiting_pushOutNoSettlement() {
+  void abandonedWaits_displaceNoSettlement() {
     try (TcpProxy proxy = TcpProxy.to(redis);
         OutageRig rig = OutageRig.local(proxy.uri(), 1, config(SONNET))) {
       TokenDecision.Granted granted = rig.granted(10);

@@ -18,18 +18,18 @@ import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.atomic.AtomicLong;
 
-/** A store whose outages are noted. */
+/** A store that records its outages. */
 final class OutageRig implements OutageListener, AutoCloseable {
   static final String P1 = "P1_user";
 
-  /** Soon enough for tests that wait for a loss, and late enough for a busy machine. */
+  /** Short enough for tests that wait for an outage, and long enough for a busy machine. */
   static final Duration TIMEOUT = Duration.ofMillis(500);
 
-  /** Of stores that do not lose Redis when the machine is slow. */
-  static final Duration PATIENCE = Duration.ofSeconds(20);
+  /** The timeout of stores without outages on a slow machine. */
+  static final Duration LONG_TIMEOUT = Duration.ofSeconds(20);
 
   final BudgetStore store;
-  final List<String> told = new CopyOnWriteArrayList<>();
+  final List<String> events = new CopyOnWriteArrayList<>();
   final AtomicLong granted = new AtomicLong();
   volatile double share;
 
@@ -59,10 +59,10 @@ final class OutageRig implements OutageListener, AutoCloseable {
         listener);
   }
 
-  /** That does not lose Redis when the machine is slow: for what is not about outages. */
-  static OutageRig patient(String uri, int nodes, BudgetConfig config) {
+  /** Opens a store that has no outage when the machine is slow. */
+  static OutageRig withLongTimeout(String uri, int nodes, BudgetConfig config) {
     return new OutageRig(
-        RedisBudgets.builder().url(uri).expectedNodes(nodes).timeout(PATIENCE),
+        RedisBudgets.builder().url(uri).expectedNodes(nodes).timeout(LONG_TIMEOUT),
         true,
         config,
         BudgetListener.NONE);
@@ -87,34 +87,34 @@ final class OutageRig implements OutageListener, AutoCloseable {
   @Override
   public void outageStarted(String cause, double part) {
     share = part;
-    told.add("lost");
+    events.add("lost");
   }
 
   @Override
   public void outageEnded(Duration away, long tokens) {
     granted.addAndGet(tokens);
-    told.add("returned");
+    events.add("returned");
   }
 
   void awaitLost() {
     until("the loss", () -> isLast("lost"));
   }
 
-  /** Until this node's share decides. */
+  /** Waits until this node's share decides. */
   void awaitShare() {
     awaitLost();
-    // Without a share nobody can say that.
+    // Without a share this call fails.
     until(
         "the share",
-        () -> store.explain(request(1)).handle((said, failure) -> failure == null).join());
+        () -> store.explain(request(1)).handle((status, failure) -> failure == null).join());
   }
 
   void awaitReturned() {
     until("the return", () -> isLast("returned"));
   }
 
-  boolean isLast(String what) {
-    return !told.isEmpty() && told.get(told.size() - 1).equals(what);
+  boolean isLast(String event) {
+    return !events.isEmpty() && events.get(events.size() - 1).equals(event);
   }
 
   static TokenRequest request(long tokens) {
@@ -133,7 +133,7 @@ final class OutageRig implements OutageListener, AutoCloseable {
     return (TokenDecision.Granted) ask(tokens);
   }
 
-  /** As soon as it can be. */
+  /** Waits until a request is granted. */
   TokenDecision.Granted grantedSoon(TokenRequest request) {
     TokenDecision[] outcome = new TokenDecision[1];
     until(

@@ -34,7 +34,7 @@ final class PausedRedisTest {
   private static final long PER_SECOND = 2_000;
   private static final ModelBudget BUDGET = SeedBudget.budget(60 * PER_SECOND, BURST).build();
 
-  /** A caller that waits learns of its grant so much later, at most. */
+  /** The longest delay between a grant and its delivery to a waiter. */
   private static final long NOTICE_NANOS = 150_000_000;
 
   private final RedisServer redis = RedisServer.builder().data().start();
@@ -119,7 +119,7 @@ final class PausedRedisTest {
     redis.pause();
     rig.awaitLost();
     until("the share decides", () -> rig.ask(request(P2, 6_000)) instanceof TokenDecision.Queued);
-    // The one above holds up its class; these two come one after the other.
+    // The first blocks its class; these two are granted in order.
     for (int i = 0; i < 8; i++) {
       waiters.add(await(rig.ask(request(P2, 500)), () -> order.add(P2)));
     }
@@ -133,7 +133,7 @@ final class PausedRedisTest {
     assertThat(rig.isLast("lost")).isTrue();
     redis.resume();
     rig.awaitReturned();
-    // Those that were queued meanwhile go on waiting, in Redis.
+    // Requests that were queued in the outage continue to wait in Redis.
     waiters.forEach(each -> assertThat(get(each)).containsInstanceOf(TokenDecision.Granted.class));
     assertThat(rig.running()).isEqualTo(1 + 16 + 1);
   }

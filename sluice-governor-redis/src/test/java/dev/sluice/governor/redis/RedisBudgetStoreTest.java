@@ -66,14 +66,14 @@ final class RedisBudgetStoreTest {
     return BudgetConfig.builder().models(Map.of(MODEL, budget)).build();
   }
 
-  static BudgetConfig config(ModelBudget budget, Duration patience) {
-    return config(Map.of(MODEL, budget), patience);
+  static BudgetConfig config(ModelBudget budget, Duration idleTimeout) {
+    return config(Map.of(MODEL, budget), idleTimeout);
   }
 
-  static BudgetConfig config(Map<String, ModelBudget> models, Duration patience) {
+  static BudgetConfig config(Map<String, ModelBudget> models, Duration idleTimeout) {
     return BudgetConfig.builder()
         .models(models)
-        .waitingList(WaitingListConfig.builder().ticketIdleTimeout(patience).build())
+        .waitingList(WaitingListConfig.builder().ticketIdleTimeout(idleTimeout).build())
         .build();
   }
 
@@ -134,7 +134,7 @@ final class RedisBudgetStoreTest {
     return Objects.requireNonNull(get(store.status()).models().get(MODEL));
   }
 
-  private static int inLine(BudgetStore store) {
+  private static int waiting(BudgetStore store) {
     return status(store).queueLengths().values().stream().mapToInt(Integer::intValue).sum();
   }
 
@@ -161,7 +161,7 @@ final class RedisBudgetStoreTest {
   }
 
   @Test
-  void waiter_isGranted_whenItsTokensAreThere() {
+  void waiter_isGranted_whenItsTokensHaveAccrued() {
     RedisBudgetStore store = open();
     granted(store, 1_000);
     TokenDecision.Queued queued = queued(store, 20);
@@ -170,10 +170,10 @@ final class RedisBudgetStoreTest {
     assertThat(queued.retryAfter().orElseThrow().toMillis()).isBetween(1L, 200L);
     List<String> threads = Collections.synchronizedList(new ArrayList<>());
     CompletableFuture<Optional<TokenDecision>> waiter = store.await(queued.ticket());
-    CompletableFuture<Void> told =
+    CompletableFuture<Void> events =
         waiter.thenAccept(outcome -> threads.add(Thread.currentThread().getName()));
     TokenDecision.Granted granted = grantOf(waiter);
-    get(told);
+    get(events);
     assertThat(granted.tokens()).isEqualTo(20);
     assertThat(threads).noneMatch(name -> name.startsWith("lettuce"));
     assertThat(get(store.poll(queued.ticket()))).contains(granted);
@@ -188,7 +188,7 @@ final class RedisBudgetStoreTest {
     RedisBudgetStore other = open(fast);
     get(store.adjust(MODEL, new ProviderAdjustment(1, 0L, Duration.ofMillis(500))));
     List<CompletableFuture<Optional<TokenDecision>>> waiters = new ArrayList<>();
-    // More than a portion of a look, and many batches.
+    // More than a portion of a check, and many batches.
     for (int i = 0; i < 600; i++) {
       TokenDecision outcome = get(store.request(request(5)));
       if (outcome instanceof TokenDecision.Queued queued) {
@@ -197,12 +197,12 @@ final class RedisBudgetStoreTest {
     }
     assertThat(waiters).isNotEmpty();
     waiters.forEach(RedisBudgetStoreTest::grantOf);
-    assertThat(inLine(store)).isZero();
+    assertThat(waiting(store)).isZero();
     assertThat(status(store).running()).isEqualTo(600);
   }
 
   @Test
-  void cancelledTicket_isOut_andItsWaiterIsTold() {
+  void cancelledTicket_isRemoved_andItsWaiterIsDenied() {
     RedisBudgetStore store = open();
     granted(store, 1_000);
     TokenDecision.Queued queued = queued(store, 1_000);
@@ -214,17 +214,17 @@ final class RedisBudgetStoreTest {
   }
 
   @Test
-  void cancelledWaiter_leavesItsTicket_whichIsMissedThen() {
+  void cancelledWaiter_leavesItsTicket_whichIsAbandoned() {
     RedisBudgetStore store = open(config(BUDGET, Duration.ofMillis(300)));
     granted(store, 1_000);
     TokenDecision.Queued queued = queued(store, 1_000);
     CompletableFuture<Optional<TokenDecision>> first = store.await(queued.ticket());
     CompletableFuture<Optional<TokenDecision>> second = store.await(queued.ticket());
     first.cancel(false);
-    // Another still waits: it is kept for longer than the patience.
-    await().during(Duration.ofMillis(500)).until(() -> inLine(store) == 1);
+    // Another waiter is left: the ticket outlives its idle timeout.
+    await().during(Duration.ofMillis(500)).until(() -> waiting(store) == 1);
     second.cancel(false);
-    await().until(() -> inLine(store) == 0);
+    await().until(() -> waiting(store) == 0);
     assertThat(get(store.poll(queued.ticket())))
         .hasValueSatisfying(
             outcome ->
@@ -255,7 +255,7 @@ final class RedisBudgetStoreTest {
   }
 
   @Test
-  void reload_keepsTheLevel_andRefusesWhoIsInLineOfARemovedModel() {
+  void reload_keepsTheLevel_andDeniesWaitersOfARemovedModel() {
     ModelBudget other = SeedBudget.budget(60, 10).build();
     RedisBudgetStore store =
         open(BudgetConfig.builder().models(Map.of(MODEL, BUDGET, "other", other)).build());
@@ -277,7 +277,7 @@ final class RedisBudgetStoreTest {
   }
 
   @Test
-  void moreThanRedisCanReckon_isRefused_withTheRule() {
+  void limitWithoutExactUnits_isRejected_withTheRule() {
     assertThatThrownBy(() -> open(config(SeedBudget.budget(999_999_999, 1_000_000_000).build())))
         .isInstanceOf(IllegalArgumentException.class)
         .hasMessageContaining("burst_tpm of sonnet must be at most")
@@ -285,7 +285,7 @@ final class RedisBudgetStoreTest {
   }
 
   @Test
-  void hostileNames_areNamesLikeOthers() {
+  void hostileNames_areTreatedLikeOthers() {
     List<String> names =
         List.of("a\0b", "a b", "a", "日本語 🎈", "x".repeat(256), "\"\\\n{}", "", "a:b", "*");
     Map<String, ModelBudget.TenantBudget> tenants =
@@ -307,9 +307,9 @@ final class RedisBudgetStoreTest {
     assertThat(status(store).running()).isEqualTo(names.size() * keys);
     // A tenant with a spent budget waits; a tenant with a similar name does not.
     for (String tenant : tenants.keySet()) {
-      TokenDecision.Queued held =
+      TokenDecision.Queued granted =
           (TokenDecision.Queued) get(store.request(request(9).withTenant(tenant)));
-      assertThat(held.binding()).isEqualTo(BudgetDimension.TENANT);
+      assertThat(granted.binding()).isEqualTo(BudgetDimension.TENANT);
     }
     assertThat(get(store.request(request(9).withTenant("a"))))
         .isInstanceOf(TokenDecision.Granted.class);
@@ -323,39 +323,39 @@ final class RedisBudgetStoreTest {
   }
 
   @Test
-  void listener_isTold() {
-    List<String> told = Collections.synchronizedList(new ArrayList<>());
+  void listener_receivesAllEvents() {
+    List<String> events = Collections.synchronizedList(new ArrayList<>());
     RedisBudgetStore store =
         open(
             config(BUDGET),
             new BudgetListener() {
               @Override
               public void requested(TokenRequest request, TokenDecision outcome, long nanos) {
-                told.add("asked " + request.tokens() + outcome.getClass().getSimpleName());
+                events.add("asked " + request.tokens() + outcome.getClass().getSimpleName());
               }
 
               @Override
               public void granted(TokenRequest request, long tokens, long waited, long nanos) {
-                told.add("granted " + tokens + (waited > 0 ? " later" : ""));
+                events.add("granted " + tokens + (waited > 0 ? " later" : ""));
               }
 
               @Override
               public void settled(TokenSettlement settled, long grantedNanos, long nanos) {
-                told.add("settled " + settled.actualTokens() + (nanos > grantedNanos));
+                events.add("settled " + settled.actualTokens() + (nanos > grantedNanos));
               }
 
               @Override
               public void refilled(String model, long tokens, long available, long nanos) {
                 assertThat(tokens).isPositive();
                 assertThat(available).isPositive();
-                told.add("refilled");
+                events.add("refilled");
               }
             });
     TokenDecision.Granted first = granted(store, 1_000);
     // Enough that the request waits on a busy machine, too.
     grantOf(store.await(queued(store, 100).ticket()));
     get(store.settle(first.reservation(), 1_000));
-    assertThat(told)
+    assertThat(events)
         .contains("refilled")
         .filteredOn(each -> !each.equals("refilled"))
         .containsExactly(
@@ -367,7 +367,7 @@ final class RedisBudgetStoreTest {
   }
 
   @Test
-  void close_tellsWhoWaits_andRefusesWhoComes() {
+  void close_deniesWaiters_andRejectsLaterCalls() {
     RedisBudgetStore store = open();
     granted(store, 1_000);
     CompletableFuture<Optional<TokenDecision>> waiter = store.await(queued(store, 1_000).ticket());
@@ -377,12 +377,12 @@ final class RedisBudgetStoreTest {
         .isInstanceOf(IllegalStateException.class)
         .hasMessageContaining("closed");
     store.close();
-    // Its ticket is still in line, for whoever has it.
-    assertThat(inLine(open())).isEqualTo(1);
+    // Its ticket still waits, and can be polled.
+    assertThat(waiting(open())).isEqualTo(1);
   }
 
   @Test
-  void governor_standsOnIt() {
+  void governor_worksOnTheStore() {
     try (Governor governor =
         Governor.builder(config(BUDGET))
             .store(
@@ -414,15 +414,15 @@ final class RedisBudgetStoreTest {
     assertThat(get(one.settle(granted.reservation(), 20))).isPresent();
   }
 
-  /** Messages that are published before are lost. */
+  /** Earlier messages are lost. */
   private void awaitListeners(long nodes) {
     String channel = ModelKeys.of(prefix, MODEL).channel();
     await().until(() -> List.of(channel, nodes).equals(redis.command("PUBSUB", "NUMSUB", channel)));
   }
 
   @Test
-  void nodes_haveOneLine_andTellEachOther() {
-    // No node polls for minutes, and time frees no slot: only a message can tell.
+  void nodes_shareOneWaitingList_andNotifyEachOther() {
+    // No node polls for minutes, and time frees no slot: only a notice delivers the grant.
     BudgetConfig config =
         config(BUDGET.toBuilder().maxConcurrentRequests(1).build(), Duration.ofMinutes(10));
     RedisBudgetStore one = open(config);
@@ -444,7 +444,7 @@ final class RedisBudgetStoreTest {
   }
 
   @Test
-  void refusalAtAnotherNode_isTold() {
+  void denialAtAnotherNode_isDelivered() {
     RedisBudgetStore one = open();
     RedisBudgetStore other = open();
     awaitListeners(2);
@@ -457,7 +457,7 @@ final class RedisBudgetStoreTest {
   }
 
   @Test
-  void lostMessage_isMadeUpForByTheTimer() {
+  void lostMessage_isReplacedByTheNextCheck() {
     BudgetConfig config =
         config(BUDGET.toBuilder().maxConcurrentRequests(1).build(), Duration.ofSeconds(2));
     RedisBudgetStore one = open(config);
@@ -471,7 +471,7 @@ final class RedisBudgetStoreTest {
     grantOf(waiter);
   }
 
-  // ---- Redis forgets
+  // ---- lost data
 
   @Test
   void flushedScripts_areLoadedAgain() {
@@ -483,7 +483,7 @@ final class RedisBudgetStoreTest {
   }
 
   @Test
-  void lostBooks_beginEmpty() {
+  void lostState_restartsEmpty() {
     RedisBudgetStore store = open();
     TokenDecision.Granted granted = granted(store, 1);
     granted(store, 900);
@@ -493,7 +493,7 @@ final class RedisBudgetStoreTest {
     assertThat(queued.eta().orElseThrow().toMillis()).isBetween(4_000L, 5_000L);
     assertThat(get(store.settle(granted.reservation(), 0)))
         .hasValueSatisfying(settled -> assertThat(settled.refundedTokens()).isZero());
-    // Its ticket is gone.
+    // Its ticket is lost.
     assertThat(get(waiter)).isEmpty();
   }
 }

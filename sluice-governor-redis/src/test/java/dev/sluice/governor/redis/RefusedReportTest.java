@@ -24,7 +24,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** Redis answers after an outage, and refuses what this node tells it about one of two models. */
+/** Redis answers after an outage, and refuses the report of one of two models. */
 @Tag("any-jdk")
 @Timeout(value = 120, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 final class RefusedReportTest {
@@ -72,7 +72,7 @@ final class RefusedReportTest {
     TokenRequest keyed = OTHER.withIdempotencyKey("k");
     cutOff();
     TokenDecision.Granted granted = rig.grantedSoon(keyed);
-    // Of all that happens here, only the report of an open grant needs it.
+    // Only the report of an open grant needs this permission.
     redis.command("ACL", "SETUSER", "default", "-zrank");
     proxy.heal();
     // The steps of the return take a second or more.

@@ -17,7 +17,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** The key that orders refused tickets; TicketContract has what callers see of it. */
+/** The key that orders refused tickets; TicketContract tests its effects on callers. */
 @Timeout(value = 60, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 final class RefusedTicketsTest {
   private static final String MODEL = "sonnet";

@@ -27,16 +27,16 @@ final class RepeatedReportTest {
     redis.close();
   }
 
-  /** A ticket and a key that are over, two grants that are open, and a ticket that waits. */
+  /** A decided ticket, a decided key, two open grants, and a waiting ticket. */
   private static List<String> report() {
-    List<String> words = new ArrayList<>(List.of("1", "1", "x", "1", "tenant", "old"));
-    words.add("2");
-    words.addAll(List.of("a", "5", "5", OutageRig.P1, "", "k", "", ""));
-    words.addAll(List.of("b", "5", "5", OutageRig.P1, "", "", "", ""));
-    words.add("1");
-    words.addAll(List.of("w", "5", "5", OutageRig.P1, "", "", "0", "1", ""));
-    words.add("0");
-    return words;
+    List<String> arguments = new ArrayList<>(List.of("1", "1", "x", "1", "tenant", "old"));
+    arguments.add("2");
+    arguments.addAll(List.of("a", "5", "5", OutageRig.P1, "", "k", "", ""));
+    arguments.addAll(List.of("b", "5", "5", OutageRig.P1, "", "", "", ""));
+    arguments.add("1");
+    arguments.addAll(List.of("w", "5", "5", OutageRig.P1, "", "", "0", "1", ""));
+    arguments.add("0");
+    return arguments;
   }
 
   private long running(long micros) {
@@ -44,7 +44,7 @@ final class RepeatedReportTest {
   }
 
   @Test
-  void grantThatWasSettledElsewhereMeanwhile_isAnsweredAgain_andNotHeld() {
+  void grantSettledElsewhere_isAnsweredAgain_andNotRestored() {
     scripts.run(
         "configure",
         1,

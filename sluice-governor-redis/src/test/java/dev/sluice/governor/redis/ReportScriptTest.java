@@ -47,16 +47,16 @@ final class ReportScriptTest {
     return List.of(id, "queue", "", OutageRig.P1, "5", "5", "0", "", "");
   }
 
-  /** A report of tickets that are over. */
-  private static List<String> over(String number, String... ids) {
-    List<String> words = new ArrayList<>(List.of(number, Integer.toString(ids.length)));
-    words.addAll(List.of(ids));
-    words.addAll(List.of("0", "0", "0", "0"));
-    return words;
+  /** Returns a report of decided tickets. */
+  private static List<String> decided(String number, String... ids) {
+    List<String> arguments = new ArrayList<>(List.of(number, Integer.toString(ids.length)));
+    arguments.addAll(List.of(ids));
+    arguments.addAll(List.of("0", "0", "0", "0"));
+    return arguments;
   }
 
-  /** Has Redis grant T to ONE, which awaits it and does not hear the answer. */
-  private void grantUnheard() {
+  /** Has Redis grant T to ONE, which awaits it and does not receive the answer. */
+  private void grantUndelivered() {
     scripts.run(ONE, "request", 2, ask("g"));
     scripts.run(ONE, "request", 3, ask("t"));
     scripts.run(ONE, "ticket", 4, List.of("await", "t", "1"));
@@ -70,34 +70,34 @@ final class ReportScriptTest {
 
   @Test
   void grantWhoseAnswerWasLost_isTakenBack_ifTheNodeHasDecidedTheTicket() {
-    grantUnheard();
-    assertThat(scripts.run(ONE, "report", 7, over("1", "t"))).isEqualTo(List.of(1L));
+    grantUndelivered();
+    assertThat(scripts.run(ONE, "report", 7, decided("1", "t"))).isEqualTo(List.of(1L));
     assertThat(running(8)).isZero();
   }
 
   @Test
   void grantThatWasPolled_andTheAnswerLost_isTakenBack() {
-    grantUnheard();
+    grantUndelivered();
     scripts.run(ONE, "ticket", 6, List.of("poll", "t"));
-    scripts.run(ONE, "report", 7, over("1", "t"));
+    scripts.run(ONE, "report", 7, decided("1", "t"));
     assertThat(running(8)).isZero();
   }
 
   @Test
-  void grantThatAnotherNodeWasToldOf_stays() {
-    grantUnheard();
+  void grantDeliveredAtAnotherNode_stays() {
+    grantUndelivered();
     scripts.run(OTHER, "ticket", 6, List.of("poll", "t"));
-    scripts.run(ONE, "report", 7, over("1", "t"));
+    scripts.run(ONE, "report", 7, decided("1", "t"));
     assertThat(running(8)).isEqualTo(1);
     assertThat(scripts.run(OTHER, "settle", 9, List.of("settle", "t", "5"))).isNotEmpty();
   }
 
   @Test
-  void grantThatAnotherNodeWasToldOf_staysClaimed_ifTheNodeHasGrantedItToNobody() {
-    grantUnheard();
+  void grantDeliveredAtAnotherNode_staysClaimed_ifTheNodeDidNotDeliverIt() {
+    grantUndelivered();
     scripts.run(OTHER, "ticket", 6, List.of("poll", "t"));
     scripts.run(ONE, "report", 7, unclaimed("1", List.of("t", "5", "5", OutageRig.P1, "", "")));
-    // By then a grant that nobody has claimed is given back.
+    // By then an unclaimed grant has been returned.
     long later = RULES.ticketIdleTimeout().multipliedBy(3).toNanos() / 1_000;
     assertThat(running(later)).isEqualTo(1);
     assertThat(scripts.run(OTHER, "settle", later + 1, List.of("settle", "t", "5"))).isNotEmpty();
@@ -105,7 +105,7 @@ final class ReportScriptTest {
   }
 
   @Test
-  void grantThatNobodyClaimed_isTakenBack_ifTheNodeDecidesItsKeyAgain() {
+  void unclaimedGrant_isTakenBack_ifTheNodeDecidesItsKeyAgain() {
     scripts.run(ONE, "report", 2, unclaimed("1", List.of("x", "5", "5", OutageRig.P1, "", "k")));
     assertThat(running(3)).isEqualTo(1);
     scripts.run(ONE, "report", 4, open("2", List.of("y", "5", "5", OutageRig.P1, "", "k")));
@@ -114,39 +114,39 @@ final class ReportScriptTest {
   }
 
   @Test
-  void settledReservation_isNotHeldAgain_byWhatWasOnItsWay() {
-    List<String> held = List.of("t", "5", "5", OutageRig.P1, "", "k");
-    scripts.run(ONE, "restore_grants", 2, held);
+  void settledReservation_isNotRestored_byADelayedCall() {
+    List<String> grant = List.of("t", "5", "5", OutageRig.P1, "", "k");
+    scripts.run(ONE, "restore_grants", 2, grant);
     assertThat(scripts.run(ONE, "settle", 3, List.of("settle", "t", "5"))).isNotEmpty();
-    scripts.run(ONE, "restore_grants", 4, held);
-    scripts.run(ONE, "report", 5, open("1", held));
+    scripts.run(ONE, "restore_grants", 4, grant);
+    scripts.run(ONE, "report", 5, open("1", grant));
     assertThat(running(6)).isZero();
   }
 
   @Test
-  void cancelledReservation_isNotHeldAgain_byWhatWasOnItsWay() {
-    List<String> held = List.of("t", "5", "5", OutageRig.P1, "", "k");
-    scripts.run(ONE, "restore_grants", 2, held);
+  void cancelledReservation_isNotRestored_byADelayedCall() {
+    List<String> grant = List.of("t", "5", "5", OutageRig.P1, "", "k");
+    scripts.run(ONE, "restore_grants", 2, grant);
     assertThat(scripts.run(ONE, "ticket", 3, List.of("cancel", "t"))).isEqualTo(List.of(1L));
-    scripts.run(ONE, "report", 5, open("1", held));
+    scripts.run(ONE, "report", 5, open("1", grant));
     assertThat(running(6)).isZero();
   }
 
-  /** A report of a reservation that is open. */
-  private static List<String> open(String number, List<String> held) {
-    return open(number, held, "");
+  /** Returns a report of an open reservation. */
+  private static List<String> open(String number, List<String> grant) {
+    return open(number, grant, "");
   }
 
-  /** A report of a reservation that is open and that nobody has claimed. */
-  private static List<String> unclaimed(String number, List<String> held) {
-    return open(number, held, "unclaimed");
+  /** Returns a report of an open reservation that is unclaimed. */
+  private static List<String> unclaimed(String number, List<String> grant) {
+    return open(number, grant, "unclaimed");
   }
 
-  private static List<String> open(String number, List<String> held, String unclaimed) {
-    List<String> words = new ArrayList<>(List.of(number, "0", "0", "1"));
-    words.addAll(held);
-    words.addAll(List.of("ticket", unclaimed, "0", "0"));
-    return words;
+  private static List<String> open(String number, List<String> grant, String unclaimed) {
+    List<String> arguments = new ArrayList<>(List.of(number, "0", "0", "1"));
+    arguments.addAll(grant);
+    arguments.addAll(List.of("ticket", unclaimed, "0", "0"));
+    return arguments;
   }
 
   @Test
@@ -162,14 +162,14 @@ final class ReportScriptTest {
     }
   }
 
-  /** A report of tickets that wait. */
+  /** Returns a report of waiting tickets. */
   private static List<String> waiting(String number, String... ids) {
-    List<String> words = new ArrayList<>(List.of(number, "0", "0", "0"));
-    words.add(Integer.toString(ids.length));
+    List<String> arguments = new ArrayList<>(List.of(number, "0", "0", "0"));
+    arguments.add(Integer.toString(ids.length));
     for (String id : ids) {
-      words.addAll(List.of(id, "5", "5", OutageRig.P1, "", "", "0", "1", ""));
+      arguments.addAll(List.of(id, "5", "5", OutageRig.P1, "", "", "0", "1", ""));
     }
-    words.add("0");
-    return words;
+    arguments.add("0");
+    return arguments;
   }
 }

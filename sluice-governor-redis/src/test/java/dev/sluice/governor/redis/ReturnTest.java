@@ -28,8 +28,8 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
 /**
- * Reports of nodes after an outage, in any order. Reservations live for ten minutes here, so that a
- * slot that is not freed shows.
+ * Reports of nodes after an outage, in any order. Reservations expire after ten minutes, so that
+ * leaked slots show.
  */
 @Tag("any-jdk")
 @Timeout(value = 120, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
@@ -41,12 +41,12 @@ final class ReturnTest {
   private static final ModelBudget SLOW =
       SeedBudget.budget(600, 1_000).maxConcurrentRequests(1).build();
 
-  private static final Duration PATIENCE = Duration.ofSeconds(1);
+  private static final Duration IDLE_TIMEOUT = Duration.ofSeconds(1);
 
   private final RedisServer redis = RedisServer.builder().data().start();
   private final List<Node> nodes = new ArrayList<>();
 
-  /** A node with a way to Redis of its own. */
+  /** A node with a proxy of its own to Redis. */
   private record Node(TcpProxy proxy, OutageRig rig) {
     void cutOff() {
       proxy.refuse();
@@ -62,7 +62,8 @@ final class ReturnTest {
 
   private Node open(int expected, ModelBudget budget) {
     TcpProxy proxy = TcpProxy.to(redis);
-    Node node = new Node(proxy, OutageRig.local(proxy.uri(), expected, config(budget, PATIENCE)));
+    Node node =
+        new Node(proxy, OutageRig.local(proxy.uri(), expected, config(budget, IDLE_TIMEOUT)));
     nodes.add(node);
     return node;
   }
@@ -75,20 +76,20 @@ final class ReturnTest {
   }
 
   private static void awaitNothingRuns(OutageRig rig) {
-    // A slot that leaked would be held for much longer.
+    // A leaked slot would be in use for much longer.
     during(Duration.ofMillis(500));
     assertThat(rig.running()).isZero();
   }
 
-  // ---- settlements that come before the report
+  // ---- settlements before the report
 
-  /** Redis answers, but takes no report. */
+  /** Redis answers, but refuses reports. */
   private void refuseReports(boolean refused) {
     redis.command("ACL", "SETUSER", "default", refused ? "-zadd" : "+zadd");
   }
 
   @Test
-  void settledWhileTheReportIsNotTaken_holdsNoSlot() {
+  void settledWhileTheReportIsRefused_holdsNoSlot() {
     Node node = open(1, BUDGET);
     node.cutOff();
     TokenDecision.Granted granted = node.rig().grantedSoon(10);
@@ -104,9 +105,9 @@ final class ReturnTest {
     awaitNothingRuns(node.rig());
   }
 
-  /** Connecting, loading the scripts and looking come before the report, and take a second. */
+  /** Connecting, loading the scripts and probing come before the report, and take a second. */
   @Test
-  void settledOrCancelledBeforeTheReportIsMade_isOver_alsoIfRedisThenLosesItsData() {
+  void settledOrCancelledBeforeTheReport_holdsNoSlot_evenAfterDataLoss() {
     Node node = open(1, BUDGET);
     node.cutOff();
     TokenDecision.Granted settled = node.rig().grantedSoon(10);
@@ -173,7 +174,7 @@ final class ReturnTest {
   }
 
   @Test
-  void cancelledAtAnotherNode_beforeTheReport_isNotQueuedOrHeld() {
+  void cancelledAtAnotherNode_beforeTheReport_isNotQueuedOrRestored() {
     Node one = open(2, BUDGET.toBuilder().maxConcurrentRequests(2).build());
     Node other = open(2, BUDGET.toBuilder().maxConcurrentRequests(2).build());
     other.cutOff();
@@ -188,10 +189,10 @@ final class ReturnTest {
     assertThat(get(one.rig().store.poll(queued.ticket()))).isEmpty();
   }
 
-  /** The node does not hear that it is settled, and Redis does not know yet that it is gone. */
+  /** The node misses the notice of the settlement, and does not count as absent yet. */
   @Test
   void extendedAfterItWasSettledAtAnotherNode_holdsNoSlot() {
-    try (OutageRig one = OutageRig.patient(redis.uri(), 2, config(BUDGET, PATIENCE))) {
+    try (OutageRig one = OutageRig.withLongTimeout(redis.uri(), 2, config(BUDGET, IDLE_TIMEOUT))) {
       Node other = open(2, BUDGET);
       TokenDecision.Granted granted = other.rig().granted(10);
       loseAnswers(other);
@@ -204,10 +205,10 @@ final class ReturnTest {
     }
   }
 
-  // ---- grants that nobody has claimed
+  // ---- unclaimed grants
 
   @Test
-  void grantThatRedisGaveBackUnclaimed_takesNoSlotOfTheShareInTheNextOutage() {
+  void unclaimedGrantReturnedByRedis_takesNoSlotInTheNextOutage() {
     Node node = open(1, BUDGET.toBuilder().maxConcurrentRequests(1).build());
     node.cutOff();
     TokenDecision.Granted running = node.rig().grantedSoon(10);
@@ -215,12 +216,12 @@ final class ReturnTest {
     assertThat(get(node.rig().store.settle(running.reservation(), 10))).isPresent();
     until("the share grants the ticket", () -> node.rig().running() == 1);
     node.comeBack();
-    until("Redis gives it back", () -> node.rig().running() == 0);
+    until("Redis returns the grant", () -> node.rig().running() == 0);
     node.cutOff();
     assertThat(node.rig().running()).isZero();
   }
 
-  // ---- a ticket that the share has granted
+  // ---- tickets that the share has granted
 
   @Test
   void ticketGrantedByTheShare_keepsItsSlot_whenASettlementFreesOneInRedis() {
@@ -243,7 +244,7 @@ final class ReturnTest {
     get(
         node.rig()
             .store
-            .reload(config(SLOW.toBuilder().maxConcurrentRequests(2).build(), PATIENCE)));
+            .reload(config(SLOW.toBuilder().maxConcurrentRequests(2).build(), IDLE_TIMEOUT)));
     TokenDecision.Granted granted = (TokenDecision.Granted) get(waiter).orElseThrow();
     node.comeBack();
     assertThat(get(node.rig().store.settle(running.reservation(), 10))).isPresent();
@@ -261,15 +262,15 @@ final class ReturnTest {
 
   private static void assertKeepsItsSlot(Node node, TokenDecision.Granted granted) {
     assertThat(node.rig().running()).isEqualTo(1);
-    // By then a grant that nobody has claimed is given back.
-    during(PATIENCE.multipliedBy(3));
+    // By then an unclaimed grant has been returned.
+    during(IDLE_TIMEOUT.multipliedBy(3));
     assertThat(node.rig().running()).isEqualTo(1);
     assertThat(node.rig().consumed()).isEqualTo(20);
     assertThat(get(node.rig().store.settle(granted.reservation(), 10))).isPresent();
     awaitNothingRuns(node.rig());
   }
 
-  // ---- answers that were lost
+  // ---- lost answers
 
   @Test
   void keyedRequestWhoseAnswerWasLost_thenSettledByTheShare_holdsNoSlot() {
@@ -280,14 +281,14 @@ final class ReturnTest {
     node.rig().awaitLost();
     TokenDecision.Granted granted = node.rig().grantedSoon(keyed);
     assertThat(get(node.rig().store.settle(granted.reservation(), 10))).isPresent();
-    assertThat(redisHolds()).isEqualTo(1);
+    assertThat(reservationsInRedis()).isEqualTo(1);
     node.proxy().cut();
     node.comeBack();
     awaitNothingRuns(node.rig());
   }
 
-  /** Returns how many reservations there are in Redis. */
-  private long redisHolds() {
+  /** Returns the number of reservations in Redis. */
+  private long reservationsInRedis() {
     String stateKey = ModelKeys.of("token-governor:", "sonnet").all()[0];
     return ((List<?>) redis.command("HKEYS", stateKey))
         .stream().filter(field -> field.toString().matches("r[0-9a-f]{32}")).count();
@@ -307,7 +308,7 @@ final class ReturnTest {
     one.rig().awaitLost();
     one.proxy().cut();
     one.comeBack();
-    during(PATIENCE.multipliedBy(3));
+    during(IDLE_TIMEOUT.multipliedBy(3));
     assertThat(other.rig().running()).isZero();
   }
 
@@ -319,14 +320,14 @@ final class ReturnTest {
     CompletableFuture<Optional<TokenDecision>> waiter = awaited(one, request(10));
     loseAnswers(one);
     assertThat(get(other.rig().store.settle(running.reservation(), 10))).isPresent();
-    // A look claims the grant.
+    // A check claims the grant.
     during(Duration.ofMillis(700));
     one.proxy().blackHole();
     waiter.cancel(false);
     one.rig().awaitLost();
     one.proxy().cut();
     one.comeBack();
-    during(PATIENCE.multipliedBy(3));
+    during(IDLE_TIMEOUT.multipliedBy(3));
     assertThat(other.rig().running()).isZero();
   }
 
@@ -343,9 +344,9 @@ final class ReturnTest {
     node.rig().awaitShare();
     node.proxy().cut();
     node.comeBack();
-    assertThat(redisHolds()).isEqualTo(1);
+    assertThat(reservationsInRedis()).isEqualTo(1);
     TokenDecision.Granted granted = (TokenDecision.Granted) node.rig().ask(keyed);
-    assertThat(redisHolds()).isEqualTo(1);
+    assertThat(reservationsInRedis()).isEqualTo(1);
     assertThat(get(node.rig().store.settle(granted.reservation(), 10))).isPresent();
     awaitNothingRuns(node.rig());
   }

@@ -22,7 +22,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** A ticket that is awaited at several nodes, of which nobody looks for minutes. */
+/** A ticket that is awaited at several nodes, none of which polls it for minutes. */
 @Timeout(value = 60, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 final class SharedTicketTest {
   private static final String MODEL = "sonnet";
@@ -55,7 +55,7 @@ final class SharedTicketTest {
     return get(one.request(TokenRequest.of(MODEL, 1).withPriorityClass("P1_user")));
   }
 
-  /** The only slot. */
+  /** Takes the only slot. */
   private TokenDecision.Granted running() {
     String channel = ModelKeys.of("token-governor:", MODEL).channel();
     await().until(() -> List.of(channel, 3L).equals(redis.command("PUBSUB", "NUMSUB", channel)));
@@ -66,7 +66,7 @@ final class SharedTicketTest {
     return ((TokenDecision.Queued) ask()).ticket();
   }
 
-  /** Returns when Redis knows. */
+  /** Awaits a ticket; returns when Redis has the waiter. */
   private static CompletableFuture<Optional<TokenDecision>> awaited(
       BudgetStore store, String ticket) {
     CompletableFuture<Optional<TokenDecision>> waiter = store.await(ticket);
@@ -80,36 +80,36 @@ final class SharedTicketTest {
   }
 
   @Test
-  void grantByOneOfThem_isTold_atBoth() {
+  void grant_isDeliveredAtBothNodes() {
     TokenDecision.Granted running = running();
     String ticket = queued();
-    CompletableFuture<Optional<TokenDecision>> there = awaited(other, ticket);
-    CompletableFuture<Optional<TokenDecision>> here = awaited(one, ticket);
+    CompletableFuture<Optional<TokenDecision>> second = awaited(other, ticket);
+    CompletableFuture<Optional<TokenDecision>> first = awaited(one, ticket);
     get(one.settle(running.reservation(), 1));
-    assertThat(soon(there)).isInstanceOf(TokenDecision.Granted.class).isEqualTo(soon(here));
+    assertThat(soon(second)).isInstanceOf(TokenDecision.Granted.class).isEqualTo(soon(first));
     assertThat(get(third.status()).models().get(MODEL).running()).isEqualTo(1);
   }
 
   @Test
-  void whoLeaves_doesNotTakeTheOtherWithIt() {
+  void waiterThatLeaves_doesNotAffectTheOther() {
     TokenDecision.Granted running = running();
     String ticket = queued();
-    CompletableFuture<Optional<TokenDecision>> there = awaited(other, ticket);
-    CompletableFuture<Optional<TokenDecision>> here = awaited(one, ticket);
-    here.cancel(false);
+    CompletableFuture<Optional<TokenDecision>> second = awaited(other, ticket);
+    CompletableFuture<Optional<TokenDecision>> first = awaited(one, ticket);
+    first.cancel(false);
     assertThat(get(one.poll(ticket))).isPresent();
     get(third.settle(running.reservation(), 1));
-    assertThat(soon(there)).isInstanceOf(TokenDecision.Granted.class);
+    assertThat(soon(second)).isInstanceOf(TokenDecision.Granted.class);
   }
 
   @Test
-  void cancelByOneOfThem_isTold_atBoth() {
+  void cancellation_isDeliveredAtBothNodes() {
     running();
     String ticket = queued();
-    CompletableFuture<Optional<TokenDecision>> there = awaited(other, ticket);
-    CompletableFuture<Optional<TokenDecision>> here = awaited(one, ticket);
+    CompletableFuture<Optional<TokenDecision>> second = awaited(other, ticket);
+    CompletableFuture<Optional<TokenDecision>> first = awaited(one, ticket);
     assertThat(get(one.cancel(ticket))).isTrue();
-    for (CompletableFuture<Optional<TokenDecision>> each : List.of(here, there)) {
+    for (CompletableFuture<Optional<TokenDecision>> each : List.of(first, second)) {
       assertThat(((TokenDecision.Denied) soon(each)).reason())
           .isEqualTo(TokenDecision.Reason.CANCELLED);
     }

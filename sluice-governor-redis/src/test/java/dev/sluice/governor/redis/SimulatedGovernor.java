@@ -29,20 +29,20 @@ public final class SimulatedGovernor {
   /**
    * The settings that all nodes have in common.
    *
-   * @param timeout how long a node waits for an answer
-   * @param expectedNodes among how many a node divides that begins without Redis
+   * @param timeout the timeout of a call
+   * @param expectedNodes the number of shares for a node that starts without Redis
    * @param config the models
    */
   public record Settings(Duration timeout, int expectedNodes, BudgetConfig config) {}
 
   /**
-   * Creates budgets with the policy {@code LOCAL}, and begins to connect.
+   * Creates budgets with outage mode {@code LOCAL}, and begins to connect.
    *
    * @param node the name of the node, 16 characters
-   * @param listener is told of outages
-   * @param decisions is told what is decided
-   * @param spreadNanos how much later than at the first useful moment a line is looked at
-   * @param lagNanos how late a caller is told
+   * @param listener receives outages
+   * @param decisions receives decisions
+   * @param spreadNanos the delay of a check of a waiting list after the first useful moment
+   * @param lagNanos the delay of a callback
    */
   public SimulatedGovernor(
       String node,
@@ -76,7 +76,7 @@ public final class SimulatedGovernor {
     SimulatedLink.begin(fleet.connection());
   }
 
-  /** Returns the connection, to look at its state and view. */
+  /** Returns the connection, for its state and view. */
   public FleetConnection connection() {
     return fleet.connection();
   }
@@ -96,17 +96,17 @@ public final class SimulatedGovernor {
     return ModelKeys.of(PREFIX, model).all()[0];
   }
 
-  /** Returns the key of the tickets of a model that wait. */
-  public static String lineKey(String model) {
+  /** Returns the key of the waiting tickets of a model. */
+  public static String waitingListKey(String model) {
     return ModelKeys.of(PREFIX, model).all()[2];
   }
 
-  /** The timer of a node. Each caller is told on a thread of its own, so some later than others. */
+  /** The timer of a node. Callbacks run on threads of their own, some later than others. */
   public static final class Timer implements StoreTimer {
     private final SimulatedLink.Clock clock;
     private final LongSupplier lagNanos;
-    private final List<Runnable> held = new ArrayList<>();
-    private boolean holds;
+    private final List<Runnable> delayed = new ArrayList<>();
+    private boolean delaying;
     private boolean stopped;
 
     private Timer(SimulatedLink.Clock clock, LongSupplier lagNanos) {
@@ -114,19 +114,19 @@ public final class SimulatedGovernor {
       this.lagNanos = lagNanos;
     }
 
-    /** Keeps what callers are told from now on. */
+    /** Delays all callbacks from now on. */
     public void hold() {
-      holds = true;
+      delaying = true;
     }
 
-    /** Tells what is kept. */
+    /** Runs the delayed callbacks. */
     public void release() {
-      holds = false;
-      held.forEach(this::execute);
-      held.clear();
+      delaying = false;
+      delayed.forEach(this::execute);
+      delayed.clear();
     }
 
-    /** Does nothing at its time any more. */
+    /** Runs no delayed actions any more. */
     public void stop() {
       stopped = true;
     }
@@ -149,8 +149,8 @@ public final class SimulatedGovernor {
 
     @Override
     public void execute(Runnable action) {
-      if (holds) {
-        held.add(action);
+      if (delaying) {
+        delayed.add(action);
       } else {
         clock.after(lagNanos.getAsLong(), action);
       }

@@ -10,19 +10,16 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
 
-/**
- * A timer that stops a thread at a place in the code, as one that gets no core, and keeps what
- * callers are told.
- */
+/** A timer that stops a thread in a method, and delays the callbacks of waiters, on request. */
 final class StoppingTimer implements StoreTimer {
   private final ScheduledExecutorService thread = Executors.newSingleThreadScheduledExecutor();
-  private final Queue<Runnable> held = new ConcurrentLinkedQueue<>();
+  private final Queue<Runnable> delayed = new ConcurrentLinkedQueue<>();
   private final CountDownLatch stopped = new CountDownLatch(1);
   private final CountDownLatch goesOn = new CountDownLatch(1);
   private final String type;
   private final String method;
   private volatile boolean armed;
-  private volatile boolean holds;
+  private volatile boolean delaying;
 
   /** Stops, once armed, the next thread that asks for the time within a method. */
   StoppingTimer(String type, String method) {
@@ -43,15 +40,15 @@ final class StoppingTimer implements StoreTimer {
     goesOn.countDown();
   }
 
-  /** Keeps from now on, or not any more, what callers are to be told. */
+  /** Starts or stops to delay callbacks. */
   void hold(boolean now) {
-    holds = now;
+    delaying = now;
   }
 
-  /** Runs the next that is kept, and not what that leads to. */
+  /** Runs the next delayed callback, but not the callbacks that it causes. */
   void next() {
-    until("something is kept", () -> !held.isEmpty());
-    held.remove().run();
+    until("a callback", () -> !delayed.isEmpty());
+    delayed.remove().run();
   }
 
   @Override
@@ -88,8 +85,8 @@ final class StoppingTimer implements StoreTimer {
 
   @Override
   public void execute(Runnable action) {
-    if (holds) {
-      held.add(action);
+    if (delaying) {
+      delayed.add(action);
     } else {
       action.run();
     }

@@ -23,25 +23,25 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** Waits for tickets that have to be decided by some time. */
+/** Waits for tickets with a maximum wait. */
 @Tag("any-jdk")
 @Timeout(value = 60, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 final class TicketDeadlineTest {
-  /** Of one request at a time. A node looks for its tickets more often than every second. */
+  /** One request at a time. A node checks its tickets more often than every second. */
   private static final BudgetConfig CONFIG =
       config(
           SeedBudget.budget(60_000, 1_000).maxConcurrentRequests(1).build(), Duration.ofSeconds(2));
 
   private final RedisServer redis = RedisServer.start();
-  private final HeldTimer timer = new HeldTimer();
+  private final ManualTimer timer = new ManualTimer();
 
-  /** Nothing happens until somebody does it. */
-  private static final class HeldTimer implements StoreTimer {
-    final List<Later> later = new CopyOnWriteArrayList<>();
-    final List<Runnable> told = new CopyOnWriteArrayList<>();
+  /** Runs actions only when the test does. */
+  private static final class ManualTimer implements StoreTimer {
+    final List<Scheduled> scheduled = new CopyOnWriteArrayList<>();
+    final List<Runnable> callbacks = new CopyOnWriteArrayList<>();
     volatile long now;
 
-    record Later(long nanos, Runnable action) {}
+    record Scheduled(long nanos, Runnable action) {}
 
     @Override
     public long nanoTime() {
@@ -50,12 +50,12 @@ final class TicketDeadlineTest {
 
     @Override
     public void schedule(long nanos, Runnable action) {
-      later.add(new Later(nanos, action));
+      scheduled.add(new Scheduled(nanos, action));
     }
 
     @Override
     public void execute(Runnable action) {
-      told.add(action);
+      callbacks.add(action);
     }
 
     @Override
@@ -76,7 +76,7 @@ final class TicketDeadlineTest {
         .open(CONFIG, BudgetListener.NONE);
   }
 
-  private static TokenDecision.Granted takeTheOne(BudgetStore store) {
+  private static TokenDecision.Granted takeTheSlot(BudgetStore store) {
     return (TokenDecision.Granted)
         get(store.request(TokenRequest.of("sonnet", 1).withPriorityClass("P1_user")));
   }
@@ -88,43 +88,43 @@ final class TicketDeadlineTest {
   }
 
   @Test
-  void waitsThatAreGivenUp_leaveNoTimers() {
+  void canceledWaits_leaveNoTimers() {
     try (BudgetStore store = open(timer)) {
-      takeTheOne(store);
+      takeTheSlot(store);
       String ticket = ticket(store, Duration.ofHours(24));
       for (int i = 0; i < 100; i++) {
         CompletableFuture<Optional<TokenDecision>> waiter = store.await(ticket);
         get(store.poll(ticket));
         waiter.cancel(false);
       }
-      // When the line is looked at next, and when a deadline is.
-      assertThat(timer.later).hasSizeLessThan(10);
-      assertThat(timer.later).allMatch(each -> each.nanos() <= Duration.ofMinutes(1).toNanos());
+      // The next check of the waiting list, and the deadline.
+      assertThat(timer.scheduled).hasSizeLessThan(10);
+      assertThat(timer.scheduled).allMatch(each -> each.nanos() <= Duration.ofMinutes(1).toNanos());
     }
   }
 
   @Test
-  void grantThatIsFoundAtTheDeadline_andHeardByNobody_goesBack() {
-    try (BudgetStore here = open(timer);
-        BudgetStore there = open(StoreTimer.system())) {
-      TokenDecision.Granted first = takeTheOne(there);
-      String ticket = ticket(there, Duration.ofSeconds(40));
-      CompletableFuture<Optional<TokenDecision>> waiter = here.await(ticket);
-      get(here.poll(ticket));
-      // So that nobody here is told.
+  void undeliveredGrantFoundAtTheDeadline_isReturned() {
+    try (BudgetStore first = open(timer);
+        BudgetStore second = open(StoreTimer.system())) {
+      TokenDecision.Granted granted = takeTheSlot(second);
+      String ticket = ticket(second, Duration.ofSeconds(40));
+      CompletableFuture<Optional<TokenDecision>> waiter = first.await(ticket);
+      get(first.poll(ticket));
+      // So that this node misses the notice.
       redis.command("CLIENT", "KILL", "TYPE", "pubsub");
-      get(there.settle(first.reservation(), 1));
+      get(second.settle(granted.reservation(), 1));
       timer.now = Duration.ofSeconds(41).toNanos();
-      timer.later.stream()
+      timer.scheduled.stream()
           .filter(each -> each.nanos() > Duration.ofSeconds(30).toNanos())
           .forEach(each -> each.action().run());
-      until("it is to be told", () -> !timer.told.isEmpty());
+      until("the callback is due", () -> !timer.callbacks.isEmpty());
       waiter.cancel(false);
-      timer.told.forEach(Runnable::run);
+      timer.callbacks.forEach(Runnable::run);
       until(
           "the slot is free again",
-          () -> get(there.status()).models().get("sonnet").running() == 0);
-      assertThat(get(there.poll(ticket))).isEmpty();
+          () -> get(second.status()).models().get("sonnet").running() == 0);
+      assertThat(get(second.poll(ticket))).isEmpty();
     }
   }
 }

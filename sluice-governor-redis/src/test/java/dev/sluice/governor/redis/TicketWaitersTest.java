@@ -10,11 +10,11 @@ import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.Test;
 
-/** The order in which a node's share begins with the tickets that are awaited there. */
+/** The order of the awaited tickets with which a node's share starts. */
 final class TicketWaitersTest {
   private final TicketWaiters waiters = new TicketWaiters();
 
-  private void stands(String id, long order) {
+  private void add(String id, long order) {
     waiters
         .add(id, new CompletableFuture<>())
         .setPlace(
@@ -22,14 +22,14 @@ final class TicketWaitersTest {
   }
 
   @Test
-  void places_areInTheOrderOfTheBooks_whateverWasReadFirst() {
+  void places_areInTheRequestOrderOfRedis_notOfReplies() {
     // Asked for at 700 and 900 of the Redis clock; the second answer was read after a pause of
     // 1,000.
     ScriptReply first = reply(300);
     ScriptReply second = reply(200);
-    stands("second", ReplyMapper.askedMicros(second, 1_100));
-    stands("first", ReplyMapper.askedMicros(first, 1_000));
-    stands("made here", 950);
+    add("second", ReplyMapper.askedMicros(second, 1_100));
+    add("first", ReplyMapper.askedMicros(first, 1_000));
+    add("made here", 950);
     waiters.add("unknown", new CompletableFuture<>());
     assertThat(waiters.places())
         .extracting(StoreSnapshot.OpenTicket::id)

@@ -12,7 +12,7 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Objects;
 
-/** The scripts as they are, but for the time, which is what they are told. */
+/** The scripts of production with a time that the test sets. */
 public final class TimedScripts {
   private static final List<String> KEYS = List.of(new ModelKeys("", "timed").all());
   private static final String NODE = "0123456789abcdef";
@@ -24,12 +24,12 @@ public final class TimedScripts {
   private final RedisServer redis;
   private final String without;
 
-  /** On that server, which has nothing else to do. */
+  /** Runs scripts on a server that is used for nothing else. */
   public TimedScripts(RedisServer redis) {
     this(redis, "");
   }
 
-  /** The same without those words, to see what they are for. */
+  /** Runs scripts without a part of their text, to test that the part is needed. */
   TimedScripts(RedisServer redis, String without) {
     this.redis = redis;
     this.without = without;
@@ -54,26 +54,27 @@ public final class TimedScripts {
       String node, String name, long micros, List<String> arguments, String absences) {
     String body = GovernorScript.valueOf(name.toUpperCase(Locale.ROOT)).body();
     if (!body.contains(TIME) || !body.contains(MICROS) || !body.contains(without)) {
-      throw new IllegalStateException("a script is another one: " + body.substring(0, 200));
+      throw new IllegalStateException("a script has changed: " + body.substring(0, 200));
     }
     body = body.replace(without, "");
-    List<String> words = new ArrayList<>();
-    words.add("EVAL");
-    words.add(body.replace(TIME, "").replace(MICROS, "tonumber(redis.call('GET', 'time'))"));
-    words.add(Integer.toString(KEYS.size()));
-    words.addAll(KEYS);
-    words.add(node + GENERATION);
-    words.addAll(arguments);
-    words.add(NEVER);
-    words.add(absences);
+    List<String> command = new ArrayList<>();
+    command.add("EVAL");
+    command.add(body.replace(TIME, "").replace(MICROS, "tonumber(redis.call('GET', 'time'))"));
+    command.add(Integer.toString(KEYS.size()));
+    command.addAll(KEYS);
+    command.add(node + GENERATION);
+    command.addAll(arguments);
+    command.add(NEVER);
+    command.add(absences);
     redis.command("SET", "time", Long.toString(micros));
-    List<?> said = (List<?>) Objects.requireNonNull(redis.command(words.toArray(String[]::new)));
-    return ScriptResult.of(said, arguments.toArray(String[]::new)).result().parts();
+    List<?> reply = (List<?>) Objects.requireNonNull(redis.command(command.toArray(String[]::new)));
+    return ScriptResult.of(reply, arguments.toArray(String[]::new)).result().parts();
   }
 
   /** Returns the arguments of a configuration. */
   public static List<String> configuration(
-      String model, ModelBudget budget, WaitingListConfig rules) {
-    return List.of(ModelScriptConfig.of(model, budget, rules).configure(false, true, GENERATION));
+      String model, ModelBudget budget, WaitingListConfig waitingList) {
+    return List.of(
+        ModelScriptConfig.of(model, budget, waitingList).configure(false, true, GENERATION));
   }
 }

@@ -25,12 +25,12 @@ import org.junit.jupiter.api.Timeout;
 final class UnconfirmedReportTest {
   private static final ModelBudget BUDGET =
       SeedBudget.budget(60_000, 1_000).maxConcurrentRequests(1).build();
-  private static final Duration PATIENCE = Duration.ofSeconds(30);
+  private static final Duration IDLE_TIMEOUT = Duration.ofSeconds(30);
   private static final TokenRequest KEYED = request(10).withIdempotencyKey("k");
 
   private final RedisServer redis = RedisServer.builder().data().start();
   private final TcpProxy proxy = TcpProxy.to(redis);
-  private final OutageRig rig = OutageRig.local(proxy.uri(), 1, config(BUDGET, PATIENCE));
+  private final OutageRig rig = OutageRig.local(proxy.uri(), 1, config(BUDGET, IDLE_TIMEOUT));
 
   @AfterEach
   void close() {
@@ -45,7 +45,7 @@ final class UnconfirmedReportTest {
     rig.awaitShare();
   }
 
-  /** The first return fails, because Redis takes no report, and Redis is lost again. */
+  /** The first return fails, because Redis refuses the report, and another outage starts. */
   private void failToReturn() {
     redis.command("ACL", "SETUSER", "default", "-zadd");
     proxy.heal();
@@ -55,7 +55,7 @@ final class UnconfirmedReportTest {
     cutOff();
   }
 
-  private void comeBack() {
+  private void endOutage() {
     redis.command("ACL", "SETUSER", "default", "+zadd");
     proxy.heal();
     rig.awaitReturned();
@@ -65,7 +65,7 @@ final class UnconfirmedReportTest {
     return queued.ticket().replaceFirst("t", "r");
   }
 
-  private void assertIsHeldOnce(String reservation) {
+  private void assertHasOneSlot(String reservation) {
     during(Duration.ofMillis(500));
     assertThat(rig.running()).isEqualTo(1);
     assertThat(get(rig.store.settle(reservation, 10))).isPresent();
@@ -74,7 +74,7 @@ final class UnconfirmedReportTest {
   }
 
   @Test
-  void grantThatNobodyClaimed_isFoundByItsKey_andKeepsItsSlot() {
+  void unclaimedGrant_isFoundByItsKey_andKeepsItsSlot() {
     cutOff();
     TokenDecision.Granted running = rig.grantedSoon(10);
     TokenDecision.Queued queued = (TokenDecision.Queued) rig.ask(KEYED);
@@ -84,12 +84,12 @@ final class UnconfirmedReportTest {
     assertThat(rig.running()).isEqualTo(1);
     TokenDecision.Granted granted = (TokenDecision.Granted) rig.ask(KEYED);
     assertThat(granted.reservation()).isEqualTo(reservationOf(queued));
-    comeBack();
-    assertIsHeldOnce(granted.reservation());
+    endOutage();
+    assertHasOneSlot(granted.reservation());
   }
 
   @Test
-  void grantThatNobodyClaimed_andThatIsSettledInTheNextOutage_holdsNoSlot() {
+  void unclaimedGrant_settledInTheNextOutage_holdsNoSlot() {
     cutOff();
     TokenDecision.Granted running = rig.grantedSoon(10);
     TokenDecision.Queued queued = (TokenDecision.Queued) rig.ask(KEYED);
@@ -98,7 +98,7 @@ final class UnconfirmedReportTest {
     failToReturn();
     assertThat(get(rig.store.poll(queued.ticket())).orElseThrow().isGranted()).isTrue();
     assertThat(get(rig.store.settle(reservationOf(queued), 10))).isPresent();
-    comeBack();
+    endOutage();
     during(Duration.ofMillis(500));
     assertThat(rig.running()).isZero();
   }
@@ -120,7 +120,7 @@ final class UnconfirmedReportTest {
             TokenDecision.Granted.class,
             granted -> assertThat(granted.reservation()).isEqualTo(reservationOf(queued)));
     get(rig.store.cancel(later.ticket()));
-    comeBack();
-    assertIsHeldOnce(reservationOf(queued));
+    endOutage();
+    assertHasOneSlot(reservationOf(queued));
   }
 }

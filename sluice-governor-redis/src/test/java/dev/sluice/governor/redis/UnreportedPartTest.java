@@ -52,7 +52,7 @@ final class UnreportedPartTest {
       TokenRequest keyed =
           TokenRequest.of(model, 10).withPriorityClass(OutageRig.P1).withIdempotencyKey("k");
       try (OutageRig rig = OutageRig.local(url(cluster), 1, config)) {
-        // Of all that happens here, only a report needs it.
+        // Only a report needs this permission.
         part.command("ACL", "SETUSER", "default", "-zrank");
         part.pause();
         members.pause();
@@ -66,7 +66,7 @@ final class UnreportedPartTest {
         }
         rig.awaitReturned();
         assertThat(rig.ask(keyed)).isInstanceOf(TokenDecision.Denied.class);
-        // Redis is suspected to be lost, but not given up: the part with the model is still asked.
+        // An outage is suspected, but not declared: the part with the model is still asked.
         members.pause();
         try {
           for (int i = 0; i < 14; i++) {

@@ -26,7 +26,7 @@ final class ConnectionStateTest {
           Map.of(Event.ADMITTED, CONNECTED, Event.FAILED, OUT));
 
   @Test
-  void everyEvent_inEveryState_leadsWhereTheDiagramSays() {
+  void everyEvent_inEveryState_followsTheDiagram() {
     for (ConnectionState state : ConnectionState.values()) {
       for (Event event : Event.values()) {
         assertThat(state.after(event))
@@ -37,7 +37,7 @@ final class ConnectionStateTest {
   }
 
   @Test
-  void redisIsAsked_onlyWhereItCountsOnThisNode() {
+  void redisIsAsked_onlyInConnectedAndSuspect() {
     assertThat(ConnectionState.values())
         .filteredOn(ConnectionState::asksRedis)
         .containsExactly(CONNECTED, SUSPECT);

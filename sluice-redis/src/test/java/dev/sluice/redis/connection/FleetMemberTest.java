@@ -58,7 +58,7 @@ final class FleetMemberTest {
   }
 
   @Test
-  void outage_isToldInOrder_andAloneOnlyAfterThePresenceHasEnded() {
+  void outage_isReportedInOrder_andAloneOnlyAfterThePresenceHasEnded() {
     try (RedisServer server = RedisServer.builder().data().start();
         TestMember node = new TestMember(server.uri(), "node", 1, TestMember.TIMEOUT)) {
       long from = System.nanoTime();

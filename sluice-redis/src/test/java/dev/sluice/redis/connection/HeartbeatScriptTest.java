@@ -22,7 +22,7 @@ final class HeartbeatScriptTest {
 
   /** As after a new connection, if the old one had buffered a heartbeat. */
   @Test
-  void heartbeatThatIsOvertakenByALaterOne_doesNotLowerTheShareThatWasAnsweredToThat() {
+  void outdatedHeartbeat_doesNotLowerTheShareOfALaterOne() {
     fleet.foundLongAgo();
     long sent = fleet.nowMicros();
     assertThat(fleet.beat("one", "return", 0)).isEqualTo(WHOLE);

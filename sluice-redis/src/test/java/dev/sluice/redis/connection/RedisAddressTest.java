@@ -9,7 +9,7 @@ import org.junit.jupiter.api.Test;
 
 final class RedisAddressTest {
   @Test
-  void parse_whatIsMeant() {
+  void parse_validUrls() {
     assertThat(RedisAddress.parse("redis://host")).hasToString("[host:6379]");
     assertThat(RedisAddress.parse(" redis://host:7000/3\n")).hasToString("[host:7000]");
     assertThat(RedisAddress.parse("redis://127.0.0.1:7000")).hasToString("[127.0.0.1:7000]");
@@ -28,7 +28,7 @@ final class RedisAddressTest {
   }
 
   @Test
-  void parse_whatIsMalformed_tellsNoPassword() {
+  void parse_malformedUrls_hideThePassword() {
     for (String bad :
         List.of(
             "",

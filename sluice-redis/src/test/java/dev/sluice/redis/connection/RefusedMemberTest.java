@@ -83,7 +83,7 @@ final class RefusedMemberTest {
   }
 
   @Test
-  void heartbeatOnAKeyOfAnotherType_isNoSuccess_whateverElseIsAnswered() {
+  void heartbeatOnAKeyOfAnotherType_isNoSuccess_evenIfOtherCallsAreAnswered() {
     try (RedisServer server = RedisServer.start();
         TestMember node = new TestMember(server.uri())) {
       node.awaitReturn();

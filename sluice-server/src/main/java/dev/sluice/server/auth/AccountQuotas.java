@@ -2,7 +2,6 @@ package dev.sluice.server.auth;
 
 import dev.sluice.broker.QueueNames;
 import dev.sluice.server.auth.Permission.Kind;
-import dev.sluice.server.operations.LimitOperations;
 import dev.sluice.server.support.ApiException;
 import dev.sluice.server.support.ErrorKind;
 import java.util.Collection;
@@ -16,8 +15,8 @@ import java.util.function.Supplier;
 import java.util.stream.Stream;
 
 /**
- * Limits the state that one account may have, so that one tenant cannot use up what all share. An
- * account is a key that a superadmin made, with all keys that descend from it; see {@link
+ * Limits the state that one account may have, so that one tenant cannot exhaust shared resources.
+ * An account is a key that a superadmin made, with all keys that descend from it; see {@link
  * ApiKey#owner}. Superadmins are bound by the totals alone.
  *
  * <p>Queues and limits belong to the account that administers their names: those that match an
@@ -107,12 +106,17 @@ public final class AccountQuotas {
     Set<String> all = all(stored.get());
     if (!caller.mayAll(Kind.ADMIN) && !all.contains(key)) {
       require("limits", count(caller, all), most.limits());
-      if (LimitOperations.isTemplate(key)) {
-        List<String> templates = all.stream().filter(LimitOperations::isTemplate).toList();
+      if (isTemplate(key)) {
+        List<String> templates = all.stream().filter(AccountQuotas::isTemplate).toList();
         require("templates", count(caller, templates), most.templates());
       }
     }
     return hold(List.of(key));
+  }
+
+  /** Returns whether {@code key} is that of a template: a prefix and an asterisk. */
+  public static boolean isTemplate(String key) {
+    return key.endsWith("*");
   }
 
   private Set<String> all(Set<String> existing) {

@@ -1,7 +1,6 @@
 package dev.sluice.server.auth;
 
 import dev.sluice.server.Secret;
-import dev.sluice.server.grpc.AuthenticationInterceptor;
 import dev.sluice.server.support.ApiException;
 import dev.sluice.server.support.ErrorKind;
 import java.time.InstantSource;
@@ -9,8 +8,8 @@ import java.util.List;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
-/** Knows who calls by the key they give; without a bootstrap key it asks for none. */
-public final class ApiKeyAuthenticator implements AuthenticationInterceptor.Authenticator {
+/** Authenticates callers by API key; without a bootstrap key it requires none. */
+public final class ApiKeyAuthenticator implements RevocationWatcher.Authenticator {
   private static final String SCHEME = "Bearer ";
 
   private final ApiKeyStore keys;
@@ -28,7 +27,7 @@ public final class ApiKeyAuthenticator implements AuthenticationInterceptor.Auth
     if (bootstrapHash == null) {
       return Caller.ANYBODY;
     }
-    // One answer to everything that is no valid key: it tells nothing about those that were.
+    // One answer to every invalid key, so that it reveals nothing about earlier keys.
     return tokenOf(authorization)
         .flatMap(token -> callerOf(token, bootstrapHash))
         .orElseThrow(

@@ -61,7 +61,7 @@ public final class ApiKeyStore {
   }
 
   /**
-   * Reads what is there.
+   * Reads the stored keys.
    *
    * @throws IOException if the file cannot be read or is damaged
    */

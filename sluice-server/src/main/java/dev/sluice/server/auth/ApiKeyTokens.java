@@ -1,12 +1,12 @@
 package dev.sluice.server.auth;
 
+import dev.sluice.server.support.Sha256;
 import java.nio.charset.StandardCharsets;
 import java.security.MessageDigest;
-import java.security.NoSuchAlgorithmException;
 import java.security.SecureRandom;
 import java.util.HexFormat;
 
-/** The secret part of keys: made at random, told once, kept as a hash. */
+/** The secret part of keys: random, shown once, stored as a hash. */
 public final class ApiKeyTokens {
   private static final int BYTES = 32;
   private static final SecureRandom RANDOM = new SecureRandom();
@@ -19,21 +19,13 @@ public final class ApiKeyTokens {
     return HexFormat.of().formatHex(bytes);
   }
 
-  /** SHA-256 in hex; enough for what has 256 random bits. */
+  /** SHA-256 in hex, which suffices for tokens of 256 random bits. */
   public static String hash(String token) {
-    return sha256(token.getBytes(StandardCharsets.UTF_8));
-  }
-
-  public static String sha256(byte[] bytes) {
-    try {
-      return HexFormat.of().formatHex(MessageDigest.getInstance("SHA-256").digest(bytes));
-    } catch (NoSuchAlgorithmException impossible) {
-      throw new IllegalStateException("every JDK has SHA-256", impossible);
-    }
+    return Sha256.hex(token.getBytes(StandardCharsets.UTF_8));
   }
 
   /** Compares two hashes in constant time. */
-  public static boolean same(String hash, String other) {
+  static boolean same(String hash, String other) {
     return MessageDigest.isEqual(
         hash.getBytes(StandardCharsets.US_ASCII), other.getBytes(StandardCharsets.US_ASCII));
   }

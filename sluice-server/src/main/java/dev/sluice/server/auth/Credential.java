@@ -9,7 +9,7 @@ import org.jspecify.annotations.Nullable;
  *
  * @param watches ends calls when the key changes
  * @param authorization the header of the call, null if it had none
- * @param caller who makes the call
+ * @param caller the caller
  * @param connection identifies the connection
  */
 public record Credential(
@@ -25,7 +25,7 @@ public record Credential(
     return account == null ? connection : account;
   }
 
-  /** Throws unless the key is valid and allows what it did when the call was made. */
+  /** Throws unless the key is valid and has the permissions that it had at the call. */
   public void requireSame() {
     watches.requireSame(this);
   }

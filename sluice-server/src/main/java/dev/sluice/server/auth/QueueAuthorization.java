@@ -25,7 +25,7 @@ import java.util.stream.Stream;
  *
  * Locks are striped by name. No thread waits for a lock while it holds one of another name: only
  * calls on x.dlq lock, and a redrive, which nests a call on x, locks x.dlq alone. A caller without a
- * permission on x or x.dlq is refused without a lock, so that it cannot hold up others.
+ * permission on x or x.dlq is refused without a lock, so that it cannot block others.
  */
 
 /** Checks whether a caller may use a queue, and keeps that true until the call has been made. */

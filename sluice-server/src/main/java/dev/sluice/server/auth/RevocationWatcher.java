@@ -1,6 +1,5 @@
 package dev.sluice.server.auth;
 
-import dev.sluice.server.grpc.AuthenticationInterceptor;
 import dev.sluice.server.support.ApiException;
 import dev.sluice.server.support.ErrorKind;
 import java.time.InstantSource;
@@ -15,12 +14,22 @@ import org.jspecify.annotations.Nullable;
  * that expire; in between, {@link WatchedCall#isValid} notices an expiry at the moment of delivery.
  */
 public final class RevocationWatcher {
-  private final AuthenticationInterceptor.Authenticator authenticator;
+  private final Authenticator authenticator;
   private final InstantSource clock;
   private final Set<WatchedCall> open = ConcurrentHashMap.newKeySet();
 
-  public RevocationWatcher(
-      AuthenticationInterceptor.Authenticator authenticator, InstantSource clock) {
+  /** Knows keys. */
+  public interface Authenticator {
+    /**
+     * Returns the caller of a request.
+     *
+     * @param authorization the value of that header, null without one
+     * @throws ApiException if a key is needed and this is none
+     */
+    Caller authenticate(@Nullable String authorization);
+  }
+
+  public RevocationWatcher(Authenticator authenticator, InstantSource clock) {
     this.authenticator = authenticator;
     this.clock = clock;
   }
@@ -37,7 +46,7 @@ public final class RevocationWatcher {
         this, authorization, authenticator.authenticate(authorization), connection);
   }
 
-  /** Throws unless the key is valid and allows what it did. */
+  /** Throws unless the key is valid and has its earlier permissions. */
   void requireSame(Credential key) {
     if (!authenticator.authenticate(key.authorization()).equals(key.caller())) {
       throw new ApiException(ErrorKind.UNAVAILABLE, "the key's permissions changed; call again");
@@ -61,7 +70,7 @@ public final class RevocationWatcher {
     return open.size();
   }
 
-  /** Ends every call whose key is not what it was. */
+  /** Ends every call whose key has changed. */
   public void check() {
     open.forEach(WatchedCall::check);
   }

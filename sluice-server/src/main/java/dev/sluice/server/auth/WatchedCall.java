@@ -41,7 +41,7 @@ public final class WatchedCall {
     return !over.get();
   }
 
-  /** Ends the call unless its key is valid and allows what it did. */
+  /** Ends the call unless its key is valid and has its earlier permissions. */
   void check() {
     try {
       key.requireSame();

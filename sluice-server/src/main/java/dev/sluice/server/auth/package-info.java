@@ -1,4 +1,8 @@
-/** API keys, permissions and quotas of accounts. */
+/**
+ * API keys, permissions and quotas of accounts.
+ *
+ * <p>Uses the configuration and {@code support}.
+ */
 @NullMarked
 package dev.sluice.server.auth;
 

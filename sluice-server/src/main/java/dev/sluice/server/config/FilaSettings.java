@@ -29,7 +29,7 @@ public final class FilaSettings {
           "telemetry.otlp_endpoint", "telemetry.otlp_endpoint",
           "telemetry.service_name", "telemetry.service_name");
 
-  /** They tune the inside of fila; what is stored and delivered does not depend on them. */
+  /** They tune the inside of fila; storage and delivery do not depend on them. */
   private static final Set<String> WITHOUT_MEANING =
       Set.of(
           "scheduler.command_channel_capacity",

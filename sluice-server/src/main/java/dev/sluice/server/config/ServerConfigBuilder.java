@@ -56,7 +56,7 @@ public final class ServerConfigBuilder {
     this.workingDirectory = workingDirectory;
   }
 
-  /** Checks what no setting can check alone. */
+  /** Checks rules over several settings. */
   public ServerConfig config() {
     if (maxInboundBytes < maxMessageBytes) {
       throw new InvalidSettingsException(

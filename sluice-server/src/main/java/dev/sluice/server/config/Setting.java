@@ -9,7 +9,7 @@ import org.jspecify.annotations.Nullable;
  *
  * @param name section and key, such as {@code server.host}
  * @param flag the option of {@code sluice serve}; null for none
- * @param kind what its values look like
+ * @param kind the type of its values
  * @param byDefault the value that it has unless given; null for none
  * @param effect one sentence
  * @param setter puts the value where the server looks for it

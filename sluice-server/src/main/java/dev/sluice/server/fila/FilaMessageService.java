@@ -16,7 +16,7 @@ import dev.sluice.server.grpc.AuthenticationInterceptor;
 import dev.sluice.server.grpc.OpenStreams;
 import dev.sluice.server.grpc.RequestAdmission;
 import dev.sluice.server.grpc.UnaryCalls;
-import dev.sluice.server.grpc.services.QueueProtoMapper;
+import dev.sluice.server.operations.IdFormat;
 import dev.sluice.server.operations.QueueOperations;
 import dev.sluice.server.operations.QueueOperations.Action;
 import dev.sluice.server.operations.QueueOperations.Settlement;
@@ -94,7 +94,7 @@ public final class FilaMessageService extends FilaServiceGrpc.FilaServiceImplBas
     if (messageId.isEmpty()) {
       throw ApiException.invalid("message_id must not be empty");
     }
-    Settlement settlement = new Settlement(QueueProtoMapper.id(messageId), null, action);
+    Settlement settlement = new Settlement(IdFormat.id(messageId), null, action);
     return queues
         .settle(
             AuthenticationInterceptor.key(),

@@ -1,5 +1,6 @@
 package dev.sluice.server.grpc;
 
+import dev.sluice.server.auth.Credential;
 import dev.sluice.server.transport.AccountExecutors;
 import io.grpc.ForwardingServerCall.SimpleForwardingServerCall;
 import io.grpc.Metadata;
@@ -24,6 +25,9 @@ import org.jspecify.annotations.Nullable;
  *
  * No message may be handled at the start, and a run must end even if messages keep arriving. So
  * messages that are asked for in a run are asked for when the run is over.
+ *
+ * A run that finds large messages waits for their turn (CallTurn): it gives its thread back, and
+ * comes again. gRPC begins no other run of the call meanwhile.
  */
 
 /**
@@ -58,6 +62,12 @@ public final class AccountCallExecutor implements ServerCallExecutorSupplier, Se
     return turns == null ? Runnable::run : turns.ending;
   }
 
+  /** Returns the turn of the call that is being handled; null if its caller needs no key. */
+  static @Nullable CallTurn turn() {
+    AccountCallExecutor.AccountExecutor turns = CURRENT.get();
+    return turns == null ? null : turns.turn;
+  }
+
   @Override
   public <Q, A> Executor getExecutor(ServerCall<Q, A> call, Metadata headers) {
     return new AccountCallExecutor.AccountExecutor(pool);
@@ -67,9 +77,11 @@ public final class AccountCallExecutor implements ServerCallExecutorSupplier, Se
   public <Q, A> ServerCall.Listener<Q> interceptCall(
       ServerCall<Q, A> call, Metadata headers, ServerCallHandler<Q, A> next) {
     AccountCallExecutor.AccountExecutor turns = Objects.requireNonNull(CURRENT.get());
-    Object owner = AuthenticationInterceptor.key().owner();
+    Credential key = AuthenticationInterceptor.key();
+    Object owner = key.owner();
     turns.share = shares.of(owner, pool, isList(call.getMethodDescriptor()));
     turns.ending = shares.forAnswers(owner, pool);
+    turns.turn = new CallTurn(shares.requests().of(owner), key);
     return next.startCall(
         new SimpleForwardingServerCall<>(call) {
           @Override
@@ -89,6 +101,7 @@ public final class AccountCallExecutor implements ServerCallExecutorSupplier, Se
   private static final class AccountExecutor implements Executor {
     private volatile Executor share;
     private volatile Executor ending;
+    private volatile @Nullable CallTurn turn;
 
     // Used by the current run alone.
     private @Nullable ServerCall<?, ?> asking;
@@ -105,11 +118,18 @@ public final class AccountCallExecutor implements ServerCallExecutorSupplier, Se
     }
 
     private void run(Runnable run) {
+      CallTurn known = turn;
+      if (known != null && !known.mayRun(() -> execute(run))) {
+        return;
+      }
       CURRENT.set(this);
       try {
         run.run();
       } finally {
         CURRENT.remove();
+        if (known != null) {
+          known.ran();
+        }
         ask();
       }
     }

@@ -14,11 +14,10 @@ import io.grpc.MethodDescriptor.MethodType;
 import io.grpc.ServerCall;
 import io.grpc.ServerCallHandler;
 import io.grpc.ServerInterceptor;
-import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** Finds out who calls, for gRPC. */
+/** Authenticates gRPC calls. */
 public final class AuthenticationInterceptor implements ServerInterceptor {
   private static final Context.Key<Credential> KEY = Context.key("key");
   private static final Metadata.Key<String> AUTHORIZATION =
@@ -27,17 +26,6 @@ public final class AuthenticationInterceptor implements ServerInterceptor {
 
   private final RevocationWatcher keys;
   private final ConcurrencyQuota openCalls;
-
-  /** Knows keys. */
-  public interface Authenticator {
-    /**
-     * Returns the caller of a request.
-     *
-     * @param authorization the value of that header, null without one
-     * @throws ApiException if a key is needed and this is none
-     */
-    Caller authenticate(@Nullable String authorization);
-  }
 
   /** {@code openCalls} limits streams. */
   public AuthenticationInterceptor(RevocationWatcher keys, ConcurrencyQuota openCalls) {

@@ -7,7 +7,7 @@ import io.grpc.Status;
 import org.jspecify.annotations.Nullable;
 
 /** Counts the bytes of one call. */
-public interface CallMemory {
+interface CallMemory {
   /** The overhead of each piece in which gRPC buffers an arriving message. */
   long PIECE_BYTES = 256;
 
@@ -27,7 +27,7 @@ public interface CallMemory {
 
   void give(long bytes);
 
-  /** Takes memory for what is made of the request; throws if there is none. */
+  /** Takes memory for the parsed request; throws if there is none. */
   ConcurrencyQuota.Hold work(long bytes);
 
   /** Sets whether nothing of the request is arriving now. */

@@ -7,8 +7,8 @@ import io.grpc.netty.shaded.io.netty.handler.ssl.SslHandler;
 
 /**
  * Inserts a {@link Http2FloodGuard} where a connection carries plain HTTP/2, behind TLS. gRPC
- * offers no hook for foreign handlers and adds TLS late, so this waits for the first byte, when all
- * handlers of gRPC are in place.
+ * offers no hook for foreign handlers and adds TLS after the channel is set up, so this waits for
+ * the first byte, when all handlers of gRPC are in place.
  */
 final class FloodGuardInstaller extends ChannelInboundHandlerAdapter {
   private final Http2FloodGuard guard;

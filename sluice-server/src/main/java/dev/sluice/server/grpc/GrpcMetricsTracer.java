@@ -20,7 +20,7 @@ final class GrpcMetricsTracer extends ServerStreamTracer.Factory {
   private final Map<String, Counted> methods = new ConcurrentHashMap<>();
   private final Counted other;
 
-  /** A method, and whether calls of it go on until somebody ends them. */
+  /** A method, and whether its calls are streams without an end of their own. */
   private record Counted(Method method, boolean streams) {}
 
   GrpcMetricsTracer(RequestMetrics meters) {

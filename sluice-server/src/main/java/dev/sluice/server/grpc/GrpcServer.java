@@ -36,7 +36,7 @@ import java.util.logging.Level;
 import java.util.logging.Logger;
 
 /**
- * Answers gRPC: the services given, {@code grpc.health.v1} to whoever asks, and {@code
+ * Answers gRPC: the services given, {@code grpc.health.v1} without a key, and {@code
  * grpc.reflection.v1} to those with a key.
  */
 public final class GrpcServer {
@@ -85,6 +85,7 @@ public final class GrpcServer {
   private final InetSocketAddress address;
   private final Server server;
   private final Readiness readiness;
+  private final HealthService health = new HealthService();
   private final OpenCallCounter calls = new OpenCallCounter();
   private final GrpcConnectionHandler connections;
   private final RequestAdmission inbound;
@@ -103,6 +104,7 @@ public final class GrpcServer {
     }
     this.address = listen.address();
     this.readiness = readiness;
+    readiness.onUpdate(health::tell);
     PendingCallLimiter gate = new PendingCallLimiter(MAX_UNSEEN_CALLS);
     this.connections =
         new GrpcConnectionHandler(
@@ -137,10 +139,7 @@ public final class GrpcServer {
                     known,
                     access))
             .addService(
-                around(
-                    readiness.service().bindService(),
-                    inbound.ofStrangers(),
-                    new HealthCallLimiter()))
+                around(health.bindService(), inbound.ofStrangers(), new HealthCallLimiter()))
             .build();
     counted.know(server.getServices());
   }
@@ -205,8 +204,9 @@ public final class GrpcServer {
     } catch (IOException failure) {
       throw BindAddress.cannotListen("gRPC", address, failure);
     }
-    readiness.begin(
+    health.know(
         server.getServices().stream().map(each -> each.getServiceDescriptor().getName()).toList());
+    readiness.update();
   }
 
   public int port() {

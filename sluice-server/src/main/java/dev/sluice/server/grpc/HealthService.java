@@ -27,7 +27,7 @@ import org.jspecify.annotations.Nullable;
  * that cannot do any of their work. {@link HealthCallLimiter} bounds the open calls of one
  * connection.
  */
-public final class HealthService extends HealthGrpc.HealthImplBase {
+final class HealthService extends HealthGrpc.HealthImplBase {
   /** The name that stands for the whole server. */
   private static final String SERVER = "";
 
@@ -45,7 +45,7 @@ public final class HealthService extends HealthGrpc.HealthImplBase {
   }
 
   /** Sets the names that are answered for, besides that of the whole server. */
-  public void know(List<String> names) {
+  void know(List<String> names) {
     Map<String, String> all = new HashMap<>();
     names.forEach(name -> all.put(name, name));
     all.put(SERVER, SERVER);
@@ -53,7 +53,7 @@ public final class HealthService extends HealthGrpc.HealthImplBase {
   }
 
   /** Sets the state and sends it to watchers that have not seen it. */
-  public void tell(boolean serving, Set<String> without) {
+  void tell(boolean serving, Set<String> without) {
     state = new State(serving, without);
     watchers.forEach(Watcher::tell);
   }

@@ -29,8 +29,8 @@ import org.slf4j.LoggerFactory;
  *    Small frames are copied, because gRPC would keep their whole buffer;
  *  - frames that the client does not read. HTTP/2 bounds DATA by its windows, and nothing else.
  *
- * A connection that does not read (waiting) stands in line at the gate, or looks again and again
- * whether what keeps it has gone (look != null).
+ * A connection that does not read (waiting) waits for its turn at the gate, or checks repeatedly
+ * whether it may read again (look != null).
  *
  * Everything runs on the connection's thread, except keyShown and keyEnded.
  */
@@ -365,7 +365,7 @@ public final class Http2FloodGuard extends ChannelDuplexHandler {
   }
 
   /** Sends GOAWAY with the reason and closes; no further frame is passed on. */
-  @SuppressWarnings("FutureReturnValueIgnored") // a client that is gone is just as well
+  @SuppressWarnings("FutureReturnValueIgnored") // it fails only if the client has disconnected
   private void close(ChannelHandlerContext context, String reason) {
     closed = true;
     byte[] why = reason.getBytes(StandardCharsets.US_ASCII);

@@ -9,7 +9,7 @@ import io.grpc.ServerInterceptor;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 
-/** Counts the calls of gRPC that are being answered, and refuses new ones when it is told to. */
+/** Counts open gRPC calls, and refuses new ones after a drain has begun. */
 final class OpenCallCounter implements ServerInterceptor {
   // Guarded by this.
   private int open;

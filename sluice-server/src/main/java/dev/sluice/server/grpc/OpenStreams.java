@@ -4,14 +4,14 @@ import dev.sluice.server.transport.Readiness;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 
-/** The calls of gRPC that go on until somebody ends them: they would keep a server from closing. */
+/** The gRPC calls without an end of their own, which would keep a server from closing. */
 public final class OpenStreams {
   private final Set<Stream> open = ConcurrentHashMap.newKeySet();
   private volatile boolean closed;
 
   /** A stream that the server may end. */
   public interface Stream {
-    /** Ends it, with {@code why}; what was taken in before is answered. */
+    /** Ends it with {@code why}; requests that were accepted before are answered. */
     void fail(Throwable why);
   }
 

@@ -144,6 +144,19 @@ public final class RequestAdmission extends ServerStreamTracer.Factory {
   }
 
   /**
+   * Checks that the request which is about to be parsed may still be executed.
+   *
+   * @throws ApiException if it was canceled, or its key ended while it waited for its turn
+   */
+  static void requireWanted() {
+    Inbound inbound = INBOUND.get();
+    CallTurn turn = inbound == null ? null : inbound.turn();
+    if (turn != null) {
+      turn.requireWanted();
+    }
+  }
+
+  /**
    * Takes memory for the objects that are made of the request which is being parsed, as long as for
    * its bytes.
    *
@@ -178,6 +191,7 @@ public final class RequestAdmission extends ServerStreamTracer.Factory {
     private final Queue<Long> complete = new ArrayDeque<>();
     private @Nullable EndableCall<?, ?> call;
     private @Nullable CallMemory room;
+    private @Nullable CallTurn turn;
     private boolean single;
     private boolean inGate;
     private boolean listening;
@@ -195,7 +209,7 @@ public final class RequestAdmission extends ServerStreamTracer.Factory {
 
     /**
      * Called when gRPC hands the call to a worker. Before, gRPC may refuse the call by itself or
-     * throw, and then reports its end late or never.
+     * throw, and then reports its end after a delay or never.
      */
     @Override
     public Context filterContext(Context context) {
@@ -229,6 +243,7 @@ public final class RequestAdmission extends ServerStreamTracer.Factory {
       }
       call = begun;
       room = itsRoom;
+      turn = AccountCallExecutor.turn();
       single = begun.getMethodDescriptor().getType().clientSendsOneMessage();
       if (single) {
         startClock();
@@ -238,7 +253,11 @@ public final class RequestAdmission extends ServerStreamTracer.Factory {
       return true;
     }
 
-    /** The service hears of what happens to the call, and of its end. */
+    synchronized @Nullable CallTurn turn() {
+      return turn;
+    }
+
+    /** Forwards events of the call, and its end, to the service. */
     synchronized void listen() {
       listening = !over;
     }
@@ -292,6 +311,9 @@ public final class RequestAdmission extends ServerStreamTracer.Factory {
 
     @Override
     public synchronized void inboundMessageRead(int sequence, long wireSize, long size) {
+      if (turn != null) {
+        turn.arrived(partial);
+      }
       if (!single) {
         complete.add(partial);
         partial = 0;
@@ -329,6 +351,9 @@ public final class RequestAdmission extends ServerStreamTracer.Factory {
         room.give(bytes);
         giveParsed();
       }
+      if (bytes != null && turn != null) {
+        turn.taken(bytes);
+      }
     }
 
     @Override
@@ -338,6 +363,9 @@ public final class RequestAdmission extends ServerStreamTracer.Factory {
         partial = 0;
         giveParsed();
       }
+      if (single && turn != null) {
+        turn.answered();
+      }
     }
 
     @Override
@@ -346,6 +374,9 @@ public final class RequestAdmission extends ServerStreamTracer.Factory {
       synchronized (this) {
         stopClock();
         mine = room;
+        if (single && turn != null) {
+          turn.executing();
+        }
       }
       if (mine != null && !mine.complete()) {
         // The thread that evicted the call has not reached it yet.
@@ -356,6 +387,9 @@ public final class RequestAdmission extends ServerStreamTracer.Factory {
     void checkPace(long now) {
       boolean tooSlow;
       synchronized (this) {
+        if (turn != null && turn.isWaiting()) {
+          since = now;
+        }
         tooSlow = incomplete && pace.isTooSlow(now - since, received);
       }
       if (tooSlow) {
@@ -383,11 +417,16 @@ public final class RequestAdmission extends ServerStreamTracer.Factory {
       leaveGate();
       boolean heard;
       CallMemory mine;
+      CallTurn waiting;
       synchronized (this) {
         over = true;
         stopClock();
         heard = listening;
         mine = room;
+        waiting = turn;
+      }
+      if (waiting != null && !status.isOk()) {
+        waiting.canceled();
       }
       if (!heard) {
         over();
@@ -401,6 +440,9 @@ public final class RequestAdmission extends ServerStreamTracer.Factory {
       giveParsed();
       if (room != null) {
         room.close();
+      }
+      if (turn != null) {
+        turn.answered();
       }
     }
   }

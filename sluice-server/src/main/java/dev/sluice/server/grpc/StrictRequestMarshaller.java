@@ -25,7 +25,7 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /*
- * gRPC parses a request before anybody may look at it, and what the parser throws ends the call
+ * gRPC parses a request before any interceptor sees it, and an exception of the parser ends the call
  * with UNKNOWN or INTERNAL and a stack trace in the log. Here the parser returns the refusal in the
  * place of the request, which type erasure allows as long as only the guard looks at it, and the
  * guard refuses the call when it receives that.
@@ -84,6 +84,7 @@ final class StrictRequestMarshaller {
     @SuppressWarnings("unchecked") // see above
     public Q parse(InputStream stream) {
       try {
+        RequestAdmission.requireWanted();
         ByteString request = UnsafeByteOperations.unsafeWrap(bytes(stream));
         int parts = bounds.check(request.newCodedInput());
         if (parts >= RequestSizeLimits.PARTS_AT_ONCE) {

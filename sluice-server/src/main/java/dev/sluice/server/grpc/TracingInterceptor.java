@@ -1,6 +1,7 @@
 package dev.sluice.server.grpc;
 
 import dev.sluice.server.support.TraceHeaders;
+import dev.sluice.server.telemetry.Tracing;
 import io.grpc.ForwardingServerCall;
 import io.grpc.ForwardingServerCallListener;
 import io.grpc.Metadata;
@@ -53,9 +54,15 @@ public final class TracingInterceptor implements ServerInterceptor {
   private final Tracer tracer;
   private final ServerInterceptor next;
 
-  public TracingInterceptor(Tracer tracer, ServerInterceptor next) {
+  private TracingInterceptor(Tracer tracer, ServerInterceptor next) {
     this.tracer = tracer;
     this.next = next;
+  }
+
+  /** Returns {@code next} with a span around it and all after it, if there are traces. */
+  public static ServerInterceptor around(ServerInterceptor next, Tracing tracing) {
+    Tracer tracer = tracing.tracer();
+    return tracer == null ? next : new TracingInterceptor(tracer, next);
   }
 
   @Override

@@ -14,7 +14,7 @@ import java.util.function.Function;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** Answers unary gRPC calls; whatever a call throws becomes a status. */
+/** Answers unary gRPC calls; an exception of a call becomes a status. */
 public final class UnaryCalls {
   private static final Logger LOG = LoggerFactory.getLogger(UnaryCalls.class);
 
@@ -46,7 +46,7 @@ public final class UnaryCalls {
     CompletableFuture<T> begun = begin(work);
     Executor threads = AccountCallExecutor.forAnswer();
     var observer = (ServerCallStreamObserver<R>) call;
-    // A cancel handler also keeps the answer to a call that is gone from being an error.
+    // With a cancel handler, the answer to a canceled call is no error.
     observer.setOnCancelHandler(() -> begun.cancel(false));
     Futures.when(
         begun,

@@ -3,13 +3,13 @@ package dev.sluice.server.grpc;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /*
- * Whether a call has a valid key is known when a worker has started it, and of some calls never:
- * gRPC refuses a request that it cannot read without telling anybody. So each call counts as one
+ * Whether a call has a valid key is known once a worker has started it, and of some calls never:
+ * gRPC refuses a request that it cannot read without calling interceptors. So each call counts as one
  * without a key when its first frame arrives, and stops counting when its key is shown.
  *
  * Two numbers are bounded. The allowance bounds how many such calls begin, and grows with time. The
  * number of open ones bounds the memory of those whose answers the client does not take; it is small
- * until a first key was shown, because anybody can open connections.
+ * until a first key was shown, because any client can open connections.
  */
 
 /**
@@ -41,7 +41,7 @@ public final class UnauthenticatedCallLimiter {
     return known;
   }
 
-  /** Adds to the allowance what it has gained with time. */
+  /** Adds the calls that the allowance has gained with time. */
   public void refill(long nowNanos) {
     long more = (nowNanos - countedNanos) / NANOS_EACH;
     countedNanos += more * NANOS_EACH;

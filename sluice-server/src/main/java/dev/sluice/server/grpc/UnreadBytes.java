@@ -174,7 +174,7 @@ final class UnreadBytes {
       }
     }
 
-    @SuppressWarnings("FutureReturnValueIgnored") // a client that is gone is just as well
+    @SuppressWarnings("FutureReturnValueIgnored") // it fails only if the client has disconnected
     private void reset(Http2Stream stream) {
       if (isAnswered(stream) && context.channel().isActive()) {
         ChannelHandlerContext its = context.pipeline().context(handler);

@@ -1,7 +1,7 @@
 /**
  * The gRPC server: connections, authentication, memory of calls, and health checks.
  *
- * <p>{@code grpc.services} has the services.
+ * <p>Knows neither {@code http} nor {@code operations}; {@code grpc.services} has the services.
  */
 @NullMarked
 package dev.sluice.server.grpc;

@@ -12,6 +12,7 @@ import dev.sluice.server.transport.MemoryBudgets;
 import dev.sluice.server.transport.ProtocolListenerConfig;
 import dev.sluice.server.transport.Readiness;
 import dev.sluice.server.transport.RequestMemoryBudget;
+import dev.sluice.server.transport.RequestTurns;
 import dev.sluice.server.transport.ResponseMemoryBudget;
 import io.undertow.server.HttpServerExchange;
 import io.undertow.server.handlers.sse.ServerSentEventConnection;
@@ -31,7 +32,6 @@ import java.util.concurrent.CancellationException;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executor;
 import java.util.function.Consumer;
-import org.jspecify.annotations.Nullable;
 import org.xnio.IoUtils;
 
 /**
@@ -93,7 +93,7 @@ final class HttpExchangeHandler {
     if (!route.open()) {
       exchange.putAttachment(ROOM, answer);
     }
-    Memory memory = memory(key.account());
+    Memory memory = memory(key);
     Body body = new Body(key, answer, memory);
     if (!route.takesBody()) {
       body.received(new byte[0]);
@@ -108,20 +108,30 @@ final class HttpExchangeHandler {
    *
    * @param body its bytes
    * @param work what is made of them
+   * @param turn for as long as it is held, and until its answer is made
    */
   private record Memory(
-      RequestMemoryBudget.Reservation body, RequestMemoryBudget.Reservation work) {
-    void close() {
+      RequestMemoryBudget.Reservation body,
+      RequestMemoryBudget.Reservation work,
+      RequestTurns.Turn turn) {
+    void give() {
       body.close();
       work.close();
     }
+
+    void close() {
+      give();
+      turn.end();
+    }
   }
 
-  private Memory memory(@Nullable Object account) {
+  private Memory memory(Credential key) {
     MemoryBudgets all = shared.listen().memory();
     Object connection = exchange.getConnection();
     return new Memory(
-        all.inbound().part(connection, account), all.work().part(connection, account));
+        all.inbound().part(connection, key.account()),
+        all.work().part(connection, key.account()),
+        shared.threads().requests().of(key.owner()));
   }
 
   private SocketAddress client() {
@@ -151,12 +161,16 @@ final class HttpExchangeHandler {
 
     /**
      * Parsing a body and making an answer may take long: each account has its share of
-     * shared.threads().
+     * shared.threads(), and its large bodies take turns.
      */
     @Override
     public void received(byte[] body) {
+      Executor threads =
+          shared.threads().of(key.owner(), exchange.getConnection().getWorker(), route.lists());
       exchange.dispatch(
-          shared.threads().of(key.owner(), exchange.getConnection().getWorker(), route.lists()),
+          task ->
+              TurnWait.begin(
+                  exchange, memory.turn(), key, body.length, () -> threads.execute(task)),
           same -> handle(key, body, answer, memory));
     }
 
@@ -182,6 +196,12 @@ final class HttpExchangeHandler {
   /** Holds {@code memory} until the answer is known, because the operation may keep the body. */
   private void handle(
       Credential key, byte[] body, ResponseMemoryBudget.Reservation answer, Memory memory) {
+    if (!exchange.getConnection().isOpen()) {
+      // The client has left while the request waited for its turn.
+      memory.close();
+      exchange.endExchange();
+      return;
+    }
     HandlerResult reply;
     try {
       if (!route.open()) {
@@ -211,9 +231,9 @@ final class HttpExchangeHandler {
       memory.close();
       stream(events, key);
     } else if (reply instanceof HandlerResult.SingleResponse<?> single) {
-      Futures.whenOver(single.work(), memory::close);
+      Futures.whenOver(single.work(), memory::give);
       Executor threads = exchange.getConnection().getWorker();
-      answer(single, shared.threads().forAnswers(key.owner(), threads));
+      answer(single, shared.threads().forAnswers(key.owner(), threads), memory.turn());
     }
   }
 
@@ -236,19 +256,22 @@ final class HttpExchangeHandler {
         .map(fields -> String.join(", ", fields));
   }
 
-  private <T> void answer(HandlerResult.SingleResponse<T> reply, Executor threads) {
+  private <T> void answer(
+      HandlerResult.SingleResponse<T> reply, Executor threads, RequestTurns.Turn turn) {
     if (reply.work().isDone()) {
       Futures.when(
           reply.work(),
           value -> send(ready(reply, value)),
           failure -> send(exchange, refusal(failure)));
+      turn.end();
     } else {
-      exchange.dispatch(SameThreadExecutor.INSTANCE, () -> await(reply, threads));
+      exchange.dispatch(SameThreadExecutor.INSTANCE, () -> await(reply, threads, turn));
     }
   }
 
   /** Everything about the connection happens on its own thread from here on. */
-  private <T> void await(HandlerResult.SingleResponse<T> reply, Executor threads) {
+  private <T> void await(
+      HandlerResult.SingleResponse<T> reply, Executor threads, RequestTurns.Turn turn) {
     CompletableFuture<T> work = reply.work();
     Runnable end = () -> work.cancel(false);
     if (reply.waits()) {
@@ -258,6 +281,7 @@ final class HttpExchangeHandler {
     Consumer<HttpExchangeHandler.PendingResponse> send =
         ready -> {
           shared.waiting().remove(end);
+          turn.end();
           exchange.getIoThread().execute(() -> send(ready));
         };
     Futures.when(
@@ -312,7 +336,7 @@ final class HttpExchangeHandler {
                     watch.close();
                   });
               reply.events().begin(connection, watch);
-              // Not before: what is to be done when the connection closes must be known.
+              // Not before: the callback for the close of the connection must be set.
               watch.start();
             });
     HttpMetricsHandler.streams(exchange);

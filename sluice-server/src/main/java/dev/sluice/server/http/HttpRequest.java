@@ -23,7 +23,7 @@ import java.util.function.Function;
  * @param parsed gives back the memory of the body before the answer is known. A handler must call
  *     it if a client decides how long the operation takes; it may call it if the operation keeps
  *     nothing of the body, or accounts for what it keeps
- * @param ends calls what it is given when the answer has been sent, or nobody is there for it
+ * @param ends runs its argument when the answer has been sent, or the client has disconnected
  */
 public @SuppressWarnings("ArrayRecordComponent") // read, not compared
 record HttpRequest(

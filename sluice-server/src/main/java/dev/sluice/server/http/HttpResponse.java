@@ -18,8 +18,8 @@ record HttpResponse(int status, Map<String, String> headers, String type, byte[]
   private static final String JSON = "application/json";
 
   /**
-   * Of every answer, unless it says otherwise: nobody keeps it, takes it for something else, or
-   * puts it into the page of another site.
+   * Headers of every answer, unless it sets its own: they forbid caching, content sniffing, and use
+   * in pages of other sites.
    */
   static final Map<String, String> GUARDS =
       Map.of(
@@ -32,7 +32,7 @@ record HttpResponse(int status, Map<String, String> headers, String type, byte[]
 
   private static final Map<String, String> SOON = Map.of("Retry-After", "1");
 
-  /** Browsers ask nobody for a password then. */
+  /** With this scheme, browsers do not ask the user for a password. */
   private static final Map<String, String> WITH_A_KEY = Map.of("WWW-Authenticate", "Bearer");
 
   private static final int OK = 200;

@@ -20,7 +20,7 @@ import org.jspecify.annotations.Nullable;
  * @param template the path; a segment in braces is a parameter
  * @param lists whether the answer may have thousands of entries: of one account, one such call is
  *     handled at a time
- * @param open whether it is answered to whoever asks, without a key
+ * @param open whether it is answered without a key
  * @param query what may stand behind the question mark; null for anything, which is not looked at
  * @param need what the path alone says that a caller must be allowed to do
  * @param handler does the work, on a thread that may wait
@@ -42,7 +42,7 @@ public record HttpRoute(
     void require(Caller caller, Supplier<Map<String, String>> parameters);
   }
 
-  /** Does the work of a route; what it throws becomes an error. */
+  /** Does the work of a route; its exceptions become error responses. */
   public interface Handler {
     HandlerResult handle(HttpRequest request);
   }
@@ -139,7 +139,7 @@ public record HttpRoute(
     return List.of(path.split("/", MAX_SEGMENTS));
   }
 
-  /** Decoded; what is not known, or there twice, is refused rather than overlooked. */
+  /** Decodes the query; unknown or repeated parameters are refused, not ignored. */
   Map<String, String> read(Map<String, Deque<String>> given) {
     if (query == null) {
       return Map.of();

@@ -55,7 +55,7 @@ public final class HttpServer {
     this.keys = keys;
     this.hosts = hosts;
     this.routes = groups.stream().flatMap(group -> group.routes().stream()).toList();
-    this.drain = new GracefulShutdownHandler(tracing.around(this::route, routes));
+    this.drain = new GracefulShutdownHandler(TracingHandler.around(this::route, routes, tracing));
     this.counted = new HttpMetricsHandler(meters, routes, this::take);
   }
 
@@ -104,7 +104,7 @@ public final class HttpServer {
   private void route(HttpServerExchange exchange) {
     String coding = exchange.getRequestHeaders().getFirst(Headers.TRANSFER_ENCODING);
     if (coding != null) {
-      // Undertow takes a bad chunk for the last one, and what comes then for a request.
+      // Undertow takes a bad chunk for the last one, and the bytes after it for a request.
       exchange.setPersistent(false);
     }
     if (coding != null && !(coding.equalsIgnoreCase("chunked") && exchange.isHttp11())) {
@@ -177,7 +177,7 @@ public final class HttpServer {
     }
   }
 
-  /** Undertow cuts off what comes after a semicolon: the rest would name another key. */
+  /** Undertow cuts off the path at a semicolon: the rest would name another key. */
   private static void requirePlainPath(HttpServerExchange exchange) {
     if (exchange.getRequestURI().indexOf(';') >= 0) {
       throw ApiException.invalid(

@@ -38,7 +38,7 @@ import java.util.function.LongPredicate;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Reads JSON strictly: what is not known, or of another type, is an error that names the field.
+ * Reads JSON strictly: an unknown field, or one of another type, is an error that names the field.
  *
  * <p>Everything that can make a body expensive is bounded here: its depth, the length of names and
  * numbers, and the number of tokens. Names are not canonicalized: Jackson's table of names has no

@@ -48,7 +48,7 @@ public final class RequestBodyReader {
   private @Nullable IOException broken;
   private volatile XnioExecutor.@Nullable Key check;
 
-  /** Is told once how it ends. */
+  /** Receives the outcome once. */
   public interface Receiver {
     /** Everything is there. */
     void received(byte[] body);
@@ -84,7 +84,7 @@ public final class RequestBodyReader {
     return exchange.getRequestHeaders().contains(Headers.TRANSFER_ENCODING);
   }
 
-  /** Called while the exchange is being handled; {@code room} is for what has come. */
+  /** Called while the exchange is being handled; {@code room} holds the received bytes. */
   public static void read(
       HttpServerExchange exchange,
       RequestMemoryBudget.Reservation room,
@@ -203,7 +203,7 @@ public final class RequestBodyReader {
     Connectors.executeRootHandler(same -> end(), exchange);
   }
 
-  /** Reads what is there; true if that is the end of it. */
+  /** Reads the available bytes; returns true at the end of the body. */
   private boolean readSome() {
     try (PooledByteBuffer pooled = exchange.getConnection().getByteBufferPool().allocate()) {
       ByteBuffer buffer = pooled.getBuffer();
@@ -246,7 +246,7 @@ public final class RequestBodyReader {
   }
 
   private void end() {
-    // An eviction may have come too late for this thread, which had the rest of the body already.
+    // This thread may have read the rest of the body before it saw an eviction.
     refused |= !room.complete();
     if (broken != null) {
       // Undertow may keep the closed connection, and with it the body, for a while.

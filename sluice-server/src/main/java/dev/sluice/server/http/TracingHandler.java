@@ -1,6 +1,7 @@
 package dev.sluice.server.http;
 
 import dev.sluice.server.support.TraceHeaders;
+import dev.sluice.server.telemetry.Tracing;
 import io.opentelemetry.api.common.AttributeKey;
 import io.opentelemetry.api.trace.Span;
 import io.opentelemetry.api.trace.SpanBuilder;
@@ -19,7 +20,7 @@ import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /** Records a span for each request, from its headers to the last byte of its response. */
-public final class TracingHandler implements HttpHandler {
+final class TracingHandler implements HttpHandler {
   private static final AttributeKey<String> METHOD = AttributeKey.stringKey("http.request.method");
   private static final AttributeKey<String> ROUTE = AttributeKey.stringKey("http.route");
   private static final AttributeKey<Long> STATUS =
@@ -45,10 +46,16 @@ public final class TracingHandler implements HttpHandler {
   private final HttpHandler next;
   private final List<HttpRoute> routes;
 
-  public TracingHandler(Tracer tracer, HttpHandler next, List<HttpRoute> routes) {
+  private TracingHandler(Tracer tracer, HttpHandler next, List<HttpRoute> routes) {
     this.tracer = tracer;
     this.next = next;
     this.routes = routes;
+  }
+
+  /** Returns {@code next} with a span around each request, if there are traces. */
+  static HttpHandler around(HttpHandler next, List<HttpRoute> routes, Tracing tracing) {
+    Tracer tracer = tracing.tracer();
+    return tracer == null ? next : new TracingHandler(tracer, next, routes);
   }
 
   @Override

@@ -1,7 +1,7 @@
 /**
  * The HTTP server: listeners, requests, answers and the memory of both.
  *
- * <p>Does not know {@code grpc}; {@code http.routes} has the routes.
+ * <p>Knows neither {@code grpc} nor {@code operations}; {@code http.routes} has the routes.
  */
 @NullMarked
 package dev.sluice.server.http;

@@ -31,8 +31,8 @@ import org.jspecify.annotations.Nullable;
  * Operations of the governor for all protocols: checks permissions and calls the governor.
  *
  * <p>A request needs {@code governor} on the names of its model, its tenant and its class; so does
- * whatever is done with its ticket or reservation. A caller without such a permission is told that
- * the ticket or reservation does not exist, so that it cannot find out which ones do.
+ * every call with its ticket or reservation. To a caller without such a permission, the ticket or
+ * reservation does not exist, so that it cannot find out which ones do.
  *
  * <p>What is not allowed is refused at once; the rest is answered when the governor has answered.
  */
@@ -337,7 +337,7 @@ public final class GovernorOperations {
     return "model:" + model;
   }
 
-  /** Returns what the file says to no effect. */
+  /** Returns the keys of the file that have no effect. */
   public CompletableFuture<List<String>> reload(Caller caller) {
     caller.requireAdminOfAll();
     return calls.call(

@@ -8,15 +8,13 @@ import java.util.SortedMap;
 import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
 
-/**
- * Where limits are kept and decided; {@link LimitOperations} has checked who asks, and for what.
- */
+/** Keeps and decides limits; {@link LimitOperations} has checked the caller and its permissions. */
 public sealed interface LimitBackend permits LocalLimitBackend, SharedLimitBackend {
   /**
-   * How a key stands.
+   * Returns the state of a key.
    *
    * @param key which
-   * @param rate what it may have
+   * @param rate its rate and burst
    * @param level the tokens it has; null if that would take too long to find out
    */
   record Standing(String key, LimitOperations.Rate rate, @Nullable Double level) {}
@@ -37,7 +35,7 @@ public sealed interface LimitBackend permits LocalLimitBackend, SharedLimitBacke
   CompletableFuture<Decision> peek(Map<String, Long> costs);
 
   /**
-   * How the {@code keys} stand after what was asked for before; those without a limit are left out.
+   * Returns the state of the {@code keys} after earlier calls; keys without a limit are left out.
    */
   CompletableFuture<List<Standing>> standings(Collection<String> keys);
 
@@ -49,7 +47,7 @@ public sealed interface LimitBackend permits LocalLimitBackend, SharedLimitBacke
   /** Returns all limits, as an unmodifiable map. */
   SortedMap<String, LimitOperations.Rate> limits();
 
-  /** Forgets what nobody needs; to be called now and then. */
+  /** Drops state that is no longer needed; called periodically. */
   void makeRoom();
 
   void close();

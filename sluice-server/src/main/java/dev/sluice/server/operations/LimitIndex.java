@@ -1,6 +1,7 @@
 package dev.sluice.server.operations;
 
 import dev.sluice.Limit;
+import dev.sluice.server.auth.AccountQuotas;
 import dev.sluice.server.operations.LimitOperations.Rate;
 import java.util.Collections;
 import java.util.Comparator;
@@ -23,7 +24,7 @@ record LimitIndex(SortedMap<String, Rate> all, List<Integer> prefixes) {
     limits.forEach((name, limit) -> all.put(name, rate(limit)));
     List<Integer> prefixes =
         all.keySet().stream()
-            .filter(LimitOperations::isTemplate)
+            .filter(AccountQuotas::isTemplate)
             .map(name -> name.length() - 1)
             .distinct()
             .sorted(Comparator.reverseOrder())

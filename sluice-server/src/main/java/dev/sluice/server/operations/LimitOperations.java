@@ -26,8 +26,8 @@ import java.util.concurrent.CompletableFuture;
 /**
  * Limits by key: sets them and decides. Their keys have nothing to do with those of queues.
  *
- * <p>Thread-safe, and nothing waits: what is not allowed is refused at once, the rest is answered
- * when the {@link LimitBackend} has it.
+ * <p>Thread-safe, and no call waits: a call without permission is refused at once, others are
+ * answered when the {@link LimitBackend} has it.
  */
 public final class LimitOperations {
   /** Every change copies all limits. */
@@ -37,7 +37,6 @@ public final class LimitOperations {
   public static final int MAX_TEMPLATES = 1_000;
 
   private static final int MAX_KEY_BYTES = 256;
-  private static final String TEMPLATE_END = "*";
 
   private final LimitBackend store;
   private final AccountQuotas quotas;
@@ -114,7 +113,7 @@ public final class LimitOperations {
     }
     templateKeys.use(caller, byTemplate, costs);
     CompletableFuture<Decision> counted = store.consume(costs).thenApply(this::counted);
-    // A caller that has left cancels the copy: what it consumed counts all the same.
+    // A canceled call cancels the copy only: its tokens stay taken.
     return counted.isDone() ? counted : counted.copy();
   }
 
@@ -159,12 +158,8 @@ public final class LimitOperations {
     }
   }
 
-  public static boolean isTemplate(String key) {
-    return key.endsWith(TEMPLATE_END);
-  }
-
   static void requireFew(Collection<String> keys) {
-    long templates = keys.stream().filter(LimitOperations::isTemplate).count();
+    long templates = keys.stream().filter(AccountQuotas::isTemplate).count();
     if (keys.size() > MAX_LIMITS || templates > MAX_TEMPLATES) {
       throw new ApiException(
           ErrorKind.RESOURCE_EXHAUSTED,
@@ -200,7 +195,7 @@ public final class LimitOperations {
   public CompletableFuture<List<LimitBackend.Standing>> standings(Caller caller) {
     SortedMap<String, Rate> all = list(caller);
     return store
-        .standings(all.keySet().stream().filter(key -> !isTemplate(key)).toList())
+        .standings(all.keySet().stream().filter(key -> !AccountQuotas.isTemplate(key)).toList())
         .thenApply(
             found -> {
               Map<String, LimitBackend.Standing> byKey = new HashMap<>();

@@ -64,7 +64,7 @@ public final class LocalLimitBackend implements LimitBackend {
   }
 
   /**
-   * Restores what is there.
+   * Restores the stored limits.
    *
    * @throws IOException if the file cannot be read or is damaged
    */

@@ -45,7 +45,7 @@ public final class QueueOperations {
   /** How many bytes they may have together, as they are stored; one may always have more. */
   static final long MAX_ANSWER_BYTES = 16L << 20;
 
-  /** How many fairness keys the statistics of a queue tell of. */
+  /** The most fairness keys in the statistics of a queue. */
   public static final int MAX_KEYS = 1_000;
 
   static final Duration MAX_WAIT = Duration.ofSeconds(30);
@@ -145,7 +145,7 @@ public final class QueueOperations {
    * The settlement of a leased message.
    *
    * @param id the message
-   * @param lease null for whatever lease it has
+   * @param lease null for its current lease
    * @param action what to do
    */
   public record Settlement(UUID id, @Nullable LeaseToken lease, Action action) {}
@@ -265,7 +265,7 @@ public final class QueueOperations {
     return found;
   }
 
-  /** How its fairness keys stand. */
+  /** Returns the state of its fairness keys. */
   public FairnessKeyPage keys(
       Caller caller, String queue, FairnessKeyPage.Order order, int limit, String prefix) {
     return access.call(
@@ -283,7 +283,7 @@ public final class QueueOperations {
   }
 
   /**
-   * Which messages somebody wants to look at.
+   * The messages that a caller requests to browse.
    *
    * @param from the first; null for the oldest
    * @param maxMessages how many
@@ -296,7 +296,7 @@ public final class QueueOperations {
     }
   }
 
-  /** Messages with their payloads: whoever may read a queue may read these. */
+  /** Returns messages with their payloads, which permission to read the queue covers. */
   public List<StoredMessage> peek(
       Caller caller,
       String queue,

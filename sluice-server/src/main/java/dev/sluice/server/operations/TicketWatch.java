@@ -12,8 +12,8 @@ import java.util.concurrent.Future;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Follows a ticket: tells how it stands, each second if that has changed, and what comes of it in
- * the end. While it does, nobody has to ask for the ticket.
+ * Follows a ticket: reports its position each second if that has changed, and its outcome in the
+ * end. Meanwhile the ticket does not expire, though its client does not poll.
  */
 public final class TicketWatch {
   private final TicketWaiters waits;
@@ -33,10 +33,10 @@ public final class TicketWatch {
 
   /** Receives the states of a ticket; called by one thread at a time, and must not block. */
   public interface TicketListener {
-    /** False if it has left, or may not follow any longer: nothing more is told then. */
+    /** Returns false if the client has left or lost its permission; it gets no more events then. */
     boolean isThere();
 
-    /** False while it has not read what it was told before: the next standing is left out. */
+    /** Returns false while the client has not read earlier events; the next position is skipped. */
     boolean isReady();
 
     /** Reports that the ticket still waits. */
@@ -53,7 +53,7 @@ public final class TicketWatch {
    * Does nothing before {@link #begin}.
    *
    * @param place given back by {@link #close}
-   * @param first how the ticket stands now
+   * @param first the present state of the ticket
    */
   TicketWatch(
       TicketWaiters waits,
@@ -121,7 +121,7 @@ public final class TicketWatch {
     Futures.whenOver(looked, this::ends);
   }
 
-  /** While the governor cannot tell, the follower goes on waiting. */
+  /** While the governor does not answer, the watch continues. */
   private void missed(Throwable failure) {
     ApiException why = ApiException.of(failure);
     if (why.kind() != ErrorKind.UNAVAILABLE && wasMissing()) {
@@ -129,7 +129,7 @@ public final class TicketWatch {
     }
   }
 
-  /** False if it is over, or somebody else still looks. */
+  /** Returns false if the watch is over, or another thread is checking the ticket. */
   private synchronized boolean begins() {
     boolean begins = !over && !looking;
     looking = looking || begins;

@@ -1,6 +1,8 @@
 /**
  * Operations of callers, independent of the protocol: they check permissions and call the
- * libraries.
+ * libraries. What both protocols write the same way is here, too.
+ *
+ * <p>Uses the configuration, {@code support}, {@code auth} and {@code transport}.
  */
 @NullMarked
 package dev.sluice.server.operations;

@@ -9,7 +9,7 @@ import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** A request that is refused, in words for whoever made it. */
+/** A refused request, with a message for its caller. */
 public final class ApiException extends RuntimeException {
   private static final long serialVersionUID = 1L;
   private static final Logger LOG = LoggerFactory.getLogger(ApiException.class);

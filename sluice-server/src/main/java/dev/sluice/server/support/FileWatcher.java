@@ -4,9 +4,6 @@ import dev.sluice.proto.internal.PemFile;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.security.MessageDigest;
-import java.security.NoSuchAlgorithmException;
-import java.util.HexFormat;
 import java.util.List;
 import java.util.concurrent.Executors;
 import java.util.concurrent.ScheduledExecutorService;
@@ -90,12 +87,9 @@ public final class FileWatcher implements AutoCloseable {
       return "special";
     }
     try {
-      byte[] bytes = PemFile.read("file", file);
-      return HexFormat.of().formatHex(MessageDigest.getInstance("SHA-256").digest(bytes));
+      return Sha256.hex(PemFile.read("file", file));
     } catch (IOException | IllegalArgumentException unreadable) {
       return String.valueOf(unreadable.getMessage());
-    } catch (NoSuchAlgorithmException impossible) {
-      throw new IllegalStateException(impossible);
     }
   }
 

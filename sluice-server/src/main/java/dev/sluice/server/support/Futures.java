@@ -17,8 +17,8 @@ public final class Futures {
 
   private Futures() {}
 
-  /** Calls one of the two; what that throws is logged. */
-  public @SuppressWarnings("FutureReturnValueIgnored") // nobody waits for it
+  /** Calls one of the two, and logs its exception if it throws. */
+  public @SuppressWarnings("FutureReturnValueIgnored") // callbacks handle the result
   static <T> void when(CompletableFuture<T> done, Consumer<T> then, Consumer<Throwable> otherwise) {
     done.whenComplete(
         (value, failure) -> {

@@ -5,7 +5,6 @@ import com.fasterxml.jackson.databind.DeserializationFeature;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.json.JsonMapper;
 import com.fasterxml.jackson.databind.node.ObjectNode;
-import dev.sluice.server.auth.ApiKeyTokens;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
@@ -25,7 +24,7 @@ import org.slf4j.LoggerFactory;
 
 /**
  * A file that a list is kept in, readable by its owner alone. It is replaced as a whole: after a
- * crash there is the old one or the new one. A checksum tells damage.
+ * crash there is the old one or the new one. A checksum detects damage.
  */
 public final class JsonListFile<T> {
   private static final Logger LOG = LoggerFactory.getLogger(JsonListFile.class);
@@ -64,7 +63,7 @@ public final class JsonListFile<T> {
 
   /** Reads the entries; none if there is no file. */
   public List<T> read() throws IOException {
-    // A link that leads nowhere is no reason to start without what should be there.
+    // A dangling link is an error: the file that it names is missing.
     if (!Files.exists(file, LinkOption.NOFOLLOW_LINKS)) {
       return List.of();
     }
@@ -86,8 +85,8 @@ public final class JsonListFile<T> {
               .formatted(what, FORMAT, format, file));
     }
     JsonNode entries = content.path(what);
-    // Of what is in the file, whatever version wrote it.
-    if (!ApiKeyTokens.same(content.path(CHECKSUM_FIELD).asText(), checksum(entries))) {
+    // The checksum covers the content of the file, as any version wrote it.
+    if (!checksum(entries).equals(content.path(CHECKSUM_FIELD).asText())) {
       throw damaged("its checksum is wrong", null);
     }
     for (JsonNode each : entries) {
@@ -117,7 +116,7 @@ public final class JsonListFile<T> {
   }
 
   private static String checksum(JsonNode entries) throws IOException {
-    return ApiKeyTokens.sha256(JSON.writeValueAsBytes(entries));
+    return Sha256.hex(JSON.writeValueAsBytes(entries));
   }
 
   /** Returns when the disk has it. */

@@ -2,7 +2,6 @@ package dev.sluice.server.support;
 
 import dev.sluice.server.ListenConfig;
 import dev.sluice.server.ServerConfig;
-import dev.sluice.server.SluiceServer;
 import dev.sluice.server.TlsConfig;
 import java.io.IOException;
 import java.net.InetSocketAddress;
@@ -17,7 +16,8 @@ import org.slf4j.LoggerFactory;
 
 /** Logs the start, reload and stop of a server. */
 public final class LifecycleLog {
-  private static final Logger LOG = LoggerFactory.getLogger(SluiceServer.class);
+  /** Has the name of the server, which the lines show. */
+  private static final Logger LOG = LoggerFactory.getLogger("dev.sluice.server.SluiceServer");
 
   private LifecycleLog() {}
 
@@ -104,10 +104,10 @@ public final class LifecycleLog {
                 .log("a model of the governor is closed; all others work"));
   }
 
-  public static void ready(SluiceServer server) {
+  public static void ready(int grpcPort, int httpPort) {
     LOG.atInfo()
-        .addKeyValue("grpc_port", server.grpcPort())
-        .addKeyValue("http_port", httpPort(server.httpPort()))
+        .addKeyValue("grpc_port", grpcPort)
+        .addKeyValue("http_port", httpPort(httpPort))
         .log("ready");
   }
 

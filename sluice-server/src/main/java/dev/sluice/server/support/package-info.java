@@ -1,4 +1,8 @@
-/** Errors, files and logs that every part of the server uses. */
+/**
+ * Errors, files and logs that every part of the server uses.
+ *
+ * <p>Uses the configuration alone.
+ */
 @NullMarked
 package dev.sluice.server.support;
 

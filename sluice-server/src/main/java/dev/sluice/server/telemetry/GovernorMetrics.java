@@ -19,8 +19,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * How models stand, as they stood when {@link #update} was last called; if nobody could tell, as
- * they stood before.
+ * Metrics of models as of the last {@link #update}. If the store does not answer, the metrics keep
+ * their previous values.
  */
 final class GovernorMetrics {
   private static final Logger LOG = LoggerFactory.getLogger(GovernorMetrics.class);
@@ -59,7 +59,7 @@ final class GovernorMetrics {
     return MultiGauge.builder(name).register(registry);
   }
 
-  /** Counters never go back: what is refunded is made up for by what is granted next. */
+  /** Counters never decrease: later grants make up for refunds. */
   private static final class ModelCounters {
     final List<Meter> meters = new ArrayList<>();
     private volatile GovernorStatus.Model now;

@@ -19,9 +19,9 @@ import java.util.List;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
-/** Sends traces with the JDK's client, so that no other one has to come along. */
+/** Sends traces with the JDK's client, so that no other client is a dependency. */
 final class JdkTraceSender implements HttpSender {
-  /** Makes the exporter use this one, whatever lies on the class path. */
+  /** Makes the exporter use this sender, whatever other senders are on the class path. */
   static final ComponentLoader LOADER =
       new ComponentLoader() {
         @Override

@@ -7,7 +7,7 @@ import org.jspecify.annotations.Nullable;
 import org.slf4j.LoggerFactory;
 import org.slf4j.event.Level;
 
-/** Passes on what is logged by java.util.logging, so that there is one log. */
+/** Forwards records of java.util.logging, so that there is one log. */
 final class JulBridgeHandler extends Handler {
   private final SimpleFormatter formatter = new SimpleFormatter();
 

@@ -13,9 +13,9 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /**
- * Counts what comes by either wire: requests with how long they took, and streams, which last as
- * long as their callers like and so have no time. Methods are those that the server has; whatever
- * else callers make up is one of them, {@link #OTHER}.
+ * Counts calls of both protocols: requests with their duration, and streams without one, because
+ * clients decide how long they last. Methods are those of the server; all unknown ones share {@link
+ * #OTHER}.
  */
 public final class RequestMetrics {
   public static final String OTHER = "other";

@@ -98,7 +98,7 @@ public final class ServerMetrics implements BrokerMetrics {
     }
   }
 
-  /** Shows how shared limits stand. */
+  /** Shows the state of shared limits. */
   public void watch(SharedLimitBackend limits) {
     SharedLimitsMetrics.register(registry, limits);
   }
@@ -113,7 +113,7 @@ public final class ServerMetrics implements BrokerMetrics {
         .register(registry);
   }
 
-  /** Shows how models stand. */
+  /** Shows the state of models. */
   public void watch(Supplier<GovernorStatus> models) {
     governor = new GovernorMetrics(registry, models);
   }
@@ -224,7 +224,7 @@ public final class ServerMetrics implements BrokerMetrics {
     syncs.record(nanos, TimeUnit.NANOSECONDS);
   }
 
-  /** Everything, in the format of Prometheus, with how the {@code present} queues stand. */
+  /** Returns all metrics in the format of Prometheus, with those of the {@code present} queues. */
   public synchronized String scrape(Map<String, QueueStats> present) {
     forgetOthers(present);
     show(depth, present, QueueStats::depth);

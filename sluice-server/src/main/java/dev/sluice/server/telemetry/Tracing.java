@@ -1,11 +1,7 @@
 package dev.sluice.server.telemetry;
 
 import dev.sluice.server.TelemetryConfig;
-import dev.sluice.server.grpc.TracingInterceptor;
-import dev.sluice.server.http.HttpRoute;
-import dev.sluice.server.http.TracingHandler;
 import dev.sluice.server.support.BuildVersion;
-import io.grpc.ServerInterceptor;
 import io.opentelemetry.api.common.AttributeKey;
 import io.opentelemetry.api.common.Attributes;
 import io.opentelemetry.api.trace.Tracer;
@@ -14,10 +10,8 @@ import io.opentelemetry.sdk.resources.Resource;
 import io.opentelemetry.sdk.trace.SdkTracerProvider;
 import io.opentelemetry.sdk.trace.SpanLimits;
 import io.opentelemetry.sdk.trace.export.BatchSpanProcessor;
-import io.undertow.server.HttpHandler;
 import java.net.URI;
 import java.time.Duration;
-import java.util.List;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
@@ -72,21 +66,12 @@ public final class Tracing implements AutoCloseable {
             .build());
   }
 
-  private static Tracer tracer(SdkTracerProvider provider) {
-    return provider.get("dev.sluice.server", BuildVersion.number());
+  /** Returns the source of spans; null without traces. */
+  public @Nullable Tracer tracer() {
+    return provider == null ? null : provider.get("dev.sluice.server", BuildVersion.number());
   }
 
-  /** A span around {@code next} and all that comes after it. */
-  public ServerInterceptor around(ServerInterceptor next) {
-    return provider == null ? next : new TracingInterceptor(tracer(provider), next);
-  }
-
-  /** A span around what {@code next} does with a request for one of {@code routes}, or for none. */
-  public HttpHandler around(HttpHandler next, List<HttpRoute> routes) {
-    return provider == null ? next : new TracingHandler(tracer(provider), next, routes);
-  }
-
-  /** Sends what there is. */
+  /** Sends the remaining spans. */
   @Override
   public void close() {
     if (provider != null) {

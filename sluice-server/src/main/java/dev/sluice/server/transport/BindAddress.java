@@ -7,8 +7,8 @@ import java.net.ServerSocket;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Where to listen: only this machine may call a server that lets in everybody. One that asks for
- * keys, or for certificates that it verifies, knows its callers.
+ * The address to listen on. A server without authentication accepts calls of this machine only; one
+ * that requires keys, or certificates that it verifies, can listen anywhere.
  */
 public final class BindAddress {
   private BindAddress() {}

@@ -12,8 +12,8 @@ import java.util.concurrent.ConcurrentHashMap;
 import org.jspecify.annotations.Nullable;
 
 /*
- * A limit that only refuses new connections belongs to the first to come: a stranger that opens as
- * many as there may be keeps everybody else out. So when all places are taken,
+ * A limit that only refuses new connections favors the first clients: one without a key that opens
+ * as many as the limit allows keeps all others out. So when all places are taken,
  *
  *  - a new connection takes the place of one on which no valid key has been shown: the oldest of the
  *    address that has most of these, so that a flood from one address leaves others the time to

@@ -1,15 +1,15 @@
 package dev.sluice.server.transport;
 
-import dev.sluice.server.grpc.HealthService;
 import dev.sluice.server.support.ApiException;
 import dev.sluice.server.support.ErrorKind;
 import java.util.List;
 import java.util.Set;
+import java.util.function.BiConsumer;
 
 /** Tracks whether the server is ready, for the health checks of both protocols. */
 public final class Readiness {
   private final Readiness.HealthSource work;
-  private final HealthService health = new HealthService();
+  private volatile BiConsumer<Boolean, Set<String>> listener = (ready, notServing) -> {};
   private volatile boolean closing;
 
   /** Checks of the parts of a server. */
@@ -44,15 +44,13 @@ public final class Readiness {
     this.work = work;
   }
 
-  /** Answers {@code grpc.health.v1}. */
-  public HealthService service() {
-    return health;
-  }
-
-  /** Starts to report the state of these services. */
-  public void begin(List<String> names) {
-    health.know(names);
-    update();
+  /**
+   * Sets the listener for states.
+   *
+   * @param states receives whether the server is ready, and the services of gRPC that do not work
+   */
+  public void onUpdate(BiConsumer<Boolean, Set<String>> states) {
+    listener = states;
   }
 
   /**
@@ -81,9 +79,9 @@ public final class Readiness {
     return work.degraded();
   }
 
-  /** Looks, and tells those who watch. */
+  /** Checks the state and notifies the listener. */
   public void update() {
-    health.tell(isReady(), work.notServing());
+    listener.accept(isReady(), work.notServing());
   }
 
   private boolean isReady() {
@@ -98,7 +96,7 @@ public final class Readiness {
   /** Never ready again. */
   public void close() {
     closing = true;
-    health.tell(false, Set.of());
+    listener.accept(false, Set.of());
   }
 
   public static ApiException closing() {

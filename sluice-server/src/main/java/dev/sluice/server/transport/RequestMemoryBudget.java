@@ -104,7 +104,7 @@ public final class RequestMemoryBudget {
   public final class Reservation implements AutoCloseable {
     private final List<OwnerId> ids;
 
-    // Guarded by the budget. The last owner is the one whose holding decides who makes room.
+    // Guarded by the budget. The last owner's usage decides which requests are evicted.
     private final List<Owner> mine = new ArrayList<>(2);
     private long taken;
     private long held;
@@ -284,7 +284,7 @@ public final class RequestMemoryBudget {
       }
     }
 
-    /** Gives back everything but what is held. Does nothing the second time. */
+    /** Releases all bytes except held ones. Does nothing the second time. */
     @Override
     public void close() {
       synchronized (RequestMemoryBudget.this) {

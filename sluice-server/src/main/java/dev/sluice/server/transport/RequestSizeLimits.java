@@ -1,14 +1,12 @@
 package dev.sluice.server.transport;
 
 import dev.sluice.broker.Message;
-import dev.sluice.server.grpc.ProtobufSizeChecker;
-import dev.sluice.server.http.BoundedJsonParser;
 import java.util.Map;
 
 /**
  * How many entries each list and map of a request may have, by the name of its field, which is the
  * same in {@code sluice.v1}, in {@code fila.v1} and over HTTP. This is the only place that has
- * these numbers. {@link BoundedJsonParser} and {@link ProtobufSizeChecker} refuse a list or map
+ * these numbers. {@code BoundedJsonParser} and {@code ProtobufSizeChecker} refuse a list or map
  * beyond its bound at the first entry too many, before anything is made of it.
  */
 public final class RequestSizeLimits {

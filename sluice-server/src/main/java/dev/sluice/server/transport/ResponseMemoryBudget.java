@@ -42,7 +42,7 @@ import org.jspecify.annotations.Nullable;
  * that no message is too large for ever. Thread-safe.
  */
 public final class ResponseMemoryBudget {
-  /** A smaller answer is covered by what its call or its connection counts for. */
+  /** A smaller answer is covered by the memory of its call or its connection. */
   static final int SMALL_BYTES = 4 << 10;
 
   /** The time that a response waits for its reader before it may be cut off. */
@@ -306,7 +306,7 @@ public final class ResponseMemoryBudget {
       }
     }
 
-    /** Gives back {@code bytes}, or what there is of them. */
+    /** Releases {@code bytes}, but no more than are held. */
     public void give(long bytes) {
       if (entered) {
         synchronized (ResponseMemoryBudget.this) {
@@ -315,7 +315,7 @@ public final class ResponseMemoryBudget {
       }
     }
 
-    /** Gives back everything: the client has read what there was. More may follow. */
+    /** Releases all bytes, because the client has read them. More may follow. */
     public void read() {
       if (entered) {
         synchronized (ResponseMemoryBudget.this) {
@@ -325,7 +325,7 @@ public final class ResponseMemoryBudget {
       }
     }
 
-    /** Gives back everything, for good. Does nothing the second time. */
+    /** Releases all bytes and ends the reservation. Does nothing the second time. */
     @Override
     public void close() {
       synchronized (ResponseMemoryBudget.this) {

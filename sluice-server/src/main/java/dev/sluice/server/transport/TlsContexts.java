@@ -36,7 +36,7 @@ public record TlsContexts(
    * Reads and checks the files.
    *
    * @throws IOException if one cannot be read
-   * @throws IllegalArgumentException if one does not hold what it should
+   * @throws IllegalArgumentException if a file does not contain the expected PEM
    */
   static TlsContexts read(TlsConfig files) throws IOException {
     List<X509Certificate> chain = PemFile.certificates("tls certificate", files.certificate());

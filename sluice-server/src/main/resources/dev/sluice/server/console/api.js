@@ -105,7 +105,7 @@ export async function found(page, call) {
   }
 }
 
-/** The answer, or null if the key does not allow it: a view shows what it may. */
+/** The answer, or null if the key does not allow it: views show permitted data only. */
 export async function allowed(promise) {
   try {
     return await promise;

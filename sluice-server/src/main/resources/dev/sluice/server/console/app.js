@@ -162,7 +162,7 @@ function say(words) {
   text(banner, words);
 }
 
-// ---- who we are
+// ---- the API key in use
 
 let asking = false;
 

@@ -23,7 +23,7 @@ export function color(index) {
 
 /**
  * A chart of lines over the last minutes. `set(times, series, words)`: series are {label, values,
- * color, dashed, unnamed, right}, the color by number; words say what it shows to those who do not
+ * color, dashed, unnamed, right}, the color by number; words describe it to users who do not
  * see it. `unnamed` ones are drawn, but have no entry in the legend. `right` names a second axis, for
  * series that are no part of the first.
  */

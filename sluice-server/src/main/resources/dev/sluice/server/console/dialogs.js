@@ -2,7 +2,7 @@ import { button, h, text } from "./dom.js";
 
 const toasts = () => document.getElementById("toasts");
 
-/** Says what came of something, for a while, to everybody. */
+/** Shows the outcome of an action for a while. */
 export function toast(words, tone = "good") {
   const close = button("Dismiss", "dismiss", () => note.remove(), { class: "quiet" });
   const note = h("div", { class: "toast", "data-tone": tone }, h("span", {}, words), close);

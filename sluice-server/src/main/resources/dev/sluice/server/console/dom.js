@@ -41,7 +41,7 @@ export function attr(element, name, value) {
   }
 }
 
-/** Of an attribute that people read or hear, what they may. */
+/** Returns the value of an attribute; of one that users read or hear, its printable text. */
 function shown(name, value) {
   return name === "title" || name === "aria-label" ? visible(value) : String(value);
 }
@@ -64,7 +64,7 @@ export function button(label, action, onclick, props = {}) {
   return h("button", { type: "button", "data-action": action, onclick, ...props }, label);
 }
 
-/** A bar from 0 to 1, with an optional mark, and words for those who do not see it. */
+/** A bar from 0 to 1, with an optional mark, and a text for screen readers. */
 export function bar(label) {
   const fill = h("span", { class: "fill" });
   const mark = h("span", { class: "mark-at", hidden: true });

@@ -87,7 +87,7 @@ export function tokens(value) {
   return number(value) + (value === 1 ? " token" : " tokens");
 }
 
-/** Few tokens are told in tenths: of a burst of 1 half of one is much. */
+/** Shows few tokens in tenths: half a token is much of a burst of 1. */
 const FEW = 10;
 
 /** The rest of a burst; never more than the burst. */

@@ -7,7 +7,7 @@ export class Rates {
   #last = new Map();
   #rates = new Map();
 
-  /** Takes counters by name, as of `now` in milliseconds; those that are gone are forgotten. */
+  /** Takes counters by name, as of `now` in milliseconds; absent ones are forgotten. */
   take(counters, now) {
     const next = new Map();
     const rates = new Map();
@@ -92,19 +92,19 @@ export class Holds {
 }
 
 /**
- * Shares by weight. Tenants are in groups: those that can go, and for each throttle key those that
- * wait for it. The due share of a tenant is its weight divided by the weight of its group, of what the
- * group got, so that only the tenant's own limit affects it. It is the mean over the last refreshes in
- * which the tenant was in a group, which does not jump when others come and go. A tenant that was in a
- * group in few of them has no backlog, and no due share.
+ * Shares by weight. Tenants are in groups: one of tenants with deliverable messages, and one for each
+ * throttle key that tenants wait for. The due share of a tenant is its weight divided by the weight of
+ * its group, times the deliveries of the group, so that only the tenant's own limit affects it. It is
+ * the mean over the last refreshes in which the tenant was in a group, which is stable while other
+ * tenants come and go. A tenant that was in a group in few of them has no backlog, and no due share.
  */
 export class Dues {
   static LOOKS = 15;
   #looks = [];
 
   /**
-   * Takes those of a group, as {name, group, weight, rate}, the weight of all of each group, also of
-   * those that are not named, and what all got in a second: `others` of it went to who is not named.
+   * Takes members, as {name, group, weight, rate}, the total weight of each group, including members
+   * that are not listed, and all deliveries per second: `others` of them went to unlisted members.
    */
   take(members, weights, total, others = 0) {
     const groups = new Map([...weights].map(([id, weight]) => [id, { weight, named: 0, got: 0 }]));
@@ -132,7 +132,7 @@ export class Dues {
     }
   }
 
-  /** Null if nothing is due to it. While nobody gets anything, as if its group were all. */
+  /** Returns the due share of a tenant; null if it has no backlog. Without any deliveries: by weight. */
   of(name) {
     const looks = this.#looks.filter(({ parts }) => parts.has(name));
     if (2 * looks.length <= this.#looks.length) {

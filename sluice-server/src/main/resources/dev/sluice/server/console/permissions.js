@@ -39,7 +39,7 @@ export function may(wanted, name) {
   return some(({ kind, pattern }) => includes(kind, wanted) && matches(pattern, name));
 }
 
-/** For whatever name. */
+/** Whether the key has such a permission on any name. */
 export function maySome(wanted) {
   return some(({ kind }) => includes(kind, wanted));
 }
@@ -63,7 +63,7 @@ export function mayQueue(wanted, queue) {
   );
 }
 
-/** Dead letters are put back by those who may also enqueue where they go. */
+/** Redrive requires the permission to enqueue to the source queue. */
 export function mayRedrive(queue) {
   return mayQueue("admin", queue) && mayQueue("produce", sourceOf(queue));
 }

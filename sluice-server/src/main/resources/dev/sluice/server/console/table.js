@@ -137,7 +137,7 @@ export function table({ id, label, columns, key, empty, sorted = null, rowHeader
   return root;
 }
 
-/** Roles are told, for a browser may forget them where a row is no row of a table to its eyes. */
+/** Sets roles, because browsers drop them from rows that CSS does not display as rows. */
 function cellOf(column, isHeader) {
   return h(isHeader ? "th" : "td", {
     role: isHeader ? "rowheader" : "cell",

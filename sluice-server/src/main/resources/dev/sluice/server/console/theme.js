@@ -1,4 +1,4 @@
-// Before the first paint, so that nothing flashes: a choice made earlier, or what the system prefers.
+// Before the first paint, so that nothing flashes: the stored choice, or the preference of the system.
 (() => {
   let chosen = null;
   try {

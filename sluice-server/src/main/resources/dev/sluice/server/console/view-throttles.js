@@ -10,7 +10,7 @@ import { table } from "./table.js";
 const taken = new Rates();
 const holds = new Holds();
 
-/** Throttle keys as the API has them, with what was taken in a second and whether that is too much. */
+/** Throttle keys of the API, with the tokens taken per second and whether that is too much. */
 export function watched({ throttles, at_ms: now }) {
   taken.take(
     throttles.map((each) => [each.key, each.taken]),

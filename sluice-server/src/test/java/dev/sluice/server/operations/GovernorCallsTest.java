@@ -94,7 +94,7 @@ class GovernorCallsTest {
   }
 
   @Test
-  void misuseOfTheStore_isAFaultOfTheServer() {
+  void illegalStateOfTheStore_isAnInternalError() {
     assertThatThrownBy(
             calls.call(
                     Caller.ANYBODY,

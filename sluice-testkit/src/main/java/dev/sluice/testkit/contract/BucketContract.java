@@ -24,19 +24,19 @@ public abstract class BucketContract {
 
   /** A bucket under contract. */
   public interface Bucket {
-    /** Takes tokens if all are there. */
+    /** Takes tokens if all are available. */
     boolean tryConsume(long tokens);
 
-    /** Takes tokens if all are there, and says how that went. */
+    /** Takes tokens if all are available, and returns the decision. */
     Decision decide(long tokens);
 
-    /** Says how it would go. */
+    /** Returns the decision without taking tokens. */
     Decision peek(long tokens);
 
-    /** Whole tokens there. */
+    /** Returns the whole tokens available. */
     long available();
 
-    /** How long until it is full. */
+    /** Returns the time until it is full. */
     Optional<Duration> timeToFull();
 
     /** Adds tokens. */
@@ -48,7 +48,7 @@ public abstract class BucketContract {
     /** Fills it. */
     void reset();
 
-    /** Changes what it allows. */
+    /** Changes the limit. */
     void reconfigure(Limit limit);
 
     /** The limit of the bucket. */
@@ -178,7 +178,7 @@ public abstract class BucketContract {
   }
 
   @Test
-  void decide_whenGranted_saysWhatRemains() {
+  void decide_whenGranted_returnsRemainingTokens() {
     Bucket bucket = bucket(TEN_PER_SECOND);
     assertThat(bucket.decide(3)).isEqualTo(new Decision.Granted(7));
     assertThat(bucket.decide(7)).isEqualTo(new Decision.Granted(0));
@@ -198,7 +198,7 @@ public abstract class BucketContract {
           new Limit.Strict(1, Duration.ofHours(1)));
 
   @Test
-  void decide_whenDenied_theWaitIsEnoughAndNotTooLong() {
+  void decide_whenDenied_retryAfterIsMinimalAndSufficient() {
     for (Limit limit : REFILLING) {
       Bucket bucket = bucket(limit);
       advance(Duration.ofMillis(17));
@@ -269,7 +269,7 @@ public abstract class BucketContract {
   }
 
   @Test
-  void manual_comesBackByHandAlone() {
+  void manual_refillsOnlyByReplenishRefundOrReset() {
     Bucket bucket = bucket(new Limit.Manual(5));
     assertThat(bucket.timeToFull()).contains(Duration.ZERO);
     assertThat(bucket.decide(4)).isEqualTo(new Decision.Granted(1));
@@ -319,7 +319,7 @@ public abstract class BucketContract {
   }
 
   @Test
-  void rate_ofZero_isUsedUpOnce() {
+  void rate_ofZero_grantsItsBurstOnce() {
     Bucket bucket = bucket(new Limit.Rate(0, 2));
     assertThat(bucket.decide(2)).isEqualTo(new Decision.Granted(0));
     advance(Duration.ofDays(1));
@@ -328,7 +328,7 @@ public abstract class BucketContract {
   }
 
   @Test
-  void strict_refillsAtBoundariesAlone() {
+  void strict_refillsAtPeriodBoundariesOnly() {
     Bucket bucket = bucket(new Limit.Strict(5, SECOND));
     assertThat(bucket.decide(4)).isEqualTo(new Decision.Granted(1));
     at(999);
@@ -412,7 +412,7 @@ public abstract class BucketContract {
   }
 
   @Test
-  void reconfigure_unused_goesByTheNewRateAtOnce() {
+  void reconfigure_appliesTheNewRate_beforeTheNextUse() {
     Bucket bucket = bucket(new Limit.Balanced(10, 1000, SECOND));
     bucket.tryConsume(10);
     bucket.reconfigure(new Limit.Balanced(1_000, 1, SECOND));
@@ -452,7 +452,7 @@ public abstract class BucketContract {
   }
 
   @Test
-  void buckets_areApart() {
+  void buckets_shareNoTokens() {
     Bucket one = bucket(TEN_PER_SECOND);
     Bucket other = bucket(TEN_PER_SECOND);
     one.tryConsume(10);

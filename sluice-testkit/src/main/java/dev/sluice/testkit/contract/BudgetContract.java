@@ -46,7 +46,7 @@ public abstract class BudgetContract extends BudgetSuite {
   }
 
   @Test
-  void request_isGranted() {
+  void request_withinTheLevel_isGranted() {
     BudgetHarness rig = open(Allocation.OFF);
     TokenDecision.Granted granted = rig.granted(1_000, P1);
     assertThat(granted)
@@ -57,7 +57,7 @@ public abstract class BudgetContract extends BudgetSuite {
   }
 
   @Test
-  void request_isPutInLine() {
+  void request_beyondTheLevel_isQueued() {
     BudgetHarness rig = open(Allocation.OFF);
     rig.granted(299_000, P1);
     TokenDecision.Queued queued = rig.queued(3_000, P1);
@@ -78,7 +78,7 @@ public abstract class BudgetContract extends BudgetSuite {
   }
 
   @Test
-  void request_isRefused() {
+  void request_beyondTheCapacity_isImpossible() {
     BudgetHarness rig = open(Allocation.OFF);
     rig.granted(1_000, P1);
     TokenDecision.Impossible refused = impossible(rig.ask(300_001, P1));
@@ -90,7 +90,7 @@ public abstract class BudgetContract extends BudgetSuite {
   }
 
   @Test
-  void placeAndForecast_areOverAllClasses_andChangeWithTheLine() {
+  void queuePositionAndEta_countAllClasses_andFollowTheWaitingList() {
     BudgetHarness rig = open(Allocation.OFF);
     rig.granted(300_000, P0);
     TokenDecision.Queued batch = rig.queued(4_000, P2);
@@ -124,7 +124,7 @@ public abstract class BudgetContract extends BudgetSuite {
     assertThat(granted.requestedTokens()).isEqualTo(10_000);
     assertThat(rig.settle(granted, 8_000))
         .contains(TokenSettlement.of(MODEL, "", 10_000, 7_500, 8_000, -500));
-    // It is what is reserved that must be there in the end.
+    // The reserved tokens, not the requested ones, must fit.
     rig.granted(request(400_000, P1).withExpectedTokens(250_000));
     assertThat(rig.available()).isEqualTo(42_000);
   }
@@ -140,7 +140,7 @@ public abstract class BudgetContract extends BudgetSuite {
         .hasValue(Duration.ofMillis(10_005));
   }
 
-  // ---- what the shares of classes mean
+  // ---- shares of classes
 
   @Test
   void ceiling_keepsTheRestForTheClassesAbove() {
@@ -156,7 +156,7 @@ public abstract class BudgetContract extends BudgetSuite {
   }
 
   @Test
-  void ceiling_letsAClassGo_onceUsageIsBelowItsShare() {
+  void ceiling_grantsAClass_onceUsageIsBelowItsShare() {
     BudgetHarness rig = open(Allocation.CEILING);
     rig.granted(200_000, P1);
     TokenDecision.Queued batch = rig.queued(50_000, P2);
@@ -170,9 +170,9 @@ public abstract class BudgetContract extends BudgetSuite {
   }
 
   @Test
-  void scale_reservesTheShareOfWhatIsAskedFor_alsoFromTheLine() {
+  void scale_reservesTheClassShareOfARequest_alsoFromTheWaitingList() {
     BudgetHarness rig = open(Allocation.SCALE);
-    // The whole of its share of what is asked for must fit.
+    // Its whole share of the requested tokens must fit.
     assertThat(rig.granted(750_000, P2).tokens()).isEqualTo(300_000);
     TokenDecision.Queued queued = rig.queued(10_000, P1);
     assertThat(queued.tokens()).isEqualTo(10_000);
@@ -185,7 +185,7 @@ public abstract class BudgetContract extends BudgetSuite {
   }
 
   @Test
-  void off_onlyOrdersTheLine() {
+  void off_lowestClassGetsTheWholeBurst() {
     BudgetHarness rig = open(Allocation.OFF);
     assertThat(rig.granted(300_000, P2).remaining()).isZero();
   }
@@ -193,7 +193,7 @@ public abstract class BudgetContract extends BudgetSuite {
   // ---- dimensions
 
   @Test
-  void requestsInASecond_bind() {
+  void requestsPerSecond_areLimited() {
     BudgetHarness rig =
         open(sonnet(Allocation.OFF).toBuilder().requests(Limit.perSecond(2)).build());
     rig.granted(1, P0);
@@ -214,7 +214,7 @@ public abstract class BudgetContract extends BudgetSuite {
   }
 
   @Test
-  void requestsInAMinute_bindToo() {
+  void requestsPerMinute_areLimitedToo() {
     BudgetHarness rig =
         open(
             sonnet(Allocation.OFF).toBuilder()
@@ -232,7 +232,7 @@ public abstract class BudgetContract extends BudgetSuite {
   }
 
   @Test
-  void requestsAtOnce_bind_untilOneIsSettled() {
+  void concurrentRequests_areLimited_untilOneIsSettled() {
     BudgetHarness rig = open(sonnet(Allocation.OFF).toBuilder().maxConcurrentRequests(2).build());
     TokenDecision.Granted first = rig.granted(1_000, P0);
     rig.granted(1_000, P0);
@@ -246,7 +246,7 @@ public abstract class BudgetContract extends BudgetSuite {
   }
 
   @Test
-  void whatIsShortInOneDimension_takesNothingOfTheOthers() {
+  void requestHeldByOneDimension_takesNothingOfTheOthers() {
     BudgetHarness rig =
         open(
             sonnet(Allocation.OFF).toBuilder()
@@ -266,7 +266,7 @@ public abstract class BudgetContract extends BudgetSuite {
   }
 
   @Test
-  void tenant_hasABudgetInside() {
+  void tenant_hasABudgetWithinTheModels() {
     BudgetHarness rig =
         open(
             sonnet(Allocation.OFF).toBuilder()
@@ -294,7 +294,7 @@ public abstract class BudgetContract extends BudgetSuite {
   }
 
   @Test
-  void models_areApart() {
+  void models_shareNeitherTokensNorWaitingList() {
     ModelBudget budget = sonnet(Allocation.OFF);
     BudgetHarness rig =
         open(
@@ -321,7 +321,7 @@ public abstract class BudgetContract extends BudgetSuite {
     assertThat(rig.available()).isEqualTo(300_000);
   }
 
-  /** The error says what there is, and what was asked for. */
+  /** The error names the known and the requested name. */
   private static void requireUnknown(
       BudgetHarness rig, TokenRequest bad, String known, String name) {
     List<CompletableFuture<?>> answers =
@@ -335,7 +335,7 @@ public abstract class BudgetContract extends BudgetSuite {
   }
 
   @Test
-  void hugeRequest_isRefused_andChangesNothing() {
+  void hugeRequest_isImpossibleOrRejected_andChangesNothing() {
     BudgetHarness rig = open(Allocation.CEILING);
     for (long huge : new long[] {210_001, TokenRequest.MAX_TOKENS}) {
       impossible(rig.ask(huge, P1));

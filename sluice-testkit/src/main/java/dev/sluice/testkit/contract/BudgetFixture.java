@@ -6,24 +6,24 @@ import dev.sluice.governor.BudgetStore;
 import java.time.Duration;
 
 /**
- * Where stores of budgets under contract come from, and the time that they live in; it stands still
- * until told to go on.
+ * Opens the budget stores under contract, and controls their clock, which moves only by {@link
+ * #advance} and {@link #setClock}.
  *
  * @since 0.1
  */
 public interface BudgetFixture {
   /**
-   * A new store, whose budgets nobody has used.
+   * Opens a new store with unused budgets.
    *
    * @param config the models
-   * @param listener is told what is decided
+   * @param listener receives the decisions
    * @return closed by the suite
    */
   BudgetStore open(BudgetConfig config, BudgetListener listener);
 
   /**
-   * The same budgets and lines once more, as another process has them. Where nobody else can, the
-   * store itself.
+   * Opens the same budgets and waiting lists as another process would. Returns the store itself if
+   * it cannot be shared.
    *
    * @param store of {@link #open}
    * @param config what that was opened with
@@ -34,8 +34,8 @@ public interface BudgetFixture {
   }
 
   /**
-   * Time goes on by exactly this, and whatever is due by then has happened before it returns, each
-   * at the moment at which it was due.
+   * Advances the clock by exactly this time. Everything due by then has happened when this returns,
+   * each at the instant at which it was due.
    *
    * @param time whole microseconds
    */

@@ -132,7 +132,7 @@ final class BudgetHarness {
     get(store.reload(config));
   }
 
-  // ---- how it stands
+  // ---- status
 
   GovernorStatus.Model status(String model) {
     return Objects.requireNonNull(get(store.status()).models().get(model), model);

@@ -27,8 +27,7 @@ import java.util.concurrent.CopyOnWriteArrayList;
 import org.junit.jupiter.api.Test;
 
 /**
- * Random days of a model in every store of budgets: what must hold whatever happens. Extend it and
- * say how one is made.
+ * Invariants of every budget store over random days of a model. Subclasses supply the store.
  *
  * @since 0.1
  */
@@ -54,7 +53,7 @@ public abstract class BudgetPropertyContract extends BudgetSuite {
   }
 
   @Test
-  void anyDay_keepsTheLimit_andTheOrder_andServesEverybody() throws Exception {
+  void randomDay_keepsLimitAndOrder_andServesEveryRequest() throws Exception {
     for (long seed = 0; seed < days(); seed++) {
       Day day = new Day(seed);
       try {
@@ -72,7 +71,7 @@ public abstract class BudgetPropertyContract extends BudgetSuite {
     }
   }
 
-  /** When who was granted how much, as the listener was told, by the key of the request. */
+  /** The order, times and net tokens of grants, by the idempotency key of the request. */
   private static final class Book implements BudgetListener {
     final List<String> order = new CopyOnWriteArrayList<>();
     final Map<String, Long> times = new ConcurrentHashMap<>();
@@ -185,7 +184,7 @@ public abstract class BudgetPropertyContract extends BudgetSuite {
       for (Map.Entry<String, TokenDecision.Queued> each : List.copyOf(waiting.entrySet())) {
         Optional<TokenDecision> outcome = rig.poll(each.getValue());
         if (outcome.isEmpty()) {
-          // Granted, and its life was over before anybody asked.
+          // Granted, and the reservation expired before it was polled.
           waiting.remove(each.getKey());
         } else if (outcome.get() instanceof TokenDecision.Granted granted) {
           waiting.remove(each.getKey());
@@ -215,7 +214,7 @@ public abstract class BudgetPropertyContract extends BudgetSuite {
       }
     }
 
-    /** Which only ever takes away. */
+    /** Reports feedback of a provider, which never adds tokens. */
     private void hearTheProvider() {
       switch (random.nextInt(6)) {
         case 0 -> rig.adjust(1, null, Duration.ofMillis(random.nextInt(1_000)));
@@ -226,7 +225,7 @@ public abstract class BudgetPropertyContract extends BudgetSuite {
       }
     }
 
-    /** Of what was charged in the end, at most the burst and what accrues meanwhile. */
+    /** In every window, at most the burst and the accrued tokens are charged in the end. */
     void requireEveryWindow() {
       GrantLog log = new GrantLog();
       book.net.forEach(
@@ -250,7 +249,7 @@ public abstract class BudgetPropertyContract extends BudgetSuite {
       assertThat(turns.values()).allSatisfy(each -> assertThat(each).isSorted());
     }
 
-    /** When all is over, everybody was granted or left, and everything has come back. */
+    /** In the end every request was granted or canceled, and all tokens and slots are free. */
     void requireAllServed() {
       rig.adjust(1, null, Duration.ZERO);
       claim();

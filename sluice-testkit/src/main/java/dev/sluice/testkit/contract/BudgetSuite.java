@@ -41,7 +41,7 @@ public abstract class BudgetSuite {
   static final Duration SECOND = Duration.ofSeconds(1);
   static final Duration MINUTE = Duration.ofMinutes(1);
 
-  /** Tickets stay in line for an hour though nobody polls them. */
+  /** Tickets that are not polled stay in the waiting list for an hour. */
   static final WaitingListConfig PATIENT = rules(10_000, Duration.ofHours(1));
 
   private final Deque<AutoCloseable> opened = new ArrayDeque<>();

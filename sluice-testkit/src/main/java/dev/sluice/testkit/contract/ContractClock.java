@@ -3,14 +3,14 @@ package dev.sluice.testkit.contract;
 import java.time.Duration;
 
 /**
- * The time that a bucket under contract lives in; it stands still until told to go on.
+ * The clock of a bucket under contract; it moves only by {@link #advance}.
  *
  * @since 0.1
  */
 public interface ContractClock {
-  /** Lets time pass. */
+  /** Advances the clock. */
   void advance(Duration time);
 
-  /** The shortest time that can pass: what answers are exact to. */
+  /** Returns the shortest time that can pass, to which answers are exact. */
   Duration tick();
 }

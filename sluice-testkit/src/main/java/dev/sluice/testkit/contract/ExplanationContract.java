@@ -29,7 +29,7 @@ import org.junit.jupiter.api.Test;
  */
 public abstract class ExplanationContract extends BudgetSuite {
   @Test
-  void explain_saysWhatWouldHappen_andChangesNothing() {
+  void explain_predictsTheDecision_andChangesNothing() {
     BudgetHarness rig = open(Allocation.OFF);
     TokenExplanation free = rig.explain(request(1_000, P1));
     assertThat(free.outcome()).isEqualTo(Outcome.GRANTED);
@@ -66,7 +66,7 @@ public abstract class ExplanationContract extends BudgetSuite {
                 .build());
     rig.granted(request(400, P1).withTenant("t"));
     TokenExplanation explained = rig.explain(request(400, P2).withTenant("t"));
-    // A slot does not come with time, so nobody knows when.
+    // Time alone frees no slot, so the wait is unknown.
     assertThat(explained.dimensions())
         .containsExactly(
             part(BudgetDimension.TOKENS, 10_000, 9_600, 400, 0),
@@ -80,7 +80,7 @@ public abstract class ExplanationContract extends BudgetSuite {
   }
 
   @Test
-  void tryNow_isGranted_orNothingHappened() {
+  void tryAcquire_isGranted_orChangesNothing() {
     BudgetHarness rig = open(Allocation.OFF);
     assertThat(BudgetHarness.get(rig.store.tryAcquire(request(300_000, P1))))
         .containsInstanceOf(TokenDecision.Granted.class);
@@ -91,7 +91,7 @@ public abstract class ExplanationContract extends BudgetSuite {
   }
 
   @Test
-  void find_leavesNoTrace() {
+  void find_returnsAnEarlierOutcome_andCountsNoRequest() {
     BudgetHarness rig = open(Allocation.OFF);
     TokenRequest keyed = request(1_000, P1).withIdempotencyKey("k");
     assertThat(BudgetHarness.get(rig.store.find(keyed))).isEmpty();
@@ -104,7 +104,7 @@ public abstract class ExplanationContract extends BudgetSuite {
     assertThat(rig.status().counts().totalRequests()).isEqualTo(1);
   }
 
-  // ---- how it stands
+  // ---- status and events
 
   @Test
   void status_hasTheFiguresOfTheModel() {
@@ -125,7 +125,7 @@ public abstract class ExplanationContract extends BudgetSuite {
   }
 
   @Test
-  void counts_areOfWhoAsked_andOfWhatWasCharged() {
+  void counts_coverRequestsAndChargedTokens() {
     BudgetHarness rig = open(Allocation.OFF);
     TokenDecision.Granted first = rig.granted(300_000, P0);
     CompletableFuture<Optional<TokenDecision>> waited = rig.waiter(request(100_000, P1));
@@ -144,7 +144,7 @@ public abstract class ExplanationContract extends BudgetSuite {
   }
 
   @Test
-  void listener_isTold_whatIsAskedGrantedAndSettled() {
+  void listener_receivesRequestsGrantsAndSettlements() {
     List<String> told = new CopyOnWriteArrayList<>();
     BudgetHarness rig = open(config(sonnet(Allocation.OFF)), new Told(told));
     long start = fixture().nanos();

@@ -61,7 +61,7 @@ public abstract class ForecastContract extends BudgetSuite {
   // ---- slots
 
   @Test
-  void withoutAFreeSlot_theForecastIsUnknown() {
+  void withoutAFreeSlot_etaIsUnknown() {
     BudgetHarness rig = open(sonnet(Allocation.OFF).toBuilder().maxConcurrentRequests(1).build());
     TokenDecision.Granted running = rig.granted(1_000, P1);
     TokenExplanation foretold = rig.explain(request(1_000, P1));
@@ -90,7 +90,7 @@ public abstract class ForecastContract extends BudgetSuite {
   }
 
   @Test
-  void slotsThatThoseBeforeItTake_areNotFreeForIt() {
+  void slotsOfEarlierWaiters_areNotFreeForLaterOnes() {
     BudgetHarness rig = open(sonnet(Allocation.OFF).toBuilder().maxConcurrentRequests(2).build());
     TokenDecision.Granted running = rig.granted(300_000, P1);
     TokenDecision.Queued first = rig.queued(4_000, P1);
@@ -107,7 +107,7 @@ public abstract class ForecastContract extends BudgetSuite {
   }
 
   @Test
-  void unknown_winsOverWhatIsKnown() {
+  void unknownWait_overridesKnownWaits() {
     BudgetHarness rig =
         open(
             sonnet(Allocation.CEILING).toBuilder()
@@ -121,10 +121,10 @@ public abstract class ForecastContract extends BudgetSuite {
     requireUnknown(queued, BudgetDimension.CONCURRENCY);
   }
 
-  // ---- what time brings
+  // ---- waits that time ends
 
   @Test
-  void tokens_bind_withThoseOfEverybodyBefore() {
+  void tokens_bind_includingThoseOfEarlierWaiters() {
     BudgetHarness rig = open(Allocation.OFF);
     rig.granted(300_000, P0);
     rig.queued(4_000, P0);
@@ -136,7 +136,7 @@ public abstract class ForecastContract extends BudgetSuite {
   }
 
   @Test
-  void shareOfTheClass_binds_thoughTokensAreShortAsWell() {
+  void shareOfTheClass_binds_ifItIsTheLongerWait() {
     BudgetHarness rig = open(Allocation.CEILING);
     rig.granted(300_000, P0);
     // There are 12,000 tokens in 3 s, and 180,000 are kept for the classes above.
@@ -147,7 +147,7 @@ public abstract class ForecastContract extends BudgetSuite {
   }
 
   @Test
-  void shareOfTheClass_binds_withThoseBeforeInTheClassAndAbove() {
+  void shareOfTheClass_binds_includingEarlierWaitersOfItsClassAndAbove() {
     BudgetHarness rig = open(Allocation.CEILING);
     rig.granted(300_000, P0);
     rig.queued(8_000, P0);
@@ -159,7 +159,7 @@ public abstract class ForecastContract extends BudgetSuite {
   }
 
   @Test
-  void guaranteeOfTheClass_comesBeforeItsShare() {
+  void minimumShareOfTheClass_bindsBeforeItsCeiling() {
     BudgetHarness rig =
         open(
             sonnet(Allocation.CEILING).toBuilder()
@@ -176,7 +176,7 @@ public abstract class ForecastContract extends BudgetSuite {
   }
 
   @Test
-  void guaranteeOfTheClass_doesNotWaitForTheClassesAbove() {
+  void minimumShareOfTheClass_doesNotWaitForTheClassesAbove() {
     BudgetHarness rig =
         open(
             sonnet(Allocation.CEILING).toBuilder()
@@ -191,7 +191,7 @@ public abstract class ForecastContract extends BudgetSuite {
   }
 
   @Test
-  void requests_bind_withThoseBefore() {
+  void requests_bind_includingEarlierWaiters() {
     BudgetHarness rig =
         open(sonnet(Allocation.OFF).toBuilder().requests(Limit.perSecond(2)).build());
     rig.granted(1, P1);
@@ -204,7 +204,7 @@ public abstract class ForecastContract extends BudgetSuite {
   }
 
   @Test
-  void budgetOfTheTenant_binds_withItsOwnBefore_ofAllClasses() {
+  void budgetOfTheTenant_binds_includingItsEarlierWaitersOfAllClasses() {
     ModelBudget.TenantBudget small = new ModelBudget.TenantBudget(Limit.perMinute(6_000, 1_000), 1);
     BudgetHarness rig =
         open(sonnet(Allocation.OFF).toBuilder().tenants(Map.of("t", small)).build());
@@ -220,7 +220,7 @@ public abstract class ForecastContract extends BudgetSuite {
   }
 
   @Test
-  void pauseOfTheProvider_binds_untilSomethingElseIsLater() {
+  void pauseOfTheProvider_binds_ifItIsTheLongestWait() {
     BudgetHarness rig = open(Allocation.OFF);
     rig.granted(300_000, P0);
     rig.adjust(1, null, Duration.ofSeconds(5));
@@ -233,7 +233,7 @@ public abstract class ForecastContract extends BudgetSuite {
   }
 
   @Test
-  void latestOfSeveral_counts() {
+  void longestOfSeveralWaits_binds() {
     BudgetHarness rig =
         open(sonnet(Allocation.CEILING).toBuilder().requests(Limit.perMinute(1)).build());
     rig.granted(300_000, P0);
@@ -242,7 +242,7 @@ public abstract class ForecastContract extends BudgetSuite {
   }
 
   @Test
-  void whoWaitsOnlyForOthers_isToldWhen() {
+  void requestHeldOnlyByEarlierWaiters_hasAnEta() {
     BudgetHarness rig = open(Allocation.OFF);
     rig.granted(298_000, P0);
     rig.queued(10_000, P0);
@@ -252,7 +252,7 @@ public abstract class ForecastContract extends BudgetSuite {
   }
 
   @Test
-  void moreThanASlowedModelEverHas_goesWhenThatIsFull() {
+  void requestLargerThanASlowedModelHolds_isGrantedWhenTheModelIsFull() {
     BudgetHarness rig = open(Allocation.OFF);
     rig.adjust(0.5, 0L, Duration.ZERO);
     TokenDecision.Queued large = rig.queued(200_000, P1);
@@ -261,14 +261,14 @@ public abstract class ForecastContract extends BudgetSuite {
   }
 
   @Test
-  void lineThatTokensHold_goesWhenForetold() {
+  void waitersHeldByTokens_areGrantedAtTheirEta() {
     BudgetHarness rig = open(Allocation.OFF);
     rig.granted(300_000, P0);
     requireAllGoWhenForetold(rig, 8_000);
   }
 
   @Test
-  void lineThatRequestsHold_goesWhenForetold() {
+  void waitersHeldByRequests_areGrantedAtTheirEta() {
     BudgetHarness rig =
         open(sonnet(Allocation.OFF).toBuilder().requests(Limit.perSecond(3)).build());
     for (int i = 0; i < 3; i++) {
@@ -301,10 +301,10 @@ public abstract class ForecastContract extends BudgetSuite {
     }
   }
 
-  // ---- what never comes
+  // ---- requests that are never granted
 
   @Test
-  void whatIsRefused_hasNoForecast() {
+  void deniedOrImpossibleRequest_hasNoEta() {
     ModelBudget.TenantBudget small = new ModelBudget.TenantBudget(Limit.perMinute(6_000, 1_000), 1);
     BudgetHarness rig =
         open(
@@ -333,7 +333,7 @@ public abstract class ForecastContract extends BudgetSuite {
 
   /** The only request in line goes at the moment foretold, or it is unknown. */
   @Test
-  void anyRequestThatIsAlone_goesWhenForetold() throws Exception {
+  void singleWaiterOfARandomModel_isGrantedAtItsEta() throws Exception {
     int foretold = 0;
     for (long seed = 0; seed < models(); seed++) {
       try {
@@ -404,7 +404,7 @@ public abstract class ForecastContract extends BudgetSuite {
   // ---- an exhausted bucket
 
   @Test
-  void headThatIsTooLargeForTheLevel_exhaustsTheModel_untilItGoes() {
+  void headBeyondTheLevel_exhaustsTheModel_untilItIsGranted() {
     BudgetHarness rig = open(Allocation.OFF);
     rig.granted(150_000, P1);
     assertThat(rig.status().exhaustion()).isEmpty();
@@ -445,7 +445,7 @@ public abstract class ForecastContract extends BudgetSuite {
   }
 
   @Test
-  void modelThatHasTheTokens_isNotExhausted_whateverElseHolds() {
+  void modelWithEnoughTokens_isNotExhausted_byOtherDimensions() {
     ModelBudget.TenantBudget small = new ModelBudget.TenantBudget(Limit.perMinute(6_000, 1_000), 1);
     BudgetHarness rig =
         open(

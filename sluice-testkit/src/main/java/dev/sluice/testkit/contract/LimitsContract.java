@@ -39,20 +39,20 @@ public abstract class LimitsContract {
     /** Takes one token of each key, or none. */
     boolean tryConsume(List<String> keys);
 
-    /** Takes the cost of each key, or nothing, and says how that went. */
+    /** Takes the cost of each key, or nothing, and returns the decision. */
     Decision consume(Map<String, Long> costs);
 
-    /** Says how it would go. */
+    /** Returns the decision without taking tokens. */
     Decision peek(Map<String, Long> costs);
 
-    /** How a key stands. */
+    /** Returns the state of a key. */
     Optional<LimitStats> snapshot(String key);
   }
 
   /** A new throttle without rates. */
   protected abstract Keys throttle();
 
-  /** The time that it lives in. */
+  /** Returns the clock of the limits. */
   protected abstract ContractClock clock();
 
   private static double level(Keys throttle, String key) {
@@ -183,7 +183,7 @@ public abstract class LimitsContract {
   }
 
   @Test
-  void consume_whatCanNeverBe_countsAsTheLongestWait() {
+  void consume_impossibleOrDepleted_countsAsTheLongestWait() {
     Keys throttle = throttle();
     throttle.setRate("denied", 0.001, 1);
     throttle.setRate("depleted", 0, 1);
@@ -253,7 +253,7 @@ public abstract class LimitsContract {
   }
 
   @Test
-  void templates_theLongestPrefixCounts() {
+  void templates_theLongestPrefixApplies() {
     Keys throttle = throttle();
     throttle.setTemplate("*", 1, 1);
     throttle.setTemplate("tenant:a*", 1, 3);
@@ -294,7 +294,7 @@ public abstract class LimitsContract {
   }
 
   @Test
-  void setRate_unused_goesByTheNewRateAtOnce() {
+  void setRate_appliesTheNewRate_beforeTheNextUse() {
     Keys throttle = throttle();
     throttle.setRate("key", 1000, 10);
     assertThat(take(throttle, "key", 10)).isTrue();
@@ -307,7 +307,7 @@ public abstract class LimitsContract {
   }
 
   @Test
-  void removeRate_forgetsWhatWasConsumed() {
+  void removeRate_resetsTheLevel() {
     Keys throttle = throttle();
     for (double rate : new double[] {0, 0.001}) {
       throttle.setRate("key", rate, 5);

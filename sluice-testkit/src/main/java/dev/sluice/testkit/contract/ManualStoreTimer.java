@@ -10,8 +10,8 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Time that goes on when told to, with all that is due meanwhile, in order, on the thread that
- * tells it. For any number of threads.
+ * A timer whose clock moves only by {@link #advance}, which runs all due actions in order on its
+ * thread. Thread-safe.
  *
  * @since 0.1
  */
@@ -38,7 +38,7 @@ public final class ManualStoreTimer implements StoreTimer {
     due.add(new Due(now + nanos, numbers++, action));
   }
 
-  /** At once, but one after the other: the stack does not grow. */
+  /** Runs the action at once, but after those already queued, so that the stack does not grow. */
   @Override
   public void execute(Runnable action) {
     untold.add(action);
@@ -54,7 +54,7 @@ public final class ManualStoreTimer implements StoreTimer {
   }
 
   /**
-   * Lets time pass; whatever is due by then is done, each when it is due.
+   * Advances the clock and runs every action that is due by then, each at its instant.
    *
    * @param time how much
    */
@@ -77,7 +77,7 @@ public final class ManualStoreTimer implements StoreTimer {
   }
 
   /**
-   * Shows another time, and nothing is done by that.
+   * Moves the clock without running actions.
    *
    * @param by how much later, or earlier if it is negative
    */

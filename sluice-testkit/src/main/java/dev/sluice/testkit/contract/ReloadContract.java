@@ -24,7 +24,7 @@ import org.junit.jupiter.api.Test;
  */
 public abstract class ReloadContract extends BudgetSuite {
   @Test
-  void reloadToMore_keepsLevels_lines_andReservations() {
+  void reloadToMore_keepsLevelsWaitersAndReservations() {
     BudgetHarness rig = open(Allocation.OFF);
     TokenDecision.Granted open = rig.granted(300_000, P0);
     TokenDecision.Queued first = rig.queued(8_000, P1);
@@ -42,7 +42,7 @@ public abstract class ReloadContract extends BudgetSuite {
   }
 
   @Test
-  void reloadToLess_isDebt_andTheLineStays() {
+  void reloadToLess_leavesDebt_andKeepsTheWaitingList() {
     BudgetHarness rig = open(Allocation.OFF);
     rig.granted(200_000, P0);
     rig.reload(config(SeedBudget.budget(120_000, 100_000).build()));
@@ -58,7 +58,7 @@ public abstract class ReloadContract extends BudgetSuite {
   }
 
   @Test
-  void reload_isNoRefill() {
+  void reload_refillsNoTokens() {
     BudgetConfig config = config(sonnet(Allocation.OFF));
     BudgetHarness rig = open(config);
     rig.granted(300_000, P0);
@@ -71,7 +71,7 @@ public abstract class ReloadContract extends BudgetSuite {
   }
 
   @Test
-  void reload_isNoRefillOfRequests() {
+  void reload_refillsNoRequests() {
     ModelBudget budget = sonnet(Allocation.OFF);
     BudgetHarness rig = open(budget.toBuilder().requests(Limit.perMinute(10)).build());
     for (int i = 0; i < 10; i++) {
@@ -86,7 +86,7 @@ public abstract class ReloadContract extends BudgetSuite {
    * Tenants' time until a reload is paid at the rate until then, and from then on at the new one.
    */
   @Test
-  void reload_isNoRefillOfTenants() {
+  void reload_refillsNoTenantBudgets() {
     ModelBudget.TenantBudget slow = new ModelBudget.TenantBudget(Limit.perMinute(60, 1_000), 1);
     ModelBudget.TenantBudget fast = new ModelBudget.TenantBudget(Limit.perMinute(60_000, 1_000), 1);
     ModelBudget.TenantBudget other =
@@ -126,7 +126,7 @@ public abstract class ReloadContract extends BudgetSuite {
   }
 
   @Test
-  void reload_refusesWhoeverCannotBeInLine() {
+  void reload_refusesWaitersThatNoLongerFit() {
     BudgetHarness rig = open(Allocation.OFF);
     TokenDecision.Granted open = rig.granted(300_000, P0);
     CompletableFuture<Optional<TokenDecision>> large = rig.waiter(request(200_000, P1));
@@ -146,12 +146,12 @@ public abstract class ReloadContract extends BudgetSuite {
         .isInstanceOf(IllegalArgumentException.class)
         .hasMessageContaining("other")
         .hasMessageContaining(MODEL);
-    // A grant can be settled all the same.
+    // An open grant can still be settled.
     assertThat(rig.settle(open, 1)).isPresent();
   }
 
   @Test
-  void reload_ofWhatCannotBeKept_changesNothing() {
+  void reload_ofBudgetsWithoutExactUnits_changesNothing() {
     BudgetHarness rig = open(Allocation.OFF);
     // No exact units for so many tokens at such a rate.
     ModelBudget huge = SeedBudget.budget(1, 1_000_000_000_000L).build();
@@ -162,7 +162,7 @@ public abstract class ReloadContract extends BudgetSuite {
   }
 
   @Test
-  void reload_thatTakesTheBudgetOfATenant_andGivesItBack_isNoRefill() {
+  void reload_thatRemovesAndRestoresATenantBudget_refillsNoTokens() {
     ModelBudget without = sonnet(Allocation.OFF);
     ModelBudget with =
         without.toBuilder()

@@ -35,7 +35,7 @@ public abstract class ReservationContract extends BudgetSuite {
   private static final int PORTION = 500;
 
   @Test
-  void settle_refundsWhatWasNotUsed_once() {
+  void settle_refundsUnusedTokens_once() {
     BudgetHarness rig = open(Allocation.OFF);
     TokenDecision.Granted granted = rig.granted(request(10_000, P1).withTenant("t"));
     assertThat(rig.settle(granted, 4_000))
@@ -47,7 +47,7 @@ public abstract class ReservationContract extends BudgetSuite {
   }
 
   @Test
-  void settle_chargesWhatWasUsedBeyond() {
+  void settle_chargesTokensUsedBeyondTheReservation() {
     BudgetHarness rig = open(Allocation.OFF);
     TokenDecision.Granted granted = rig.granted(1_000, P1);
     assertThat(rig.settle(granted, 1_500))
@@ -57,7 +57,7 @@ public abstract class ReservationContract extends BudgetSuite {
   }
 
   @Test
-  void settle_ofWhatNobodyUses_isRefused() {
+  void settle_ofUsageOutOfRange_isRefused() {
     BudgetHarness rig = open(Allocation.OFF);
     TokenDecision.Granted granted = rig.granted(1_000, P1);
     for (long bad : new long[] {-1, Long.MIN_VALUE, 1_000_000_000_001L, Long.MAX_VALUE}) {
@@ -69,7 +69,7 @@ public abstract class ReservationContract extends BudgetSuite {
   }
 
   @Test
-  void overuse_isDebtThatTimePays() {
+  void overuse_leavesDebt_thatRefillsPay() {
     BudgetHarness rig = open(sonnet(Allocation.OFF).toBuilder().maxContextTokens(304_000).build());
     rig.settle(rig.granted(300_000, P0), 304_000);
     assertThat(rig.available()).isEqualTo(-4_000);
@@ -86,7 +86,7 @@ public abstract class ReservationContract extends BudgetSuite {
 
   /** A plain refund let 540,000 through in one second, where 304,000 are legal. */
   @Test
-  void lateRefund_admitsNotOneTokenBeyondTheLimit() {
+  void lateRefund_admitsNoTokenBeyondTheLimit() {
     BudgetHarness rig = open(Allocation.OFF);
     TokenDecision.Granted first = rig.granted(240_000, P0);
     advance(MINUTE);
@@ -98,7 +98,7 @@ public abstract class ReservationContract extends BudgetSuite {
   }
 
   @Test
-  void refund_isWholeWhileTheBucketStillOwesIt() {
+  void refund_returnsNoMoreThanTheBucketOwes() {
     BudgetHarness rig = open(Allocation.OFF);
     TokenDecision.Granted first = rig.granted(10_000, P0);
     TokenDecision.Granted second = rig.granted(20_000, P0);
@@ -106,7 +106,7 @@ public abstract class ReservationContract extends BudgetSuite {
     assertThat(rig.available()).isEqualTo(276_000);
     assertThat(rig.settle(second, 0).orElseThrow().refundedTokens()).isEqualTo(20_000);
     assertThat(rig.available()).isEqualTo(296_000);
-    // Of 12,000 that are owed, all but 4,000 have come back by themselves.
+    // Of 12,000 that were owed, refills have paid all but 4,000.
     TokenDecision.Granted third = rig.granted(8_000, P0);
     advanceMillis(2_000);
     assertThat(rig.settle(third, 0).orElseThrow().refundedTokens()).isEqualTo(4_000);
@@ -118,7 +118,7 @@ public abstract class ReservationContract extends BudgetSuite {
     BudgetHarness rig = open(Allocation.OFF);
     TokenDecision.Granted first = rig.granted(40_000, P0);
     advanceMillis(9_000);
-    // 4,000 are owed when others are granted theirs: the rest was theirs to take.
+    // 4,000 were owed at the later grant: only these can still be refunded.
     rig.granted(100_000, P0);
     assertThat(rig.settle(first, 0).orElseThrow().refundedTokens()).isEqualTo(4_000);
     assertThat(rig.available()).isEqualTo(200_000);
@@ -141,7 +141,7 @@ public abstract class ReservationContract extends BudgetSuite {
   }
 
   @Test
-  void twoLateRefunds_doNotGiveTheSameBackTwice() {
+  void twoLateRefunds_returnTheRemainingDebtOnce() {
     BudgetHarness rig = open(Allocation.OFF);
     TokenDecision.Granted first = rig.granted(40_000, P0);
     TokenDecision.Granted second = rig.granted(40_000, P0);
@@ -157,7 +157,7 @@ public abstract class ReservationContract extends BudgetSuite {
 
   /** A store may have a faster path for models without tenant budgets. */
   @Test
-  void twoLateRefunds_underABudgetOfATenant_doNotGiveTheSameBackTwice() {
+  void twoLateRefunds_underABudgetOfATenant_returnTheRemainingDebtOnce() {
     BudgetHarness rig =
         open(
             sonnet(Allocation.OFF).toBuilder()
@@ -179,7 +179,7 @@ public abstract class ReservationContract extends BudgetSuite {
 
   /** A store may forget a tenant only once its budget is full again. */
   @Test
-  void debtOfATenant_isKnownUntilItIsPaid() {
+  void debtOfATenant_isKeptUntilItIsPaid() {
     BudgetHarness rig =
         open(
             sonnet(Allocation.OFF).toBuilder()
@@ -195,7 +195,7 @@ public abstract class ReservationContract extends BudgetSuite {
   }
 
   @Test
-  void refund_goesBackToTheTenantToo_andLetsThoseInLineGo() {
+  void refund_creditsTheTenantToo_andGrantsWaiters() {
     BudgetHarness rig =
         open(
             sonnet(Allocation.OFF).toBuilder()
@@ -257,7 +257,7 @@ public abstract class ReservationContract extends BudgetSuite {
   }
 
   @Test
-  void extendedReservation_livesAsLongAgain() {
+  void extendedReservation_lastsOneMoreTimeout() {
     BudgetHarness rig = open(sonnet(Allocation.OFF).toBuilder().maxConcurrentRequests(1).build());
     TokenDecision.Granted first = rig.granted(1_000, P1);
     CompletableFuture<Optional<TokenDecision>> next = rig.waiter(request(1_000, P1));
@@ -270,7 +270,7 @@ public abstract class ReservationContract extends BudgetSuite {
   }
 
   @Test
-  void reservationThatEnds_takesItsKeyAndTicketWithIt() {
+  void expiredReservation_freesItsIdempotencyKey() {
     BudgetHarness rig = open(Allocation.OFF);
     TokenDecision.Granted first = rig.granted(request(1_000, P1).withIdempotencyKey("k"));
     advance(LIFE);
@@ -281,7 +281,7 @@ public abstract class ReservationContract extends BudgetSuite {
   // ---- the provider
 
   @Test
-  void pause_holdsEverybody_andEnds() {
+  void pause_delaysAllRequests_untilItEnds() {
     BudgetHarness rig = open(Allocation.OFF);
     rig.adjust(1, null, Duration.ofSeconds(2));
     TokenDecision.Queued queued = rig.queued(1_000, P0);
@@ -300,12 +300,12 @@ public abstract class ReservationContract extends BudgetSuite {
   }
 
   @Test
-  void factor_slowsTheModel_andGoesBack() {
+  void factor_slowsTheModel_untilItIsReset() {
     BudgetHarness rig = open(Allocation.OFF);
     rig.granted(300_000, P0);
     rig.adjust(0.5, null, Duration.ZERO);
     advanceMillis(10_000);
-    // Half of the capacity is gone, and 2,000 a second come.
+    // The capacity and the rate are halved: 150,000, and 2,000 a second.
     assertThat(rig.available()).isEqualTo(150_000 - 280_000);
     assertThat(rig.queued(1_000, P0).retryAfter()).hasValue(Duration.ofMillis(65_500));
     rig.adjust(1, 15_000L, Duration.ZERO);
@@ -313,7 +313,7 @@ public abstract class ReservationContract extends BudgetSuite {
   }
 
   @Test
-  void whatIsMoreThanASlowedModelHas_goesWhenThatIsFull() {
+  void requestLargerThanASlowedModelHolds_isGrantedWhenTheModelIsFull() {
     BudgetHarness rig = open(Allocation.OFF);
     rig.adjust(0.1, null, Duration.ZERO);
     rig.granted(200_000, P1);
@@ -327,7 +327,7 @@ public abstract class ReservationContract extends BudgetSuite {
   }
 
   @Test
-  void tokensAtMost_onlyEverTakesAway() {
+  void tokensAtMost_neverRaisesTheLevel() {
     BudgetHarness rig = open(Allocation.OFF);
     rig.granted(100_000, P1);
     rig.adjust(1, 250_000L, Duration.ZERO);

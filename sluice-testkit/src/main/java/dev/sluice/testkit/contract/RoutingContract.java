@@ -20,8 +20,8 @@ import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.Test;
 
 /**
- * A governor over every store of budgets, among models that are declared equivalent: who can go
- * now, else the shortest wait. Extend it and say how one is made.
+ * Contract of routes over every budget store: the governor chooses the first model that grants now,
+ * or else the one with the shortest wait. Subclasses supply the store.
  *
  * @since 0.1
  */
@@ -56,7 +56,7 @@ public abstract class RoutingContract extends BudgetSuite {
   }
 
   @Test
-  void whoeverCanGoNow_isTaken_inTheOrderOfTheRoute() {
+  void firstModelThatGrantsNow_isChosen_inTheOrderOfTheRoute() {
     Governor governor = governor();
     assertThat(governor.blocking().request(any(10_000)).model()).isEqualTo("slow");
     assertThat(governor.blocking().request(any(10_000)).model()).isEqualTo("fast");
@@ -64,7 +64,7 @@ public abstract class RoutingContract extends BudgetSuite {
   }
 
   @Test
-  void ifNobodyCan_theShortestWaitIsTaken_andNothingElseIsCounted() {
+  void ifNoModelGrantsNow_theShortestWaitIsChosen_andOthersCountNothing() {
     Governor governor = governor();
     governor.blocking().request(TokenRequest.of("slow", 10_000).withPriorityClass(P1));
     governor.blocking().request(TokenRequest.of("fast", 10_000).withPriorityClass(P1));
@@ -73,7 +73,7 @@ public abstract class RoutingContract extends BudgetSuite {
         queued(governor.blocking().request(any(1_000)));
     assertThat(first.model()).isEqualTo("fast");
     assertThat(first.eta()).hasValue(Duration.ofMillis(100));
-    // The line at the fast one grows until the slow one is nearer.
+    // The wait at the fast model grows until the slow model has a shorter one.
     for (int i = 0; i < 8; i++) {
       assertThat(governor.blocking().request(any(1_000)).model()).isEqualTo("fast");
     }
@@ -84,7 +84,7 @@ public abstract class RoutingContract extends BudgetSuite {
   }
 
   @Test
-  void modelWithoutAFreeSlot_isNotTheNearest() {
+  void modelWithoutAFreeSlot_hasNoShortestWait() {
     Governor governor =
         governor(
             route(
@@ -96,7 +96,7 @@ public abstract class RoutingContract extends BudgetSuite {
   }
 
   @Test
-  void whatNoneCanEverGrant_isRefused() {
+  void requestBeyondEveryModel_isImpossible() {
     Governor governor = governor();
     impossible(governor.blocking().request(any(10_001)));
     assertThat(governor.blocking().explain(any(10_001)).outcome()).isEqualTo(Outcome.IMPOSSIBLE);
@@ -107,7 +107,7 @@ public abstract class RoutingContract extends BudgetSuite {
   }
 
   @Test
-  void idempotencyKey_findsItsPlace_whereverItIs() {
+  void idempotencyKey_findsItsTicket_onAnyModelOfTheRoute() {
     Governor governor = governor();
     governor.blocking().request(TokenRequest.of("slow", 10_000).withPriorityClass(P1));
     governor.blocking().request(TokenRequest.of("fast", 10_000).withPriorityClass(P1));
@@ -118,7 +118,7 @@ public abstract class RoutingContract extends BudgetSuite {
   }
 
   @Test
-  void manyWithOneKey_areOne() {
+  void concurrentRequestsWithOneIdempotencyKey_areOneRequest() {
     Governor governor = governor();
     TokenRequest crowd = any(50).withIdempotencyKey("crowd");
     List<CompletableFuture<dev.sluice.governor.TokenDecision>> all = new ArrayList<>();

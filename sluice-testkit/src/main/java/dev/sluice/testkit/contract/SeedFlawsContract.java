@@ -29,8 +29,8 @@ import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 
 /**
- * Flaws of the system that the governor was made from, one test for each, by its number. Each fails
- * on what that system did. Extend it and say how a store of budgets is made.
+ * Flaws of the system that the governor was derived from, one test for each, by its number. Each
+ * test fails on the behavior of that system. Subclasses supply the store.
  *
  * @since 0.1
  */
@@ -57,9 +57,9 @@ public abstract class SeedFlawsContract extends BudgetSuite {
     }
   }
 
-  /** A refused job was queued again by its own retry, at a part of its tokens, for ever. */
+  /** A refused job was queued again by its own retry, for a part of its tokens, forever. */
   @Test
-  void flaw1_whoWaits_isInLineOnce_andAsksForTheSame() {
+  void flaw1_waiter_isQueuedOnce_forTheSameTokens() {
     BudgetHarness rig = open(Allocation.SCALE);
     rig.granted(300_000, P0);
     TokenDecision.Queued queued = rig.queued(240_000, P2);
@@ -77,9 +77,9 @@ public abstract class SeedFlawsContract extends BudgetSuite {
     assertThat(rig.status().counts().tokensConsumed()).isEqualTo(396_000);
   }
 
-  /** A head that could not go went to the tail: small ones passed it for ever. */
+  /** A head that could not be granted went to the tail, so small requests overtook it forever. */
   @Test
-  void flaw2_aLargeHead_keepsItsPlace_whileSmallOnesCome() {
+  void flaw2_aLargeHead_keepsItsPosition_whileSmallRequestsArrive() {
     BudgetHarness rig = open(Allocation.OFF);
     rig.granted(300_000, P0);
     TokenDecision.Queued large = rig.queued(200_000, P1);
@@ -96,9 +96,9 @@ public abstract class SeedFlawsContract extends BudgetSuite {
     assertThat(small).noneMatch(rig::isWaiting);
   }
 
-  /** A new arrival never looked at the queue: a small P2 took what a queued P0 waited for. */
+  /** A new request ignored the queue: a small P2 took the tokens that a queued P0 waited for. */
   @Test
-  void flaw3_anArrival_doesNotOvertakeThoseInLine() {
+  void flaw3_anArrival_doesNotOvertakeWaiters() {
     BudgetHarness rig = open(Allocation.OFF);
     rig.granted(290_000, P0);
     TokenDecision.Queued emergency = rig.queued(20_000, P0);
@@ -111,9 +111,9 @@ public abstract class SeedFlawsContract extends BudgetSuite {
     assertThat(rig.isWaiting(small)).isTrue();
   }
 
-  /** A queued job was granted and nobody was told, while its caller asked again: charged twice. */
+  /** The grant of a queued job never reached its caller, which asked again: charged twice. */
   @Test
-  void flaw4_whoIsGranted_isTold_andARetryIsChargedOnce() {
+  void flaw4_aGrantReachesItsWaiter_andARetryIsChargedOnce() {
     BudgetHarness rig = open(Allocation.OFF);
     rig.granted(300_000, P0);
     TokenRequest request = request(4_000, P1).withIdempotencyKey("call-1");
@@ -129,10 +129,10 @@ public abstract class SeedFlawsContract extends BudgetSuite {
 
   /**
    * The level was read, compared and written in steps of their own: callers at the same time got
-   * more than there was, and a refill undid what they took.
+   * more than the level, and a refill undid their charges.
    */
   @Test
-  void flaw5_callersAtTheSameTime_getNotOneTokenTooMuch() throws Exception {
+  void flaw5_concurrentCallers_getNoTokenBeyondTheLimit() throws Exception {
     BudgetConfig config = config(sonnet(Allocation.OFF));
     BudgetHarness one = open(config);
     BudgetHarness other = join(one, config);
@@ -161,9 +161,9 @@ public abstract class SeedFlawsContract extends BudgetSuite {
     return granted;
   }
 
-  /** More than the capacity was queued, with a wait that it never was granted after. */
+  /** A request beyond the capacity was queued with a wait, and never granted. */
   @Test
-  void flaw6_moreThanEver_isRefusedAtOnce() {
+  void flaw6_moreThanTheCapacity_isImpossibleAtOnce() {
     BudgetHarness rig = open(Allocation.CEILING);
     for (Map.Entry<String, Long> most :
         Map.of(P0, 300_000L, P1, 210_000L, P2, 120_000L).entrySet()) {
@@ -174,7 +174,7 @@ public abstract class SeedFlawsContract extends BudgetSuite {
     assertThat(rig.available()).isEqualTo(300_000);
   }
 
-  /** A negative request added tokens, and an unknown class was granted while there were any. */
+  /** A negative request added tokens, and an unknown class was granted while tokens lasted. */
   @Test
   void flaw7_badInput_isRefused_andChangesNothing() {
     BudgetHarness rig = open(Allocation.OFF);
@@ -191,15 +191,15 @@ public abstract class SeedFlawsContract extends BudgetSuite {
     assertThat(rig.status().counts().totalRequests()).isEqualTo(1);
   }
 
-  /** A part of an ask was charged while the provider counted all of it. */
+  /** Part of a request was charged while the provider counted all of it. */
   @Test
-  void flaw8_whatIsUsedBeyondAScaledGrant_isChargedAfterAll() {
+  void flaw8_usageBeyondAScaledGrant_isCharged() {
     BudgetHarness rig = open(Allocation.SCALE);
     TokenDecision.Granted told = rig.granted(10_000, P2);
     assertThat(told.tokens()).isEqualTo(4_000);
     assertThat(told.requestedTokens()).isEqualTo(10_000);
     long used = 0;
-    // A caller that is told, and goes on to use all that it asked for.
+    // A caller that uses all tokens that it requested, though it was granted fewer.
     for (int step = 0; step < 240; step++) {
       TokenDecision outcome = rig.ask(10_000, P2);
       if (outcome instanceof TokenDecision.Granted granted) {
@@ -215,7 +215,7 @@ public abstract class SeedFlawsContract extends BudgetSuite {
     assertThat(used).isBetween(750_000L, 300_000 + 2 * 240_000L + 6_000);
   }
 
-  /** P2 never went while P0 had more than enough to do. */
+  /** P2 was never granted while P0 used up the budget. */
   @Test
   void flaw9_aClassWithAMinimumShare_isNotStarved() {
     ModelBudget budget =
@@ -226,7 +226,7 @@ public abstract class SeedFlawsContract extends BudgetSuite {
     BudgetHarness rig = open(budget);
     rig.granted(300_000, P0);
     CompletableFuture<Optional<TokenDecision>> batch = rig.waiter(request(20_000, P2));
-    // Ten times what the model can do, of the highest class.
+    // Ten times the rate of the model, of the highest class.
     for (int second = 0; second < 10; second++) {
       for (int i = 0; i < 10; i++) {
         rig.queued(4_000, P0);
@@ -238,9 +238,9 @@ public abstract class SeedFlawsContract extends BudgetSuite {
     assertThat(rig.line().get(P0)).isBetween(90, 96);
   }
 
-  /** Nothing ever left the queue but by a grant, and it had no end. */
+  /** Requests left the queue by a grant only, and the queue was unbounded. */
   @Test
-  void flaw10_whoWaits_canLeave_andHasADeadline_andTheLineAnEnd() {
+  void flaw10_waiters_canCancelTimeOutAndBeRefused() {
     BudgetConfig config =
         config(Map.of(MODEL, sonnet(Allocation.OFF)), rules(3, Duration.ofSeconds(30)));
     BudgetHarness rig = open(config);
@@ -262,9 +262,11 @@ public abstract class SeedFlawsContract extends BudgetSuite {
     assertThat(rig.available()).isEqualTo(120_000);
   }
 
-  /** The wait left out the line ahead, and refills came by the second: a first retry was early. */
+  /**
+   * The wait ignored earlier waiters, and refills came by the second: a first retry was too early.
+   */
   @Test
-  void flaw11_theForecast_countsTheLine_andHoldsExactly() {
+  void flaw11_eta_countsEarlierWaiters_andIsExact() {
     BudgetHarness rig = open(Allocation.OFF);
     rig.granted(300_000, P0);
     List<TokenDecision.Queued> all = new ArrayList<>();
@@ -284,9 +286,9 @@ public abstract class SeedFlawsContract extends BudgetSuite {
     granted(rig.poll(last).orElseThrow());
   }
 
-  /** The clients' clocks decided what accrued: one that is set back, or ahead, made tokens. */
+  /** The clients' clocks decided the refill: a clock set back, or ahead, minted tokens. */
   @Test
-  void flaw12_aClockThatGoesBack_makesNoTokens() {
+  void flaw12_aClockThatStepsBack_mintsNoTokens() {
     BudgetHarness rig = open(Allocation.OFF);
     rig.granted(300_000, P0);
     advanceMillis(10_000);
@@ -300,9 +302,9 @@ public abstract class SeedFlawsContract extends BudgetSuite {
     assertThat(rig.granted(44_000, P0).remaining()).isZero();
   }
 
-  /** The status told what there was when somebody last asked for tokens. */
+  /** The status showed the level at the last request. */
   @Test
-  void flaw13_theStatus_isOfThisMoment() {
+  void flaw13_status_isCurrent() {
     BudgetHarness rig = open(Allocation.OFF);
     rig.granted(300_000, P0);
     assertThat(rig.status().utilizationPct()).isEqualTo("100.00");
@@ -315,7 +317,7 @@ public abstract class SeedFlawsContract extends BudgetSuite {
 
   /** Every internal retry of a queued job was one more request, and one more rejection. */
   @Test
-  void flaw14_whoWaits_isCountedOnce() {
+  void flaw14_aQueuedRequest_isCountedOnce() {
     BudgetHarness rig = open(Allocation.OFF);
     rig.granted(300_000, P0);
     TokenRequest request = request(200_000, P1).withIdempotencyKey("k");
@@ -336,7 +338,7 @@ public abstract class SeedFlawsContract extends BudgetSuite {
 
   /** Two managers in one process had a budget each. */
   @Test
-  void flaw15_twoOfOneStore_haveOneBudgetAndOneLine() {
+  void flaw15_twoProcessesOfOneStore_shareBudgetAndWaitingList() {
     BudgetConfig config = config(sonnet(Allocation.OFF));
     BudgetHarness one = open(config);
     BudgetHarness other = join(one, config);
@@ -352,7 +354,7 @@ public abstract class SeedFlawsContract extends BudgetSuite {
 
   /** Every replica drained the queue by its own timer, in a race with the others. */
   @Test
-  void flaw16_howeverManyDrainTheLine_everybodyGoesOnce() throws Exception {
+  void flaw16_concurrentDrains_grantEachWaiterOnce() throws Exception {
     BudgetConfig config = config(sonnet(Allocation.OFF));
     BudgetHarness one = open(config);
     BudgetHarness other = join(one, config);
@@ -381,9 +383,9 @@ public abstract class SeedFlawsContract extends BudgetSuite {
     assertThat(other.status().running()).isEqualTo(31);
   }
 
-  /** Only tokens were counted, what was used in the end was not, and nothing was ever released. */
+  /** Only tokens were limited, actual usage was ignored, and reservations were never released. */
   @Test
-  void flaw17_requestsAndSlotsCountToo_andWhatWasNotUsedComesBack() {
+  void flaw17_requestsAndConcurrencyAreLimited_andUnusedTokensAreRefunded() {
     BudgetHarness often = open(bounded(2, 0));
     often.granted(1, P0);
     often.granted(1, P0);
@@ -396,7 +398,7 @@ public abstract class SeedFlawsContract extends BudgetSuite {
     assertThat(rig.settle(first, 0).orElseThrow().refundedTokens()).isEqualTo(10_000);
     granted(rig.poll(next).orElseThrow());
     assertThat(rig.available()).isEqualTo(299_000);
-    // The caller is gone: its slot comes back by itself.
+    // The caller never settles: its reservation expires and frees the slot.
     TokenDecision.Queued last = rig.queued(1_000, P0);
     advance(Duration.ofMinutes(10));
     granted(rig.poll(last).orElseThrow());

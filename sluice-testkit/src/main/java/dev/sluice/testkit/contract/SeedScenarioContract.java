@@ -41,7 +41,7 @@ public abstract class SeedScenarioContract extends BudgetSuite {
     }
   }
 
-  /** Scenario 2, mode off: in another, the share of P1 is less than what is asked for here. */
+  /** Scenario 2, mode off: in other modes the share of P1 is less than the request. */
   @Test
   void scenario2_exhaustion() {
     BudgetHarness rig = open(Allocation.OFF);
@@ -70,7 +70,7 @@ public abstract class SeedScenarioContract extends BudgetSuite {
     assertThat(rig.available()).isEqualTo(2_000);
   }
 
-  /** Scenario 3 in the usual mode: what P2 may not use is there for P0 at once. */
+  /** Scenario 3 in mode ceiling: tokens that P2 may not use are available to P0 at once. */
   @Test
   void scenario3_emergencyBeforeBatch_ceiling() {
     BudgetHarness rig = open(Allocation.CEILING);
@@ -82,7 +82,7 @@ public abstract class SeedScenarioContract extends BudgetSuite {
     assertThat(rig.isWaiting(batch)).isTrue();
   }
 
-  /** Scenario 3 in mode off with nothing left: P0 stands before P2, though it came later. */
+  /** Scenario 3 in mode off without tokens left: P0 is queued before P2, though it came later. */
   @Test
   void scenario3_emergencyBeforeBatch_off() {
     BudgetHarness rig = open(Allocation.OFF);
@@ -170,9 +170,9 @@ public abstract class SeedScenarioContract extends BudgetSuite {
     }
   }
 
-  /** "Medical emergencies always prioritized", mode ceiling: whatever P1 and P2 ask for. */
+  /** "Medical emergencies always prioritized", mode ceiling: under any load of P1 and P2. */
   @Test
-  void headroomOfP0_isThereUnderAnyLoadBelow() {
+  void headroomOfP0_remainsUnderAnyLoadOfLowerClasses() {
     BudgetHarness rig = open(Allocation.CEILING);
     for (int i = 0; i < 1_000; i++) {
       rig.ask(1_000, i % 2 == 0 ? P1 : P2);
@@ -219,7 +219,7 @@ public abstract class SeedScenarioContract extends BudgetSuite {
   // ---- the manager
 
   @Test
-  void manager_hasABucketForEachModel_apartFromTheOthers() {
+  void manager_hasASeparateBucketForEachModel() {
     BudgetHarness rig = open(SeedBudget.read());
     assertThat(BudgetHarness.get(rig.store.status()).models().keySet())
         .containsExactly(MODEL, "OX7A3F8D", "GE6D8A4F", "deepseek-r1");

@@ -18,15 +18,15 @@ import java.util.Map;
 import org.junit.jupiter.api.Test;
 
 /**
- * How much a settlement may charge, whatever it reports, and whose tickets and reservations are, in
- * every store of budgets. Extend it and say how one is made.
+ * Contract of settlements and owners in every budget store: how much a settlement may charge, and
+ * which tenant a ticket or reservation belongs to. Subclasses supply the store.
  *
  * @since 0.1
  */
 public abstract class SettlementContract extends BudgetSuite {
   private static final Duration LIFE = Duration.ofMinutes(10);
 
-  // ---- usage that nobody can have had
+  // ---- usage beyond what a call can use
 
   /** The next caller waited for 95 seconds. */
   @Test
@@ -69,7 +69,7 @@ public abstract class SettlementContract extends BudgetSuite {
   }
 
   @Test
-  void settlement_isChargedToTheTenantUpToTheSame() {
+  void settlement_chargesTheTenantNoMoreThanACallCanUse() {
     BudgetHarness rig =
         open(
             sonnet(Allocation.OFF).toBuilder()
@@ -82,7 +82,7 @@ public abstract class SettlementContract extends BudgetSuite {
   }
 
   @Test
-  void manyWrongFigures_chargeOnce_thenAQuarterOfTheRate() {
+  void manyExcessiveSettlements_chargeOneBurst_thenAQuarterOfTheRate() {
     BudgetHarness rig = open(Allocation.OFF);
     List<TokenDecision.Granted> held = new ArrayList<>();
     for (int i = 0; i < 20; i++) {
@@ -115,7 +115,7 @@ public abstract class SettlementContract extends BudgetSuite {
   }
 
   @Test
-  void reload_isNoRefillOfTheAllowance() {
+  void reload_refillsNoAllowance() {
     BudgetHarness rig = open(Allocation.OFF);
     rig.settle(rig.granted(1, P1), TokenRequest.MAX_TOKENS);
     rig.reload(config(SeedBudget.budget(240_000, 400_000).build()));
@@ -137,7 +137,7 @@ public abstract class SettlementContract extends BudgetSuite {
   }
 
   @Test
-  void settlementAgain_andOfWhatHasEnded_chargesNothing() {
+  void repeatedOrExpiredSettlement_chargesNothing() {
     BudgetHarness rig = open(Allocation.OFF);
     TokenDecision.Granted settled = rig.granted(1, P1);
     TokenDecision.Granted ended = rig.granted(1, P1);
@@ -148,10 +148,10 @@ public abstract class SettlementContract extends BudgetSuite {
     assertThat(rig.available()).isEqualTo(300_000);
   }
 
-  // ---- whose they are
+  // ---- owners
 
   @Test
-  void owner_isKnownWhileATicketOrReservationIs() {
+  void owner_isKnownAsLongAsItsTicketOrReservation() {
     BudgetHarness rig = open(sonnet(Allocation.OFF).toBuilder().maxConcurrentRequests(1).build());
     TokenOwner acme = new TokenOwner(MODEL, "acme", P2);
     TokenOwner other = new TokenOwner(MODEL, "other", P1);

@@ -16,8 +16,8 @@ import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 
 /**
- * Contract of tickets in every budget store: waiting, leaving, and tickets that nobody polls.
- * Extend it and say how one is made.
+ * Contract of tickets in every budget store: waiting, canceling, and tickets that are not polled.
+ * Subclasses supply the store.
  *
  * @since 0.1
  */
@@ -27,7 +27,7 @@ public abstract class TicketContract extends BudgetSuite {
   private static final BudgetConfig STRICT =
       config(Map.of(MODEL, sonnet(Allocation.OFF)), rules(20, PATIENCE));
 
-  /** With nothing left. */
+  /** Opens a model without tokens left. */
   private BudgetHarness openEmpty() {
     BudgetHarness rig = open(STRICT);
     rig.granted(300_000, P0);
@@ -41,7 +41,7 @@ public abstract class TicketContract extends BudgetSuite {
   // ---- waiting
 
   @Test
-  void ticket_isAwaited() {
+  void awaitedTicket_isGrantedWhenTokensAreAvailable() {
     BudgetHarness rig = openEmpty();
     TokenDecision.Queued queued = rig.queued(4_000, P1);
     CompletableFuture<Optional<TokenDecision>> waiter = rig.store.await(queued.ticket());
@@ -57,7 +57,7 @@ public abstract class TicketContract extends BudgetSuite {
   }
 
   @Test
-  void ticket_isPolled_andStaysTheSameUntilItIsSettled() {
+  void polledTicket_keepsItsOutcomeUntilItIsSettled() {
     BudgetHarness rig = openEmpty();
     rig.queued(4_000, P1);
     TokenDecision.Queued polled = rig.queued(4_000, P1);
@@ -73,7 +73,7 @@ public abstract class TicketContract extends BudgetSuite {
   }
 
   @Test
-  void idsOfNobody_areNobodys() {
+  void unknownIds_findNothing() {
     BudgetHarness rig = openEmpty();
     String real = rig.queued(4_000, P1).ticket();
     String almost = real.substring(0, real.length() - 1) + (real.endsWith("0") ? "1" : "0");
@@ -89,7 +89,7 @@ public abstract class TicketContract extends BudgetSuite {
   // ---- leaving
 
   @Test
-  void cancelled_leavesTheLine_andIsToldSo() {
+  void canceledTicket_leavesTheWaitingList_andItsWaiterIsRefused() {
     BudgetHarness rig = openEmpty();
     TokenDecision.Queued first = rig.queued(100_000, P1);
     TokenDecision.Queued second = rig.queued(4_000, P1);
@@ -104,7 +104,7 @@ public abstract class TicketContract extends BudgetSuite {
   }
 
   @Test
-  void cancelledAfterItWasGranted_givesItBack() {
+  void canceledGrant_returnsItsTokensAndSlot() {
     BudgetHarness rig = openEmpty();
     TokenDecision.Queued queued = rig.queued(4_000, P1);
     advance(SECOND);
@@ -116,7 +116,7 @@ public abstract class TicketContract extends BudgetSuite {
   }
 
   @Test
-  void cancelledAfterItWasGranted_letsTheNextGo() {
+  void canceledGrant_goesToTheNextWaiter() {
     BudgetHarness rig = openEmpty();
     TokenDecision.Queued first = rig.queued(4_000, P1);
     CompletableFuture<Optional<TokenDecision>> second = rig.waiter(request(4_000, P1));
@@ -127,7 +127,7 @@ public abstract class TicketContract extends BudgetSuite {
   }
 
   @Test
-  void deadline_endsTheWait() {
+  void maxWait_endsTheWait() {
     BudgetHarness rig = openEmpty();
     CompletableFuture<Optional<TokenDecision>> waiter =
         rig.waiter(request(8_000, P1).withMaxWait(SECOND));
@@ -140,7 +140,7 @@ public abstract class TicketContract extends BudgetSuite {
   }
 
   @Test
-  void deadlineOfTheHead_letsTheNextGo() {
+  void maxWaitOfTheHead_grantsTheNextWaiter() {
     BudgetHarness rig = openEmpty();
     TokenDecision.Queued late = rig.queued(request(100_000, P1).withMaxWait(SECOND));
     TokenDecision.Queued next = rig.queued(4_000, P1);
@@ -150,7 +150,7 @@ public abstract class TicketContract extends BudgetSuite {
   }
 
   @Test
-  void deadline_isOfTheWait_notOfTheGrant() {
+  void maxWait_doesNotEndAGrant() {
     BudgetHarness rig = openEmpty();
     TokenDecision.Queued queued = rig.queued(request(4_000, P1).withMaxWait(Duration.ofSeconds(2)));
     advance(SECOND);
@@ -159,10 +159,10 @@ public abstract class TicketContract extends BudgetSuite {
     assertThat(rig.isGranted(queued)).isTrue();
   }
 
-  // ---- who is missed
+  // ---- the idle timeout
 
   @Test
-  void ticketThatNobodyAsksFor_leavesTheLine() {
+  void unpolledTicket_leavesTheWaitingList() {
     BudgetHarness rig = openEmpty();
     TokenDecision.Queued lost = rig.queued(200_000, P1);
     TokenDecision.Queued next = rig.queued(200_000, P1);
@@ -170,7 +170,7 @@ public abstract class TicketContract extends BudgetSuite {
     assertThat(rig.standing(next).queuePosition()).isEqualTo(2);
     advance(TICK);
     assertThat(rig.standing(next).queuePosition()).isEqualTo(1);
-    // A late poll still learns the reason, for as long again.
+    // A poll within another idle timeout still returns the reason.
     assertThat(reason(rig.poll(lost))).isEqualTo(TokenDecision.Reason.ABANDONED);
     advance(PATIENCE.minus(TICK));
     assertThat(reason(rig.poll(lost))).isEqualTo(TokenDecision.Reason.ABANDONED);
@@ -179,7 +179,7 @@ public abstract class TicketContract extends BudgetSuite {
   }
 
   @Test
-  void grantThatNobodyAsksFor_goesBack() {
+  void unclaimedGrant_isReturned() {
     BudgetHarness rig = openEmpty();
     TokenDecision.Queued lost = rig.queued(4_000, P1);
     advance(SECOND);
@@ -193,7 +193,7 @@ public abstract class TicketContract extends BudgetSuite {
   }
 
   @Test
-  void claimedGrant_isNotMissed() {
+  void claimedGrant_isNotReturned() {
     BudgetHarness rig = openEmpty();
     TokenDecision.Queued queued = rig.queued(4_000, P1);
     advance(SECOND);
@@ -204,7 +204,7 @@ public abstract class TicketContract extends BudgetSuite {
   }
 
   @Test
-  void polledTicket_staysForAsLongAsItTakes() {
+  void polledTicket_neverExpires() {
     BudgetHarness rig = openEmpty();
     TokenDecision.Queued queued = rig.queued(240_000, P1);
     for (int i = 0; i < 5; i++) {
@@ -216,7 +216,7 @@ public abstract class TicketContract extends BudgetSuite {
   }
 
   @Test
-  void attendedTicket_isNotMissed_howeverLongItTakes() {
+  void awaitedTicket_neverExpires() {
     BudgetHarness rig = openEmpty();
     CompletableFuture<Optional<TokenDecision>> waiter = rig.waiter(request(240_000, P1));
     CompletableFuture<Optional<TokenDecision>> next = rig.waiter(request(240_000, P1));
@@ -228,7 +228,7 @@ public abstract class TicketContract extends BudgetSuite {
   }
 
   @Test
-  void waiterThatGoesAway_leavesItsTicket_asIfPolledThen() {
+  void canceledWaiter_leavesItsTicket_asIfPolledThen() {
     BudgetHarness rig = openEmpty();
     TokenDecision.Queued queued = rig.queued(300_000, P1);
     CompletableFuture<Optional<TokenDecision>> waiter = rig.store.await(queued.ticket());
@@ -245,7 +245,7 @@ public abstract class TicketContract extends BudgetSuite {
 
   /** Each would be kept for the patience with tickets: short deadlines would fill the memory. */
   @Test
-  void refusedTickets_areRememberedUpToANumber() {
+  void refusedTickets_areKeptUpToABound() {
     BudgetHarness rig = open(sonnet(Allocation.OFF));
     rig.granted(300_000, P0);
     TokenRequest hasty = request(300_000, P1).withMaxWait(Duration.ofMillis(1));
@@ -276,7 +276,7 @@ public abstract class TicketContract extends BudgetSuite {
   // ---- keys
 
   @Test
-  void idempotencyKey_findsThePlace_thenTheGrant_andIsChargedOnce() {
+  void idempotencyKey_findsTheTicketThenTheGrant_andIsChargedOnce() {
     BudgetHarness rig = openEmpty();
     TokenRequest request = request(4_000, P1).withIdempotencyKey("call-1");
     TokenDecision.Queued first = rig.queued(request);
@@ -291,7 +291,7 @@ public abstract class TicketContract extends BudgetSuite {
   }
 
   @Test
-  void idempotencyKey_isOfOneTenant_andFreeAfterTheCall() {
+  void idempotencyKey_belongsToOneTenant_andIsFreeAfterSettlement() {
     BudgetHarness rig = open(STRICT);
     TokenRequest request = request(4_000, P1).withIdempotencyKey("call-1");
     TokenDecision.Granted granted = rig.granted(request);
@@ -329,10 +329,10 @@ public abstract class TicketContract extends BudgetSuite {
     assertThat(rig.available()).isEqualTo(299_000);
   }
 
-  // ---- the end of the line
+  // ---- the bound of the waiting list
 
   @Test
-  void line_isBounded() {
+  void waitingList_isBounded() {
     BudgetHarness rig = openEmpty();
     for (int i = 0; i < 20; i++) {
       rig.queued(request(1_000, P1).withTenant("t" + i));
@@ -346,7 +346,7 @@ public abstract class TicketContract extends BudgetSuite {
   }
 
   @Test
-  void withoutALine_whoCannotGoIsRefused() {
+  void withoutAWaitingList_requestsBeyondTheLevelAreDenied() {
     BudgetHarness rig =
         open(config(Map.of(MODEL, sonnet(Allocation.OFF)), rules(0, Duration.ofSeconds(30))));
     rig.granted(300_000, P0);
@@ -354,7 +354,7 @@ public abstract class TicketContract extends BudgetSuite {
   }
 
   @Test
-  void refusedWhileTheLineIsFull_isNoTurnOfItsTenant() {
+  void requestDeniedByAFullWaitingList_costsItsTenantNoTurn() {
     BudgetHarness rig = openEmpty();
     for (int i = 0; i < 18; i++) {
       rig.queued(request(1_000, P1).withTenant("noisy"));
@@ -365,12 +365,12 @@ public abstract class TicketContract extends BudgetSuite {
       refused(rig.ask(request(50_000, P1).withTenant("quiet")));
     }
     advanceMillis(250);
-    // Its first turn is the next.
+    // The tenant's first turn is the next one.
     assertThat(rig.queued(request(1_000, P1).withTenant("quiet")).queuePosition()).isEqualTo(1);
   }
 
   @Test
-  void close_tellsThoseInLine() {
+  void close_refusesAllWaiters() {
     BudgetHarness rig = openEmpty();
     CompletableFuture<Optional<TokenDecision>> waiting = rig.waiter(request(1, P1));
     rig.store.close();
@@ -381,7 +381,7 @@ public abstract class TicketContract extends BudgetSuite {
     assertThatThrownBy(() -> rig.reload(STRICT))
         .isInstanceOf(IllegalStateException.class)
         .hasMessageContaining("closed");
-    // Twice is as good as once.
+    // Closing twice has no further effect.
     rig.store.close();
   }
 }

@@ -51,7 +51,7 @@ public abstract class WaitingListContract extends BudgetSuite {
   // ---- floods
 
   @Test
-  void floodOfOneTenant_leavesPlacesForOthers() {
+  void floodOfOneTenant_leavesRoomForOtherTenants() {
     BudgetHarness rig =
         open(
             config(
@@ -109,7 +109,7 @@ public abstract class WaitingListContract extends BudgetSuite {
   }
 
   @Test
-  void higherClass_goesFirst_thoughItCameLater() {
+  void higherClass_isGrantedFirst_thoughItCameLater() {
     BudgetHarness rig = open(Allocation.OFF);
     rig.granted(300_000, P0);
     List<dev.sluice.governor.TokenDecision.Queued> came = new ArrayList<>();
@@ -124,7 +124,7 @@ public abstract class WaitingListContract extends BudgetSuite {
   }
 
   @Test
-  void line_isTold_inOrder_andInParts() {
+  void waitingList_isListedInOrder_andInPages() {
     BudgetHarness rig = open(Allocation.OFF);
     WaitingListStatus empty = BudgetHarness.get(rig.store.waitingList(MODEL, 0, 10));
     assertThat(empty.tickets()).isEmpty();
@@ -179,7 +179,7 @@ public abstract class WaitingListContract extends BudgetSuite {
   }
 
   @Test
-  void waitingListOfWrongModelOrPart_isRefused() {
+  void waitingListOfUnknownModelOrInvalidPage_isRefused() {
     BudgetHarness rig = open(Allocation.OFF);
     assertThatIllegalArgumentException()
         .isThrownBy(() -> BudgetHarness.get(rig.store.waitingList("none", 0, 1)));
@@ -195,7 +195,7 @@ public abstract class WaitingListContract extends BudgetSuite {
   }
 
   @Test
-  void whoWaitsForASlotOrForRequests_holdsUpTheClassesBelow() {
+  void requestHeldByConcurrency_delaysLowerClasses() {
     BudgetHarness rig =
         open(sonnet(Allocation.CEILING).toBuilder().maxConcurrentRequests(1).build());
     dev.sluice.governor.TokenDecision.Granted running = rig.granted(1_000, P0);
@@ -207,7 +207,7 @@ public abstract class WaitingListContract extends BudgetSuite {
   }
 
   @Test
-  void heldByItsCeilingOnly_holdsUpNobody() {
+  void requestHeldByItsCeiling_delaysNoHigherClass() {
     BudgetHarness rig = open(Allocation.CEILING);
     rig.granted(200_000, P1);
     dev.sluice.governor.TokenDecision.Queued user = rig.queued(20_000, P1);
@@ -216,7 +216,7 @@ public abstract class WaitingListContract extends BudgetSuite {
   }
 
   @Test
-  void heldByItsCeilingOnly_holdsUpNobodyBelow() {
+  void requestHeldByItsCeiling_delaysNoLowerClass() {
     Map<String, Double> shares = new LinkedHashMap<>();
     shares.put("first", 0.4);
     shares.put("last", 1.0);
@@ -235,7 +235,7 @@ public abstract class WaitingListContract extends BudgetSuite {
   // ---- tenants
 
   @Test
-  void tenantWithoutBudget_holdsUpNobody() {
+  void tenantWithAnExhaustedBudget_delaysNoOtherTenant() {
     BudgetHarness rig =
         open(
             sonnet(Allocation.OFF).toBuilder()
@@ -255,7 +255,7 @@ public abstract class WaitingListContract extends BudgetSuite {
   }
 
   @Test
-  void quietTenant_isNotBehindTheNoisyOne() {
+  void quietTenant_doesNotWaitBehindANoisyOne() {
     BudgetHarness rig = open(Allocation.OFF);
     rig.granted(request(300_000, P1).withTenant("noisy"));
     List<dev.sluice.governor.TokenDecision.Queued> noisy = new ArrayList<>();
@@ -276,12 +276,12 @@ public abstract class WaitingListContract extends BudgetSuite {
   }
 
   @Test
-  void tenants_takeTurnsByTokens_withinOneItem() {
+  void tenants_shareTokensEqually_withinOneItem() {
     requireTurns(Map.of());
   }
 
   @Test
-  void tenantsWithWeights_takeTurnsByThese_withinOneItem() {
+  void tenantsWithWeights_shareTokensByWeight_withinOneItem() {
     requireTurns(
         Map.of(
             "a", AMPLE,
@@ -326,7 +326,7 @@ public abstract class WaitingListContract extends BudgetSuite {
   }
 
   @Test
-  void whoLeavesTheLine_hasHadNoTurn() {
+  void canceledWaiter_costsItsTenantNoTurn() {
     BudgetHarness rig = open(Allocation.OFF);
     rig.granted(300_000, P1);
     dev.sluice.governor.TokenDecision.Queued first = rig.queued(request(4_000, P1).withTenant("a"));
@@ -343,7 +343,7 @@ public abstract class WaitingListContract extends BudgetSuite {
   // ---- guarantees
 
   @Test
-  void guarantee_goesBeforeAllOthers_onceItHasAccrued() {
+  void minimumShare_isServedBeforeAllOthers_onceItHasAccrued() {
     BudgetHarness rig =
         open(
             sonnet(Allocation.CEILING).toBuilder()
@@ -370,7 +370,7 @@ public abstract class WaitingListContract extends BudgetSuite {
   }
 
   @Test
-  void guarantee_isAMinimum_notAnExtra() {
+  void minimumShare_isNoExtraShare() {
     BudgetHarness rig =
         open(
             sonnet(Allocation.CEILING).toBuilder()
@@ -388,7 +388,7 @@ public abstract class WaitingListContract extends BudgetSuite {
   }
 
   @Test
-  void guarantee_isNotMissed_whileEverybodyWaitsForTheShareOfTheirClass() {
+  void minimumShare_isServed_whileItsClassWaitsForItsCeiling() {
     BudgetHarness rig =
         open(
             sonnet(Allocation.CEILING).toBuilder()
@@ -406,7 +406,7 @@ public abstract class WaitingListContract extends BudgetSuite {
   // ---- many at a time
 
   @Test
-  void moreThanABatch_goOneAfterTheOther_whileTokensLast() {
+  void moreWaitersThanADrainBatch_areGranted_whileTokensLast() {
     WaitingListConfig two =
         WaitingListConfig.builder().maxWaiting(100).drainBatch(2).refillInterval(MINUTE).build();
     BudgetHarness rig = open(config(Map.of(MODEL, sonnet(Allocation.OFF)), two));
@@ -421,7 +421,7 @@ public abstract class WaitingListContract extends BudgetSuite {
   }
 
   @Test
-  void waits_areNeverNegative_howeverLongTheyAre() {
+  void waits_areNeverNegative_atAnyLength() {
     ModelBudget.TenantBudget slow = new ModelBudget.TenantBudget(Limit.perMinute(1, 200_000), 1);
     BudgetHarness rig = open(sonnet(Allocation.OFF).toBuilder().tenants(Map.of("t", slow)).build());
     rig.granted(request(200_000, P1).withTenant("t"));

@@ -24,8 +24,8 @@ import org.jspecify.annotations.Nullable;
  * tenants, with deadlines and keys. Some give up while they wait, some ask again; who is granted
  * settles for less or more after a while, now and then after an extension, or never.
  *
- * <p>Where calls may fail, callers ask again a few times, everybody who is granted settles, and the
- * log says who does not know what became of a request: no slot may be held then but for those.
+ * <p>Where calls may fail, callers retry a few times, every granted request is settled, and the log
+ * records requests whose outcome is unknown: only these may hold a slot in the end.
  *
  * @since 0.1
  */
@@ -133,7 +133,7 @@ public final class BudgetLoad implements AutoCloseable {
     Await.until(() -> underWay + " callers are done", limit, () -> underWay.get() == 0);
   }
 
-  /** Drops who is left. */
+  /** Drops the remaining callers. */
   @Override
   public void close() {
     timer.shutdownNow();
@@ -161,7 +161,7 @@ public final class BudgetLoad implements AutoCloseable {
     return period + Math.min(PERIOD_SECONDS, BURST_SPEED * (now - period));
   }
 
-  /** One who comes, and what it will do. */
+  /** A caller and its plan. */
   private final class Caller {
     final TokenRequest request;
     final @Nullable String key;
@@ -243,7 +243,7 @@ public final class BudgetLoad implements AutoCloseable {
   private void failed(String call, Caller caller, long tokens, Throwable failure) {
     Throwable cause = failure.getCause();
     log.failed(call, cause == null ? failure : cause);
-    // It may have been decided all the same, and come back.
+    // It may have been granted nevertheless, and returned later.
     mayReturn(caller, tokens);
   }
 
@@ -292,7 +292,7 @@ public final class BudgetLoad implements AutoCloseable {
       return hold(caller, granted);
     }
     if (outcome == null) {
-      // Perhaps it was granted, and nobody was there to claim it.
+      // It may have been granted after its caller stopped polling.
       mayReturn(caller, caller.request.tokens());
     }
     log.ended(endOf(caller, outcome));

@@ -120,14 +120,14 @@ public final class BudgetLog implements BudgetListener, AutoCloseable {
     }
   }
 
-  /** A grant from the line was told to who waited for it: it does not come back by itself. */
+  /** Notes that a grant reached its waiter, so it is not returned as unclaimed. */
   void claimed(@Nullable String key) {
     if (key != null) {
       write("claimed", key);
     }
   }
 
-  /** So many tokens of a request may come back without anybody being told. */
+  /** Records that tokens of a request may be returned without an answer to a caller. */
   void mayReturn(String key, long tokens) {
     write("maybe", key, tokens);
   }

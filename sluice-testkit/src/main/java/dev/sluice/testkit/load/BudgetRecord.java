@@ -68,7 +68,7 @@ public final class BudgetRecord {
     }
   }
 
-  /** Of what was granted at that moment, which a node knows less exactly in an outage. */
+  /** A refund at the time of its grant, which a node in an outage knows less exactly. */
   private record Refund(String model, long micros, long tokens) {}
 
   /** A request that a node was asked to make. */
@@ -161,7 +161,9 @@ public final class BudgetRecord {
     }
   }
 
-  /** Of the last grants nobody can say whether the node made them, or the store. */
+  /**
+   * Keeps the grants of a node in an outage, except the last ones, which the store may have made.
+   */
   private void endOutage(int file, long micros) {
     List<Grant> own = sinceOutage.remove(file);
     if (own != null) {

@@ -17,7 +17,7 @@ final class Ports {
 
   private Ports() {}
 
-  /** A port that was free a moment ago: who binds it must be ready to try another. */
+  /** Returns a port that was free a moment ago; the caller must be ready to try another. */
   static int free() {
     for (int i = 0; i < TRIES; i++) {
       int port = ThreadLocalRandom.current().nextInt(LOWEST, BEYOND);

@@ -42,7 +42,7 @@ final class ProxiedConnection {
   }
 
   /**
-   * Moves what may move, and tells the selector what to wait for.
+   * Moves the bytes that may move, and registers at the selector for the next event.
    *
    * @return the nanoseconds until more may move by the clock alone
    */

@@ -111,7 +111,7 @@ final class RedisProcess implements AutoCloseable {
     }
   }
 
-  /** SIGSTOP; returns once it stands still. */
+  /** Sends SIGSTOP; returns once the process is stopped. */
   synchronized void pause() {
     signal("STOP");
     Await.until(() -> "a server that stands still", SIGNAL_LIMIT, () -> state() == 'T');

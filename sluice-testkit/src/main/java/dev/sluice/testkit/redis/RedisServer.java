@@ -18,7 +18,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * A real redis-server on a free port of the loopback address, in a folder of its own that goes when
- * it is closed. It keeps nothing on disk unless told to. No server outlives the JVM that started
+ * it is closed. It keeps no data on disk unless configured. No server outlives the JVM that started
  * it, not even one that is killed.
  *
  * @since 0.1
@@ -157,7 +157,7 @@ public final class RedisServer implements AutoCloseable {
     process.resume();
   }
 
-  /** Kills it if it runs, and starts it on the same port with what data it kept. */
+  /** Kills it if it runs, and starts it on the same port with the data on its disk. */
   public void restart() {
     process.kill();
     process.start();
@@ -304,7 +304,7 @@ public final class RedisServer implements AutoCloseable {
       return password("", password);
     }
 
-    /** Asks for a user's name and password; nobody else may enter. */
+    /** Requires a user's name and password from every client. */
     public Builder password(String user, String password) {
       this.user = user;
       this.password = password;

@@ -116,12 +116,14 @@ public final class TcpProxy implements AutoCloseable {
     order(this::stopListening);
   }
 
-  /** Accepts connections but forwards nothing, on old ones neither; what arrives is kept. */
+  /**
+   * Accepts connections but forwards no bytes, also on old connections; received bytes are kept.
+   */
   public void blackHole() {
     order(() -> rules = new Rules(rules.toTargetNanos(), rules.toClientNanos(), true));
   }
 
-  /** Ends delays, refusals and silence; what was held back goes on its way. */
+  /** Ends delays, refusals and silence, and forwards all bytes held back. */
   public void heal() {
     order(
         () -> {
@@ -220,7 +222,7 @@ public final class TcpProxy implements AutoCloseable {
       try {
         connections.add(new ProxiedConnection(client, target, selector));
       } catch (IOException e) {
-        client.close(); // it was gone before it was welcomed
+        client.close(); // it disconnected before it was accepted
       }
     }
   }
@@ -231,7 +233,7 @@ public final class TcpProxy implements AutoCloseable {
       try {
         wait = Math.min(wait, connection.move(selector, now, rules));
       } catch (IOException e) {
-        connection.reset(); // as one side is gone, the other has to hear of it
+        connection.reset(); // one side has disconnected, so the other one must notice
       }
     }
     connections.removeIf(connection -> !connection.isOpen());

@@ -86,7 +86,7 @@ final class LocalBudgetTest {
   }
 
   @Nested
-  final class Line extends WaitingListContract {
+  final class WaitingLists extends WaitingListContract {
     @Override
     protected BudgetFixture fixture() {
       return local;
@@ -126,7 +126,7 @@ final class LocalBudgetTest {
   }
 
   @Nested
-  final class AnyDay extends BudgetPropertyContract {
+  final class RandomDays extends BudgetPropertyContract {
     @Override
     protected BudgetFixture fixture() {
       return local;

@@ -56,7 +56,7 @@ class BudgetRecordTest {
   }
 
   @Test
-  void slowCall_isReadWithTheTimeOfItsStandstill() throws IOException {
+  void slowCall_isParsedWithTheTimeOfItsPause() throws IOException {
     BudgetRecord.SlowCall slow = record("slow settle 175000 60000").slowCalls().get(0);
     assertThat(slow.call()).isEqualTo("settle");
     assertThat(slow.ownMillis()).isEqualTo(115);
@@ -83,7 +83,7 @@ class BudgetRecordTest {
   }
 
   @Test
-  void callerThatWasOvertaken_isFound() throws IOException {
+  void overtakenCaller_isFound() throws IOException {
     // The second one was granted later, and had asked a second before the first.
     String first = "granted m 5000000 1 1000000 P1 a t";
     assertThat(alone(first, "granted m 5100000 1 2100000 P1 b t").overtakenAlone()).hasSize(1);

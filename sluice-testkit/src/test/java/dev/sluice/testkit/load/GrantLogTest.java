@@ -10,7 +10,7 @@ import org.junit.jupiter.api.Test;
 @Tag("any-jdk")
 class GrantLogTest {
   @Test
-  void maxExcess_anyLogAsEveryWindowTriedInTurn() {
+  void maxExcess_agreesWithTryingEveryWindow() {
     Random random = new Random(7);
     for (int round = 0; round < 5_000; round++) {
       int size = 1 + random.nextInt(12);
@@ -29,7 +29,7 @@ class GrantLogTest {
     }
   }
 
-  /** From each grant's time to each other's, whatever was granted between, both ends included. */
+  /** Tries every window from one grant to another, both ends included. */
   private static long everyWindow(
       long[] times, long[] tokens, long capacity, long rate, long period) {
     long worst = Long.MIN_VALUE;
@@ -49,7 +49,7 @@ class GrantLogTest {
   }
 
   @Test
-  void maxExcess_aHairTooEarlyIsSeen() {
+  void maxExcess_findsAGrantOneNanosecondTooEarly() {
     GrantLog log = new GrantLog();
     long period = 1_000_000_000;
     log.record(5, 10);
@@ -72,12 +72,12 @@ class GrantLogTest {
   }
 
   @Test
-  void maxExcess_ofNothingIsAllUnused() {
+  void maxExcess_ofAnEmptyLog_isMinusTheCapacity() {
     assertThat(new GrantLog().maxExcess(10, 1, 1)).isEqualTo(-10);
   }
 
   @Test
-  void recordAll_countsBoth() {
+  void recordAll_addsTheGrantsOfTheOtherLog() {
     GrantLog one = new GrantLog();
     one.record(1, 2);
     GrantLog other = new GrantLog();
@@ -90,7 +90,7 @@ class GrantLogTest {
   }
 
   @Test
-  void record_badNumbersAreNamed() {
+  void invalidNumbers_areNamed() {
     GrantLog log = new GrantLog();
     assertThatThrownBy(() -> log.record(0, -1))
         .hasMessageContaining("tokens must not be negative, but was -1");

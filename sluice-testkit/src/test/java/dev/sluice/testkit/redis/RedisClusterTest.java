@@ -12,7 +12,7 @@ import org.junit.jupiter.api.Timeout;
 @Timeout(60)
 class RedisClusterTest {
   @Test
-  void start_everyNodeHasItsThirdAndKnowsTheOthers() {
+  void start_everyNodeHasAThirdOfTheSlots_andKnowsTheOthers() {
     RedisCluster cluster = RedisCluster.start();
     try (cluster) {
       assertThat(cluster.uris()).hasSize(3).doesNotHaveDuplicates();
@@ -42,7 +42,7 @@ class RedisClusterTest {
   }
 
   @Test
-  void awaitOk_afterANodeCameBackEmpty() {
+  void awaitOk_afterANodeRestartedEmpty_returns() {
     try (RedisCluster cluster = RedisCluster.start()) {
       RedisServer node = cluster.nodeOf("k");
       node.command("SET", "k", "v");

@@ -16,7 +16,7 @@ import org.junit.jupiter.api.Timeout;
 @Timeout(90)
 class RedisSentinelsTest {
   @Test
-  void killMaster_theReplicaWithItsWrongClockTakesOver() {
+  void killMaster_theReplicaWithAWrongClockIsPromoted() {
     RedisSentinels all = RedisSentinels.start(Duration.ofHours(-1));
     try (all) {
       List<Integer> ports = all.ports();

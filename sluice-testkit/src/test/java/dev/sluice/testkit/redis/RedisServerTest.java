@@ -79,7 +79,7 @@ class RedisServerTest {
   }
 
   @Test
-  void restart_withDataKeepsItAndRestartEmptyDoesNot() {
+  void restart_keepsData_andRestartEmptyDropsIt() {
     try (RedisServer server = RedisServer.builder().data().start()) {
       server.command("SET", "k", "v");
       server.restart();
@@ -108,7 +108,7 @@ class RedisServerTest {
   }
 
   @Test
-  void password_isAskedFor() {
+  void password_isRequired() {
     try (RedisServer server = RedisServer.builder().password("secret").start()) {
       RedisConsole stranger = new RedisConsole(server.port(), List.of());
       assertThatThrownBy(() -> stranger.command(List.of("PING"))).hasMessageContaining("NOAUTH");
@@ -195,7 +195,7 @@ class RedisServerTest {
   }
 
   @Test
-  void replicaOf_hasWhatThePrimaryHas() {
+  void replicaOf_replicatesThePrimary() {
     try (RedisServer primary = RedisServer.builder().password("alice", "secret").start()) {
       primary.command("SET", "k", "v");
       try (RedisServer replica = RedisServer.builder().replicaOf(primary).start()) {
@@ -206,7 +206,7 @@ class RedisServerTest {
   }
 
   @Test
-  void start_badOptionSaysWhatTheServerSaid() {
+  void start_badOption_reportsTheServersMessage() {
     RedisServer.Builder bad = RedisServer.builder().config("maxmemory", "plenty");
     assertThatThrownBy(bad::start)
         .hasMessageContaining("ended as it started")
@@ -214,7 +214,7 @@ class RedisServerTest {
   }
 
   @Test
-  void start_withoutTheProgramSaysHowToGetIt() {
+  void find_missingProgram_namesTheCommandThatInstallsIt() {
     assertThatThrownBy(() -> Programs.find("redis-server", "/nowhere:/proc"))
         .isInstanceOf(IllegalStateException.class)
         .hasMessage("redis-server is not on the PATH: ./test installs it");

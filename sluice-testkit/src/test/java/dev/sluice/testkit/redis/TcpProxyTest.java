@@ -38,7 +38,7 @@ class TcpProxyTest {
   }
 
   @Test
-  void forwards_bothWaysWhateverTheSize() {
+  void forwards_bothWays_anySize() {
     String big = "x".repeat(20_000_000);
     RedisConsole console = new RedisConsole(proxy.port(), List.of());
     assertThat(console.command(List.of("SET", "k", big))).isEqualTo("OK");
@@ -73,7 +73,7 @@ class TcpProxyTest {
   }
 
   @Test
-  void cut_resetsWhatIsOpenAndWelcomesNew() throws IOException {
+  void cut_resetsOpenConnections_andAcceptsNewOnes() throws IOException {
     assertThat(ping(socket)).isEqualTo("+PONG");
     proxy.cut();
     assertThatThrownBy(() -> socket.getInputStream().read()).isInstanceOf(SocketException.class);
@@ -110,7 +110,7 @@ class TcpProxyTest {
   }
 
   @Test
-  void targetThatIsDown_endsTheConnection() throws IOException {
+  void unreachableTarget_closesTheConnection() throws IOException {
     server.kill();
     try (Socket next = open()) {
       assertThatThrownBy(() -> ping(next)).isInstanceOf(IOException.class);

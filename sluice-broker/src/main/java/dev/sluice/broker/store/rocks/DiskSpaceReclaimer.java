@@ -1,7 +1,7 @@
 package dev.sluice.broker.store.rocks;
 
 import dev.sluice.broker.store.StoreTable;
-import dev.sluice.broker.store.Threads;
+import dev.sluice.broker.util.Threads;
 import java.io.IOException;
 import java.nio.file.FileStore;
 import java.nio.file.Files;
@@ -18,8 +18,8 @@ import org.rocksdb.RocksDBException;
 import org.rocksdb.TableProperties;
 
 /**
- * Gives space back that nobody needs: that of deleted messages, and, when the disk is nearly full,
- * that of logs. RocksDB by itself does both as more is written, and then nothing may be.
+ * Frees the space of deleted messages and, when the disk is nearly full, of logs. RocksDB frees it
+ * only as more is written, which a full disk prevents.
  */
 final class DiskSpaceReclaimer {
   private static final System.Logger LOG = System.getLogger(DiskSpaceReclaimer.class.getName());
@@ -40,7 +40,7 @@ final class DiskSpaceReclaimer {
 
   private static final long MIN_FLUSH_BYTES = 1L << 20;
 
-  /** With so much free space compactions may come late. */
+  /** With so much free space, compactions are delayed. */
   private static final long ROOMY_BYTES = 8L << 30;
 
   private final RocksDB db;
@@ -74,7 +74,7 @@ final class DiskSpaceReclaimer {
     thread.start();
   }
 
-  /** Late compactions are less work, and take more free space at once. */
+  /** Delayed compactions cost less work, but need more free space at once. */
   private void chooseWhenToCompact() throws RocksDBException, IOException {
     int wanted =
         disk.getUsableSpace() > ROOMY_BYTES
@@ -122,7 +122,7 @@ final class DiskSpaceReclaimer {
   private boolean isTight() throws RocksDBException, IOException {
     long held = unflushedBytes(db);
     for (Path log : WalFiles.in(dir).values()) {
-      held += log.toFile().length(); // 0 if it is gone by now
+      held += log.toFile().length(); // 0 if it is deleted by now
     }
     return held > MIN_FLUSH_BYTES && disk.getUsableSpace() < TIGHT * held;
   }

@@ -11,7 +11,7 @@ import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The file in which RocksDB notes what table files and logs there are.
+ * The file in which RocksDB lists its table files and logs.
  *
  * @param number of the file; RocksDB starts a new one now and then
  * @param bytes length of the file

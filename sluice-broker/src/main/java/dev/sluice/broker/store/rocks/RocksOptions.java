@@ -47,16 +47,16 @@ final class RocksOptions implements AutoCloseable {
   /** One fills, one is flushed, one waits; a writer that is faster than that has to wait. */
   private static final int BUFFERS = 3;
 
-  /** Bounds both the replay at the next open and what a quiet table holds back. */
+  /** Bounds the replay at the next open, and the logs that a quiet table keeps. */
   private static final long WAL_BYTES = 256 * MIB;
 
   /** Bounds the free space that it takes to compact new files. */
   static final int FILES_TO_COMPACT = 8;
 
-  /** The same of messages where space is free: most are gone before they are compacted. */
+  /** The same for messages while space is free: most are deleted before a compaction. */
   static final int FILES_TO_COMPACT_WITH_ROOM = 24;
 
-  /** Bounds what files are rewritten at once, and so the free space that it takes. */
+  /** Bounds the bytes rewritten at once, and so the free space that this needs. */
   private static final long COMPACTION_BYTES = 256 * MIB;
 
   /** A table file is compacted when half of this many neighboring rows are deletions. */

@@ -153,7 +153,7 @@ public final class RocksStore implements Store {
       }
       return Files.getFileStore(dir).getUsableSpace() >= needed;
     } catch (IOException unreadable) {
-      // Opening the store reports what is wrong.
+      // Opening the store reports the damage.
       return true;
     }
   }
@@ -220,7 +220,7 @@ public final class RocksStore implements Store {
       flushWal();
     } catch (RocksDBException | IOException e) {
       synchronized (writing) {
-        // A write that fails makes a sync beside it fail as well; what it says tells more.
+        // A failed write makes a concurrent sync fail as well, but its error says more.
         requireIntact("sync");
       }
       throw fail("sync", e);

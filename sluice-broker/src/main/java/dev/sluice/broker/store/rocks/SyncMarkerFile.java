@@ -15,7 +15,7 @@ import org.jspecify.annotations.Nullable;
  * A file that says how far the write-ahead log was synced and, of a closed store, where the
  * manifest ends: so that damage at their ends is not taken for a write that was cut short.
  *
- * <p>Written after each sync and itself not synced: what it says is true, but after the end of the
+ * <p>Written after each sync and itself not synced: its content is true, but after the end of the
  * machine it may be old. Two slots are written in turn, so that a torn one leaves the other. Locked
  * while open, so that no second process reads logs that the first one writes.
  */

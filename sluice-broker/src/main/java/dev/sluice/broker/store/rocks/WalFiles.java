@@ -49,7 +49,7 @@ public final class WalFiles {
 
     /** The place after a batch that was just written. */
     WalPosition advance() throws IOException {
-      // A batch makes its log longer. If not this one, which may be gone, it was a newer one.
+      // A batch makes its log longer: this one, which may be deleted by now, or a newer one.
       long bytes = newest.getValue().toFile().length();
       if (bytes > position.bytes()) {
         position = new WalPosition(newest.getKey(), bytes);

@@ -16,7 +16,7 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A governor and those who call its models, at a virtual time. By FIFO it is the same governor with
+ * A governor and the callers of its models, at a virtual time. By FIFO it is the same governor with
  * one class and one tenant.
  */
 final class ModelSimulator {
@@ -44,7 +44,7 @@ final class ModelSimulator {
    * One call.
    *
    * @param meters of its caller and of its class
-   * @param used the part of what is granted that it uses
+   * @param used the fraction of granted tokens that it uses
    */
   record Call(
       TokenRequest request, List<TrafficMeter> meters, double used, long nanos, long askedAt) {}

@@ -4,7 +4,7 @@ import dev.sluice.cli.text.Durations;
 import dev.sluice.governor.GovernorStatus;
 import dev.sluice.governor.ModelBudget;
 
-/** The tokens of a model, of what was charged in the end. */
+/** The tokens of a model that were charged in the end. */
 public final class ModelUsageMeter {
   final String name;
   final ModelBudget budget;
@@ -17,7 +17,7 @@ public final class ModelUsageMeter {
     this.tokensByStep = new double[steps];
   }
 
-  /** Also less than zero: for what came back later of a grant in that step. */
+  /** Negative if more of earlier grants was refunded than charged in that step. */
   void charge(long tokens, int step) {
     tokensByStep[Math.min(step, tokensByStep.length - 1)] += tokens;
   }

@@ -38,7 +38,7 @@ public record Scenario(
   }
 
   /**
-   * A queue and those who work on it.
+   * A queue and its workers.
    *
    * @param workers 0 for any number
    * @param maxInFlightPerKey 0 for any number

@@ -18,7 +18,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 
-/** Reads a scenario: TOML, with what the command line says instead of it. */
+/** Reads a scenario from TOML, with the overrides of the command line. */
 public final class ScenarioFile {
   private static final TomlMapper TOML = new TomlMapper();
   private static final int MAX_BYTES = 64 << 20;
@@ -69,8 +69,8 @@ public final class ScenarioFile {
   }
 
   /**
-   * Says a line of TOML instead of what is there; quotes around a value that is neither number nor
-   * truth may be left out.
+   * Replaces a value by a line of TOML; quotes around a value that is neither number nor truth may
+   * be left out.
    */
   private static void change(ObjectNode root, String change) {
     int equals = change.indexOf('=');

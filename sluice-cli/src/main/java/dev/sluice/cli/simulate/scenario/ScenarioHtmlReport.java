@@ -37,7 +37,7 @@ public final class ScenarioHtmlReport {
    * The page.
    *
    * @param source the text of the scenario file
-   * @param changes what was said instead of some of it
+   * @param changes the overrides of the command line
    */
   public static String of(ScenarioResult result, String source, List<String> changes) {
     ScenarioHtmlReport page = new ScenarioHtmlReport(result);

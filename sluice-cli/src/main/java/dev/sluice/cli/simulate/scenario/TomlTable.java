@@ -20,7 +20,7 @@ final class TomlTable {
   private static final Pattern BARE = Pattern.compile("[A-Za-z0-9_-]+");
   private static final Pattern SLASH = Pattern.compile("/");
 
-  /** A million a second: more events than anybody waits for. */
+  /** A million events a second: more than a useful simulation needs. */
   private static final double MAX_RATE = 1_000_000;
 
   private final String file;
@@ -111,7 +111,7 @@ final class TomlTable {
 
   double number(String key, double least, double most) {
     JsonNode value = raw(key);
-    // Also false for what is no number.
+    // Also false for values that are no numbers.
     if (!value.isNumber() || !(value.doubleValue() >= least && value.doubleValue() <= most)) {
       throw wrong(
           key, "a number from %s to %s".formatted(Numbers.format(least), Numbers.format(most)));

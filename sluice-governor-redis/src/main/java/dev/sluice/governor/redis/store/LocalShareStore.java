@@ -65,7 +65,9 @@ final class LocalShareStore {
     /** Delivers the decision about an awaited ticket. */
     void decided(String ticket, TokenDecision outcome);
 
-    /** Receives the result of the outage. Called under a lock; must not wait for other locks. */
+    /**
+     * Receives the result of the outage. Called under a lock: takes only locks of its own state.
+     */
     void ended(LocalShareStore.OutageResult result);
   }
 
@@ -410,8 +412,8 @@ final class LocalShareStore {
         open.tickets());
   }
 
-  private static String ticketOf(StoreSnapshot.OpenReservation held) {
-    String ticket = held.ticket();
+  private static String ticketOf(StoreSnapshot.OpenReservation grant) {
+    String ticket = grant.ticket();
     return ticket == null ? "" : ticket;
   }
 

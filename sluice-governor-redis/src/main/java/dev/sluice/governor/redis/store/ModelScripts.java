@@ -29,7 +29,7 @@ public final class ModelScripts {
   /** Doubles represent every generation exactly. */
   private static final long GENERATIONS = 1L << 52;
 
-  /** The timeouts that a call of a returning node may take: no caller waits for it. */
+  /** The timeout of a call during a return, in timeouts of other calls; no caller waits for it. */
   private static final long TIMEOUTS_DURING_RETURN = 3;
 
   /** Until this node has reported, its calls grant no waiters (model_state.lua). */

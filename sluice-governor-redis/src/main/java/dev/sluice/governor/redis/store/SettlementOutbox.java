@@ -80,7 +80,7 @@ final class SettlementOutbox {
     this.settled = settled;
   }
 
-  /** Returns the arguments of a settlement; {@code elsewhere} if another node has the grant. */
+  /** Returns the arguments of a settlement; {@code elsewhere} notifies the node of the grant. */
   static String[] settlement(String id, long actual, boolean elsewhere) {
     return elsewhere
         ? new String[] {"settle", id, Long.toString(actual), "elsewhere"}

@@ -9,9 +9,9 @@ import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Checks the waiting list of a model in Redis at the time that the last reply or message named,
+ * Checks the waiting list of a model in Redis at the time that the last reply or notice named,
  * even if other nodes do so too: Redis grants waiters. A thorough check also polls every ticket
- * that is awaited here, which replaces lost messages and keeps the tickets from being abandoned.
+ * that is awaited here, which replaces lost notices and keeps the tickets from being abandoned.
  * Thread-safe.
  */
 final class WaitingListChecks {
@@ -64,7 +64,12 @@ final class WaitingListChecks {
     this.next = new WakeUpTimer(timer, this::check);
   }
 
-  /** Redis has told whether tickets wait, and the microseconds until a check; negative for none. */
+  /**
+   * Schedules checks after a reply or a notice.
+   *
+   * @param waiting whether tickets may wait
+   * @param micros the time until the next check; negative for none
+   */
   void received(boolean waiting, long micros) {
     synchronized (this) {
       hasWaiters = waiting;

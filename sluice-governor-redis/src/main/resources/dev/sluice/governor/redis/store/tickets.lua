@@ -163,8 +163,8 @@ local function recordEnded(id)
   setDue('o', now + C.life)
 end
 
--- Whether another node may grant a ticket by itself, and report it as open: one that is absent, or that waits for it
--- and may be cut off by now.
+-- Returns whether another node may grant a ticket by itself, and report it as open: one that is absent, or that waits
+-- for it and may be cut off by now.
 local function mayBeGrantedElsewhere(ticket)
   return PRESENT == NOT_YET or (ticket.node ~= '' and ticket.node ~= NODE)
 end

@@ -15,7 +15,7 @@ final class CallerLedger {
   private final List<Grant> grants = new ArrayList<>();
   private final Map<String, Grant> byId = new HashMap<>();
 
-  /** One grant that a caller was told of. */
+  /** A grant that a caller received. */
   static final class Grant {
     final String id;
     final String reservation;
@@ -29,16 +29,16 @@ final class CallerLedger {
     final boolean unreserved;
 
     final long decidedNanos;
-    final long toldNanos;
+    final long deliveredNanos;
 
-    /** When the caller settled it. */
+    /** The time at which the caller settled it. */
     long closedNanos = Long.MAX_VALUE;
 
-    /** Where the caller settled it. */
+    /** The node at which the caller settled it. */
     @Nullable GovernorNode closedAt;
 
-    /** The refund that the caller was told. */
-    long toldRefund;
+    /** The refund that the caller received. */
+    long reportedRefund;
 
     /** The final refund. */
     long refunded;
@@ -50,7 +50,7 @@ final class CallerLedger {
     double share;
 
     /**
-     * Whether its caller had canceled the ticket, and so given it back, before it heard of this.
+     * Whether its caller had canceled the ticket, and so returned the grant, before the delivery.
      */
     boolean isCanceled;
 
@@ -66,7 +66,7 @@ final class CallerLedger {
         long tokens,
         Origin origin,
         long decidedNanos,
-        long toldNanos) {
+        long deliveredNanos) {
       this.id = idIn(reservation);
       this.reservation = reservation;
       this.node = node;
@@ -74,7 +74,7 @@ final class CallerLedger {
       this.local = origin != Origin.REDIS;
       this.unreserved = origin == Origin.UNRESERVED_SHARE;
       this.decidedNanos = decidedNanos;
-      this.toldNanos = toldNanos;
+      this.deliveredNanos = deliveredNanos;
     }
 
     boolean isOpenAt(long nanos) {
@@ -97,7 +97,7 @@ final class CallerLedger {
                   : " (settled at %s at %.3f s)".formatted(closedAt, closedNanos / 1e9));
     }
 
-    /** As a clock that runs fast counts it, and without what came back. */
+    /** Returns the tokens less refunds, as counted by a fast clock. */
     double charged() {
       double speed = local ? Math.max(1, node.speed()) : 1;
       return (tokens - refunded) / speed;
@@ -116,7 +116,7 @@ final class CallerLedger {
     return name.substring(name.indexOf('-') + 1);
   }
 
-  /** Returns what a caller was told last under a name. */
+  /** Returns the last grant with a name. */
   @Nullable Grant find(String reservation) {
     return byId.get(idIn(reservation));
   }
@@ -141,8 +141,8 @@ final class CallerLedger {
   }
 
   /**
-   * Returns the worst window of what a node granted when Redis had not reserved its share, beyond
-   * that share.
+   * Returns the worst window of the grants that a node made beyond its share when Redis had not
+   * reserved that.
    */
   Worst worstUnreserved(GovernorNode node, double burst, double perNano) {
     List<Grant> own = all().stream().filter(each -> each.unreserved && each.node == node).toList();
@@ -170,7 +170,7 @@ final class CallerLedger {
     return worst;
   }
 
-  /** Returns what was granted in a window, in words. */
+  /** Describes the grants of a window. */
   List<String> between(Worst window) {
     return all().stream()
         .filter(grant -> grant.decidedNanos >= window.fromNanos)
@@ -187,15 +187,15 @@ final class CallerLedger {
         .sum();
   }
 
-  /** A moment at which more was open than allowed. */
+  /** A moment at which more reservations were open than allowed. */
   record Crowd(Grant last, List<Grant> open, int allowed) {}
 
   /**
    * Returns the moments at which a grant of Redis made more open than {@code limit}, or a grant of
    * a share more at its node than the share has slots. Between two grants nothing can become more.
    *
-   * @param lostNanos when Redis lost its data: grants from before may be forgotten if their node is
-   *     not there to tell of them
+   * @param lostNanos times at which Redis lost its data: earlier grants may be forgotten if their
+   *     node does not restore them
    */
   List<Crowd> crowds(int limit, List<Long> lostNanos) {
     List<Crowd> crowds = new ArrayList<>();
@@ -213,7 +213,7 @@ final class CallerLedger {
               .filter(
                   each ->
                       grant.local
-                          ? each.node == grant.node && each.toldNanos <= now
+                          ? each.node == grant.node && each.deliveredNanos <= now
                           : !each.isSecond && !mayBeUnknown(each, now, lostNanos))
               .toList();
       int most = grant.local ? grant.slotsOfNode : limit;
@@ -225,8 +225,8 @@ final class CallerLedger {
   }
 
   /**
-   * Returns whether Redis need not know of it: a share granted it that is not reserved any more, or
-   * Redis has lost it.
+   * Returns whether Redis need not have a grant: its share is not reserved any more, or Redis has
+   * lost it.
    */
   private static boolean mayBeUnknown(Grant grant, long now, List<Long> lostNanos) {
     return (grant.local && (grant.unreserved || grant.node.wasUnreservedAt(now)))

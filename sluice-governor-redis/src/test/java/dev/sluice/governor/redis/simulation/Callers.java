@@ -17,16 +17,16 @@ import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Callers of all nodes: from idle to three times the rate, and bursts that take whatever there is.
- * They wait, poll, cancel, walk away, ask again under a key, and settle all, a part or only at the
- * end, at the node that granted or at another.
+ * Callers of all nodes: from idle to three times the rate, and bursts that take all tokens. They
+ * wait, poll, cancel, leave, ask again under a key, and settle all, a part or only at the end, at
+ * the node of the grant or at another.
  */
 final class Callers {
   private static final long MILLI = TimeUnit.MILLISECONDS.toNanos(1);
   private static final List<String> TENANTS = List.of("a", "b", "c");
   private static final int BURST_REQUESTS = 10;
 
-  /** Callers stay away while so many wait: a longer line shows nothing more, and costs time. */
+  /** Callers send no requests while so many wait: a longer waiting list only costs time. */
   private static final int MOST_WAITING = 9;
 
   private final GovernorSimulation simulation;
@@ -43,52 +43,52 @@ final class Callers {
   private long moodUntilNanos;
 
   /** The ways in which a caller uses a ticket. */
-  enum Patience {
+  enum Behavior {
     AWAITS,
     POLLS,
     CANCELS,
     WALKS_AWAY,
-    /** Cancels its waits, comes back or not, and goes from node to node. */
+    /** Cancels its waits, returns or not, and moves from node to node. */
     RESTLESS
   }
 
-  /** One request, and what became of it. */
+  /** One request and its results. */
   static final class Call {
     final int number;
     final TokenRequest request;
-    final Patience patience;
+    final Behavior behavior;
     final long askedNanos;
     final Set<GovernorNode> nodes = new HashSet<>();
     final List<CallerLedger.Grant> grants = new ArrayList<>();
 
-    /** Where it waits now. */
+    /** The node at which it waits now. */
     GovernorNode node;
 
     @Nullable String ticket;
 
-    /** When it was told its place; 0 for never. */
+    /** The time at which it received its place; 0 for never. */
     long queuedNanos;
 
     /** Whether the share of its node gave it that place. */
     boolean queuedLocally;
 
-    /** When it was told that it gets nothing, or gave up. */
+    /** The time at which it was denied or gave up. */
     long endedNanos = Long.MAX_VALUE;
 
-    /** When it canceled its ticket: what it is granted from then on is given back. */
+    /** The time at which it canceled its ticket: later grants are returned. */
     long canceledNanos = Long.MAX_VALUE;
 
     /** Whether it has no answer yet. */
     boolean unanswered;
 
-    /** How often a restless caller has done something about its ticket. */
+    /** The number of steps of a restless caller. */
     int steps;
 
-    Call(int number, GovernorNode node, TokenRequest request, Patience patience, long nanos) {
+    Call(int number, GovernorNode node, TokenRequest request, Behavior behavior, long nanos) {
       this.number = number;
       this.node = node;
       this.request = request;
-      this.patience = patience;
+      this.behavior = behavior;
       this.askedNanos = nanos;
       nodes.add(node);
     }
@@ -101,7 +101,7 @@ final class Callers {
       return !grants.isEmpty();
     }
 
-    boolean isOver() {
+    boolean hasEnded() {
       return isGranted() || endedNanos < Long.MAX_VALUE;
     }
 
@@ -135,7 +135,7 @@ final class Callers {
     return calls;
   }
 
-  /** From now on callers want nothing new. */
+  /** Stops new requests. */
   void rest() {
     rests = true;
   }
@@ -144,15 +144,15 @@ final class Callers {
     return rests;
   }
 
-  /** From now on callers want more than there is, and settle at once. */
+  /** Requests more than the rate from now on, and settles at once. */
   void saturate() {
     rests = false;
     saturates = true;
   }
 
-  // ---- asking
+  // ---- requests
 
-  /** Has callers at a node. */
+  /** Starts the callers of a node. */
   void begin(GovernorNode node) {
     long pause = (long) (meanPauseNanos() * 2 * random.nextDouble());
     after(
@@ -199,21 +199,21 @@ final class Callers {
   }
 
   private void request(GovernorNode node) {
-    Patience patience =
+    Behavior behavior =
         saturates
-            ? Patience.AWAITS
+            ? Behavior.AWAITS
             : switch (random.nextInt(12)) {
-              case 0 -> Patience.POLLS;
-              case 1 -> Patience.CANCELS;
-              case 2 -> Patience.WALKS_AWAY;
-              default -> Patience.AWAITS;
+              case 0 -> Behavior.POLLS;
+              case 1 -> Behavior.CANCELS;
+              case 2 -> Behavior.WALKS_AWAY;
+              default -> Behavior.AWAITS;
             };
     boolean isRestless = !saturates && restless.isNext();
-    patience = isRestless ? Patience.RESTLESS : patience;
+    behavior = isRestless ? Behavior.RESTLESS : behavior;
     long tokens =
         saturates
             ? plan.size()
-            : patience == Patience.AWAITS ? plan.tokens(random) : plan.size() + calls.size();
+            : behavior == Behavior.AWAITS ? plan.tokens(random) : plan.size() + calls.size();
     TokenRequest request =
         TokenRequest.of(GovernorPlan.MODEL, tokens)
             .withPriorityClass(
@@ -221,9 +221,9 @@ final class Callers {
             .withTenant(TENANTS.get(random.nextInt(TENANTS.size())));
     if (random.nextInt(4) == 0) {
       request = request.withIdempotencyKey("key" + calls.size());
-      patience = isRestless ? patience : Patience.AWAITS;
+      behavior = isRestless ? behavior : Behavior.AWAITS;
     }
-    Call call = new Call(calls.size(), node, request, patience, simulation.scheduler().nanos());
+    Call call = new Call(calls.size(), node, request, behavior, simulation.scheduler().nanos());
     calls.add(call);
     waiting++;
     ask(call, node);
@@ -263,7 +263,7 @@ final class Callers {
               try {
                 if (failure == null) {
                   call.unanswered = false;
-                  told(call, node, outcome.orElse(null));
+                  received(call, node, outcome.orElse(null));
                 } else {
                   failed(call, node, failure);
                 }
@@ -285,12 +285,12 @@ final class Callers {
       askAgain(call, node);
     } else if (call.ticket == null) {
       end(call);
-    } else if (call.patience == Patience.RESTLESS) {
-      restless.goOnLater(call);
+    } else if (call.behavior == Behavior.RESTLESS) {
+      restless.stepLater(call);
     }
   }
 
-  /** Under a key a caller asks until it knows. */
+  /** Repeats a request with a key until it is decided. */
   private void askAgain(Call call, GovernorNode node) {
     call.unanswered = true;
     later(
@@ -303,21 +303,21 @@ final class Callers {
   }
 
   void end(Call call) {
-    if (!call.isOver()) {
+    if (!call.hasEnded()) {
       call.endedNanos = simulation.scheduler().nanos();
       waiting--;
     }
   }
 
-  /** Returns whether every caller knows what became of its request. */
-  boolean areTold() {
-    return calls.stream().allMatch(call -> call.isOver() || !call.node.isAlive());
+  /** Returns whether every caller has the decision about its request. */
+  boolean haveAllDecisions() {
+    return calls.stream().allMatch(call -> call.hasEnded() || !call.node.isAlive());
   }
 
-  // ---- being told
+  // ---- decisions
 
-  void told(Call call, GovernorNode node, @Nullable TokenDecision outcome) {
-    simulation.note(() -> call + " is told at " + node + ": " + describe(outcome));
+  void received(Call call, GovernorNode node, @Nullable TokenDecision outcome) {
+    simulation.note(() -> call + " receives at " + node + ": " + describe(outcome));
     if (outcome instanceof TokenDecision.Granted granted) {
       granted(call, node, granted);
     } else if (outcome instanceof TokenDecision.Queued queued) {
@@ -356,7 +356,7 @@ final class Callers {
       call.queuedNanos = simulation.scheduler().nanos();
       call.queuedLocally = node.isOut();
     }
-    switch (call.patience) {
+    switch (call.behavior) {
       case POLLS -> later((100 + random.nextInt(600)) * MILLI, () -> poll(call));
       case WALKS_AWAY -> end(call);
       case RESTLESS -> restless.queued(call);
@@ -364,7 +364,7 @@ final class Callers {
         if (!known || call.isKeyed()) {
           await(call, node, ticket);
         }
-        if (call.patience == Patience.CANCELS) {
+        if (call.behavior == Behavior.CANCELS) {
           later(random.nextInt(3_000) * MILLI, () -> cancel(call));
         }
       }
@@ -376,7 +376,7 @@ final class Callers {
     later(
         (2_000 + random.nextInt(4_000)) * MILLI,
         () -> {
-          if (!node.isAlive() && !call.isOver()) {
+          if (!node.isAlive() && !call.hasEnded()) {
             simulation.note(() -> call + " waits elsewhere");
             GovernorNode other = simulation.node(random.nextInt(8));
             call.node = other;
@@ -392,7 +392,7 @@ final class Callers {
 
   private void poll(Call call) {
     String ticket = call.ticket;
-    if (ticket == null || call.isOver()) {
+    if (ticket == null || call.hasEnded()) {
       return;
     }
     GovernorNode node = call.node.isAlive() ? call.node : simulation.node(random.nextInt(8));
@@ -402,7 +402,7 @@ final class Callers {
             .whenComplete(
                 (outcome, failure) -> {
                   if (failure == null) {
-                    told(call, node, outcome.orElse(null));
+                    received(call, node, outcome.orElse(null));
                   } else {
                     later((100 + random.nextInt(600)) * MILLI, () -> poll(call));
                   }
@@ -411,7 +411,7 @@ final class Callers {
 
   void cancel(Call call) {
     String ticket = call.ticket;
-    if (ticket != null && !call.isOver()) {
+    if (ticket != null && !call.hasEnded()) {
       simulation.note(() -> call + " cancels");
       end(call);
       if (call.node.isAlive()) {
@@ -426,7 +426,7 @@ final class Callers {
   private void granted(Call call, GovernorNode node, TokenDecision.Granted granted) {
     CallerLedger.Grant known = ledger.find(granted.reservation());
     if (known != null && !call.grants.contains(known)) {
-      simulation.fail(call + " is told of the grant of another call: " + known.reservation);
+      simulation.fail(call + " receives the grant of another call: " + known.reservation);
     }
     if (known != null && !simulation.isAnother(node, known)) {
       return;
@@ -435,7 +435,7 @@ final class Callers {
     grant.isSecond = known != null;
     ledger.add(grant);
     boolean unwanted = call.endedNanos < Long.MAX_VALUE;
-    waiting -= call.isOver() ? 0 : 1;
+    waiting -= call.hasEnded() ? 0 : 1;
     call.grants.add(grant);
     if (unwanted) {
       grant.isCanceled = call.canceledNanos < Long.MAX_VALUE;
@@ -488,7 +488,7 @@ final class Callers {
                           + ": "
                           + (failure == null ? settlement : failure));
               if (failure == null && settlement.isPresent()) {
-                grant.toldRefund = settlement.get().refundedTokens();
+                grant.reportedRefund = settlement.get().refundedTokens();
               } else if (failure == null) {
                 simulation.unknownGrant(grant);
               }

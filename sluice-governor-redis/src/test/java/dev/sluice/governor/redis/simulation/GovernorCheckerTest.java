@@ -15,8 +15,8 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /**
- * The checks of {@link GovernorSimulation} find a fleet guilty that breaks a promise once: runs
- * without a failure are changed in one place each, and checked again.
+ * The checks of {@link GovernorSimulation} find a single broken guarantee: runs without a failure
+ * are changed in one place each, and checked again.
  */
 @Tag("any-jdk")
 final class GovernorCheckerTest {
@@ -44,7 +44,7 @@ final class GovernorCheckerTest {
     server.close();
   }
 
-  private void assertGuilty(String kind) {
+  private void assertFinds(String kind) {
     simulation.check();
     assertThat(simulation.failures()).extracting(GovernorSimulation::kindOf).contains(kind);
   }
@@ -60,7 +60,7 @@ final class GovernorCheckerTest {
   }
 
   @Test
-  void runThatIsNotChanged_isInnocent() {
+  void unchangedRun_hasNoFindings() {
     simulation.check();
     assertThat(simulation.failures()).isEmpty();
   }
@@ -75,7 +75,7 @@ final class GovernorCheckerTest {
     simulation.check();
     assertThat(simulation.failures()).isEmpty();
     simulation.ledger().add(grant(worst.toNanos(), 2));
-    assertGuilty("TOKENS");
+    assertFinds("TOKENS");
   }
 
   @Test
@@ -86,33 +86,33 @@ final class GovernorCheckerTest {
             .findFirst()
             .orElseThrow();
     call.grants.add(grant(call.grants.get(0).decidedNanos + 1, 1));
-    assertGuilty("TWICE");
+    assertFinds("TWICE");
   }
 
   @Test
-  void slotThatNobodyFrees_isFound() {
+  void leakedSlot_isFound() {
     server.command("HSET", SimulatedGovernor.stateKey(GovernorPlan.MODEL), "rleaked", "");
-    assertGuilty("LEAK-UNTOLD");
+    assertFinds("LEAK-UNDELIVERED");
   }
 
   @Test
   void ticketThatWaitsAtTheEnd_isFound() {
     simulation.checkWaiting();
     assertThat(simulation.failures()).isEmpty();
-    server.command("ZADD", SimulatedGovernor.lineKey(GovernorPlan.MODEL), "1", "added");
+    server.command("ZADD", SimulatedGovernor.waitingListKey(GovernorPlan.MODEL), "1", "added");
     assertFoundWaiting("QUEUE");
   }
 
   @Test
-  void callerThatIsToldNothing_isFound() {
+  void callerWithoutADecision_isFound() {
     GovernorNode node = simulation.livingNodes().get(0);
     simulation.calls().add(call(-1, node, GovernorPlan.CLASSES.get(0), SECOND));
     assertFoundWaiting("STUCK");
   }
 
-  /** The check itself must not wake a line that the nodes have forgotten. */
+  /** The checker itself must not drain the waiting list. */
   @Test
-  void nodesThatNeverLookAtTheLine_areFound() {
+  void nodesThatDoNotCheckTheWaitingList_areFound() {
     simulation.livingNodes().forEach(node -> node.timer().stop());
     GovernorNode node = simulation.livingNodes().get(0);
     for (int i = 0; i < 2; i++) {
@@ -143,7 +143,7 @@ final class GovernorCheckerTest {
         .extracting(GovernorSimulation::kindOf)
         .doesNotContain("SLOTS");
     simulation.ledger().add(open(now));
-    assertGuilty("SLOTS");
+    assertFinds("SLOTS");
   }
 
   private CallerLedger.Grant open(long nanos) {
@@ -170,12 +170,12 @@ final class GovernorCheckerTest {
     waiting.grants.add(grant(3 * SECOND, 10));
     Callers.Call other = call(2, node, later, SECOND * 3 / 2);
     other.grants.add(grant(grantedAtSecond * SECOND, 10));
-    return new OrderCheck(List.of(waiting, other), new WireTap(), List.of()).inversions();
+    return new OrderCheck(List.of(waiting, other), new RedisDecisions(), List.of()).inversions();
   }
 
   private static Callers.Call call(int number, GovernorNode node, String priority, long nanos) {
     TokenRequest request =
         TokenRequest.of(GovernorPlan.MODEL, 10).withPriorityClass(priority).withTenant("t");
-    return new Callers.Call(number, node, request, Callers.Patience.AWAITS, nanos);
+    return new Callers.Call(number, node, request, Callers.Behavior.AWAITS, nanos);
   }
 }

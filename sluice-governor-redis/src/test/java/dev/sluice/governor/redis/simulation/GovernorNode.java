@@ -27,7 +27,7 @@ final class GovernorNode extends SimulatedMember {
   private final GovernorPlan plan;
   private final List<Long> losses = new ArrayList<>();
 
-  /** Grants of its share that no caller was told of yet. */
+  /** Grants of its share that are not delivered yet. */
   private final List<Decision> decisions = new ArrayList<>();
 
   /** Whether Redis need not have reserved its share, from times on. */
@@ -84,14 +84,14 @@ final class GovernorNode extends SimulatedMember {
     return request.priorityClass() + ' ' + request.tenant() + ' ' + request.tokens();
   }
 
-  /** Returns whether its share granted what no caller was told of yet. */
+  /** Returns whether its share has an undelivered grant for a call. */
   boolean hasDecided(Callers.Call call) {
     return decisions.stream().anyMatch(each -> each.mayBeOf(call));
   }
 
   /**
-   * Returns when its share granted what a caller is told of now. Callers that may learn of it later
-   * ask for different numbers of tokens, so that it is clear which one it is.
+   * Returns the time at which its share made the grant that a caller receives now. Callers that may
+   * receive it later ask for different numbers of tokens, so that it is clear which one it is.
    */
   long decidedNanos(Callers.Call call) {
     for (Decision each : decisions) {
@@ -122,7 +122,7 @@ final class GovernorNode extends SimulatedMember {
     var unused = store().reload(plan.config(calls));
   }
 
-  /** Returns how many calls at once it has shared out; at a reload, the larger number. */
+  /** Returns the concurrency that its share divides; at a reload, the larger number. */
   int concurrencyAt(long nanos) {
     Map.Entry<Long, Integer> before = concurrency.lowerEntry(nanos);
     int now = concurrency.floorEntry(nanos).getValue();
@@ -133,7 +133,7 @@ final class GovernorNode extends SimulatedMember {
     return connection().state() == ConnectionState.OUT;
   }
 
-  /** Returns when it went into an outage. */
+  /** Returns the times at which its outages started. */
   List<Long> losses() {
     return losses;
   }

@@ -76,8 +76,8 @@ class GovernorOutageSimulationTest {
   }
 
   /**
-   * Requests are held on a connection that breaks, and come after what the node sends on the next
-   * one to undo them.
+   * Requests are delayed on a connection that breaks, and arrive after the calls on the next one
+   * that undo them.
    */
   @Test
   void requestThatIsOvertakenByItsUndo_holdsNoSlot() {

@@ -19,15 +19,15 @@ import java.util.concurrent.TimeUnit;
  * The initial state and the events of a simulation.
  *
  * @param nodes nodes at the start
- * @param clockError by how much the clock of a node runs too fast or too slow at most, as a part
- * @param timeout how long a node waits for an answer
- * @param expectedNodes among how many a node divides that begins without Redis
+ * @param clockError the largest error of the rate of a node's clock
+ * @param timeout the timeout of a call
+ * @param expectedNodes the number of shares for a node that starts without Redis
  * @param perSecond tokens that accrue in a second
- * @param burst the most tokens there are
+ * @param burst the most tokens
  * @param concurrency the most calls at once
- * @param kind what callers are short of
+ * @param kind the limit that callers exhaust
  * @param size tokens of most requests
- * @param longestCallMillis how long a call lasts at most
+ * @param longestCallMillis the longest call
  * @param reloadsTo concurrency that all nodes load in an outage, too little to divide; 0 for none
  * @param restless whether some callers cancel their waits and go from node to node
  * @param faults in the order of their times
@@ -54,14 +54,14 @@ record GovernorPlan(
   }
 
   static final String MODEL = "m";
-  static final Duration PATIENCE = Duration.ofSeconds(5);
+  static final Duration IDLE_TIMEOUT = Duration.ofSeconds(5);
   static final List<String> CLASSES = List.copyOf(SeedBudget.CLASSES.keySet());
 
   private static final long SECOND = TimeUnit.SECONDS.toNanos(1);
   private static final long WARM_UP = 2 * SECOND;
 
   /** So long that a slot that is leaked is missing until the end. */
-  private static final Duration LIFE = Duration.ofMinutes(30);
+  private static final Duration RESERVATION_TIMEOUT = Duration.ofMinutes(30);
 
   /** The dimension that is scarce. */
   enum Kind {
@@ -166,8 +166,8 @@ record GovernorPlan(
     WaitingListConfig rules =
         WaitingListConfig.builder()
             .maxWaiting(10_000)
-            .ticketIdleTimeout(PATIENCE)
-            .reservationTimeout(LIFE)
+            .ticketIdleTimeout(IDLE_TIMEOUT)
+            .reservationTimeout(RESERVATION_TIMEOUT)
             .drainBatch(10)
             .refillInterval(Duration.ofSeconds(60))
             .build();

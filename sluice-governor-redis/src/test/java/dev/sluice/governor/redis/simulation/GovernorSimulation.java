@@ -39,7 +39,7 @@ final class GovernorSimulation extends SimulatedFleet<GovernorNode> {
   private final GovernorPlan plan;
   private final Random random;
   private final Random lags;
-  private final WireTap tap = new WireTap();
+  private final RedisDecisions redis = new RedisDecisions();
   private final CallerLedger ledger = new CallerLedger();
   private final Callers callers;
   private final List<String> failures = new ArrayList<>();
@@ -68,7 +68,7 @@ final class GovernorSimulation extends SimulatedFleet<GovernorNode> {
     return node;
   }
 
-  /** Some callers are told late: their process has no core for them. */
+  /** Returns the delay of a callback of a waiter. */
   private long lagNanos() {
     return plan.restless() && lags.nextInt(10) == 0 ? lags.nextLong(LONGEST_LAG) : 0;
   }
@@ -102,7 +102,7 @@ final class GovernorSimulation extends SimulatedFleet<GovernorNode> {
 
   @Override
   protected void ran(Request request, @Nullable List<Object> answer, @Nullable Throwable failure) {
-    tap.ran(request, answer, scheduler().nanos());
+    redis.ran(request, answer, scheduler().nanos());
     note(() -> inShort(request, answer, failure));
     if (request.script() == FleetConnection.HEARTBEAT) {
       nodes().forEach(node -> node.noteUnreserved(memberships().isUnreserved(node)));
@@ -113,7 +113,7 @@ final class GovernorSimulation extends SimulatedFleet<GovernorNode> {
   private static String inShort(
       Request request, @Nullable List<Object> answer, @Nullable Throwable failure) {
     return String.valueOf(request.script()).equals("CONFIGURE")
-        ? request.node() + " RULES " + request.arguments()[1]
+        ? request.node() + " CONFIGURE " + request.arguments()[1]
         : describe(request, answer, failure);
   }
 
@@ -151,11 +151,11 @@ final class GovernorSimulation extends SimulatedFleet<GovernorNode> {
   // ---- grants
 
   CallerLedger.Grant granted(
-      GovernorNode teller, Callers.Call call, TokenDecision.Granted granted) {
-    long decided = tap.grantedNanos(CallerLedger.idIn(granted.reservation()));
+      GovernorNode source, Callers.Call call, TokenDecision.Granted granted) {
+    long decided = redis.grantedNanos(CallerLedger.idIn(granted.reservation()));
     // A share may have decided just before the node returned.
-    boolean local = teller.isOut() || decided < 0;
-    GovernorNode node = local ? deciderOf(teller, call) : teller;
+    boolean local = source.isOut() || decided < 0;
+    GovernorNode node = local ? deciderOf(source, call) : source;
     CallerLedger.Origin origin =
         !local
             ? CallerLedger.Origin.REDIS
@@ -170,28 +170,28 @@ final class GovernorSimulation extends SimulatedFleet<GovernorNode> {
             origin,
             local ? node.decidedNanos(call) : decided,
             scheduler().nanos());
-    // One of which Redis was told by a report may be of another node's share.
-    grant.slotsOfNode = teller.isOut() ? slotsOf(node, grant.decidedNanos) : Integer.MAX_VALUE;
+    // A grant that was reported to Redis may be of another node's share.
+    grant.slotsOfNode = source.isOut() ? slotsOf(node, grant.decidedNanos) : Integer.MAX_VALUE;
     grant.share = (double) node.connection().share() / MembershipConfig.PARTS;
     note(() -> node + " grants " + granted.tokens() + " by " + origin);
     return grant;
   }
 
-  /** A caller that moves may learn at one node what the share of another one has granted. */
-  private GovernorNode deciderOf(GovernorNode teller, Callers.Call call) {
-    return call.patience != Callers.Patience.RESTLESS || teller.hasDecided(call)
-        ? teller
-        : nodes().stream().filter(node -> node.hasDecided(call)).findFirst().orElse(teller);
+  /** A caller that moves may receive a grant of one node's share at another node. */
+  private GovernorNode deciderOf(GovernorNode source, Callers.Call call) {
+    return call.behavior != Callers.Behavior.RESTLESS || source.hasDecided(call)
+        ? source
+        : nodes().stream().filter(node -> node.hasDecided(call)).findFirst().orElse(source);
   }
 
   /** Returns whether a ticket that is awaited at two nodes was granted by a share and once more. */
   boolean isAnother(GovernorNode node, CallerLedger.Grant known) {
     return node != known.node
-        && (node.isOut() || (known.local && tap.grantedNanos(known.id) >= known.decidedNanos));
+        && (node.isOut() || (known.local && redis.grantedNanos(known.id) >= known.decidedNanos));
   }
 
   /**
-   * The node at which a caller settles does not know the grant, though its life has not ended. A
+   * Handles a settlement at a node that does not know the grant, although it has not expired. A
    * ticket that is awaited at two nodes may be granted, and settled, twice.
    */
   void unknownGrant(CallerLedger.Grant grant) {
@@ -201,7 +201,7 @@ final class GovernorSimulation extends SimulatedFleet<GovernorNode> {
             || (grant.local && grant.closedAt != grant.node)
             || ledger.all().stream().anyMatch(other -> other != grant && other.id.equals(grant.id));
     if (!mayBeForgotten) {
-      fail("GONE at its settlement nobody knows " + grant);
+      fail("GONE no node knows at its settlement " + grant);
     }
   }
 
@@ -212,7 +212,7 @@ final class GovernorSimulation extends SimulatedFleet<GovernorNode> {
 
   // ---- the run
 
-  /** Runs until all faults are over, everything is settled and nobody waits, and checks it. */
+  /** Runs until all faults have ended, all grants are settled and no caller waits; then checks. */
   void run() {
     begin(plan.nodes());
     if (plan.reloadsTo() > 0) {
@@ -228,16 +228,16 @@ final class GovernorSimulation extends SimulatedFleet<GovernorNode> {
       reload(plan.concurrency());
     }
     long latest = scheduler().nanos() + LONGEST_DRAIN;
-    while (!callers.areTold() && scheduler().nanos() < latest) {
+    while (!callers.haveAllDecisions() && scheduler().nanos() < latest) {
       callers.settleAll();
       scheduler().runUntil(scheduler().nanos() + SECOND);
     }
     callers.settleAll();
-    scheduler().runUntil(scheduler().nanos() + GovernorPlan.PATIENCE.toNanos() + 3 * SECOND);
+    scheduler().runUntil(scheduler().nanos() + GovernorPlan.IDLE_TIMEOUT.toNanos() + 3 * SECOND);
     checkWaiting();
-    long end = scheduler().nanos() + GovernorPlan.PATIENCE.toNanos();
+    long end = scheduler().nanos() + GovernorPlan.IDLE_TIMEOUT.toNanos();
     while (scheduler().nanos() < end) {
-      // Scripts end what is over; after a silence they wait for callers that could not ask.
+      // Calls expire reservations and tickets; after a silence with a grace period.
       livingNodes().forEach(node -> ignore(node.store().status()));
       scheduler().runUntil(scheduler().nanos() + SECOND / 2);
     }
@@ -262,7 +262,7 @@ final class GovernorSimulation extends SimulatedFleet<GovernorNode> {
     }
   }
 
-  /** Checks every promise; a failure for each that is broken. */
+  /** Checks every guarantee; records a failure for each that is broken. */
   void check() {
     ledger.all().forEach(grant -> grant.refunded = refunded(grant));
     checkTokens();
@@ -270,27 +270,27 @@ final class GovernorSimulation extends SimulatedFleet<GovernorNode> {
     checkSlots();
     checkKeys();
     if (!reloaded) {
-      List<String> inversions = new OrderCheck(callers.calls(), tap, lostNanos).inversions();
+      List<String> inversions = new OrderCheck(callers.calls(), redis, lostNanos).inversions();
       inversions.stream().limit(1).forEach(this::fail);
     }
     checkLeaks();
   }
 
-  /** A caller that cancelled before it was told of the grant uses nothing of it. */
+  /** Returns the refund; a caller that canceled before the delivery has used no tokens. */
   private long refunded(CallerLedger.Grant grant) {
-    return !grant.local && tap.isGivenBack(grant.id)
+    return !grant.local && redis.isReturned(grant.id)
         ? grant.tokens
-        : Math.max(grant.toldRefund, tap.refunded(grant.id));
+        : Math.max(grant.reportedRefund, redis.refunded(grant.id));
   }
 
-  /** One grant for a request that one node was asked for, and none of Redis after its share's. */
+  /** A request at one node has one grant, and none of Redis after that of the share. */
   private void checkKeys() {
     for (Callers.Call call : callers.calls()) {
       if (call.nodes.size() == 1 && call.grants.size() > 1) {
         fail("TWICE " + call + " is granted by " + call.grants);
       }
       for (CallerLedger.Grant grant : call.grants) {
-        if (grant.local && tap.grantedNanosBy(grant.node.name(), grant.id) > grant.decidedNanos) {
+        if (grant.local && redis.grantedNanosBy(grant.node.name(), grant.id) > grant.decidedNanos) {
           fail("AGAIN " + grant + " is granted again by a call of the same node to Redis");
         }
       }
@@ -350,28 +350,28 @@ final class GovernorSimulation extends SimulatedFleet<GovernorNode> {
     return open;
   }
 
-  /** Slots that are taken though every caller has settled. */
+  /** No slot is in use after every caller has settled. */
   private void checkLeaks() {
     GovernorStatus.@Nullable Model status = status();
     List<String> left = openReservations();
-    left.sort(Comparator.comparing(tap::grantedNanos).thenComparing(this::shortened));
+    left.sort(Comparator.comparing(redis::grantedNanos).thenComparing(this::shortened));
     for (String id : left) {
       CallerLedger.Grant grant = ledger.find(id);
       if (grant != null && grant.closedAt != null && !grant.closedAt.isAlive()) {
-        // It may have died before it could tell Redis.
+        // The node may have died before it sent the settlement.
         continue;
       }
-      if (grant != null && mayBeHeldAgain(grant)) {
+      if (grant != null && mayBeRestored(grant)) {
         continue;
       }
       if (grant != null) {
         fail(
-            "LEAK%s a slot is held by %s"
+            "LEAK%s a slot is used by %s"
                 .formatted(grant.closedAt == grant.node ? "" : "-ELSEWHERE", grant));
-      } else if (!wasAskedElsewhere(tap.keyOf(id))
+      } else if (!wasAskedElsewhere(redis.keyOf(id))
           && nodes().stream()
-              .noneMatch(node -> !node.isAlive() && tap.concerned(id).contains(node.name()))) {
-        fail("LEAK-UNTOLD a slot is held by " + id + ", of which no caller was told");
+              .noneMatch(node -> !node.isAlive() && redis.concerned(id).contains(node.name()))) {
+        fail("LEAK-UNDELIVERED a slot is used by " + id + ", which was delivered to no caller");
       }
     }
     if (status == null) {
@@ -387,38 +387,38 @@ final class GovernorSimulation extends SimulatedFleet<GovernorNode> {
         && failures.stream().noneMatch(each -> kindOf(each).equals("TOKENS"))) {
       fail("AUDIT errorTokens is " + status.audit().errorTokens() + ", but no window is exceeded");
     }
-    // Those of killed nodes hold their slots until their lives end; leaks were told above.
+    // Grants of killed nodes have slots until they expire; leaks were reported above.
     full = left.size() >= plan.concurrency();
   }
 
-  /** Tickets in the list, and callers, that no node has served by itself. */
+  /** No ticket and no caller waits without a reason. */
   void checkWaiting() {
     // Read without a script, because every script grants what waits.
     if (openReservations().size() >= plan.concurrency()) {
       return;
     }
-    long waiting = scripts().members(SimulatedGovernor.lineKey(GovernorPlan.MODEL));
+    long waiting = scripts().members(SimulatedGovernor.waitingListKey(GovernorPlan.MODEL));
     if (waiting > 0) {
       fail("QUEUE %d wait at the end".formatted(waiting));
     }
     for (Callers.Call call : callers.calls()) {
-      if (call.node.isAlive() && !call.isOver()) {
-        fail("STUCK " + call + " was told nothing");
+      if (call.node.isAlive() && !call.hasEnded()) {
+        fail("STUCK " + call + " received no decision");
       }
     }
   }
 
   /**
-   * Returns whether Redis forgot a settlement of which the node that told of the grant has not
-   * heard: that node has the slot held again.
+   * Returns whether Redis lost a settlement of which the node that delivered the grant has no
+   * notice: that node restores the grant.
    */
-  private boolean mayBeHeldAgain(CallerLedger.Grant grant) {
+  private boolean mayBeRestored(CallerLedger.Grant grant) {
     return grant.closedAt != grant.node
-        && lostNanos.stream().anyMatch(lost -> lost >= tap.settledNanos(grant.id))
+        && lostNanos.stream().anyMatch(lost -> lost >= redis.settledNanos(grant.id))
         && !grant.node.wire().hasReceived(grant.id + "=");
   }
 
-  /** Returns whether a caller asked several nodes under a key, which promises nothing. */
+  /** Returns whether a caller asked several nodes under a key, for which nothing is guaranteed. */
   private boolean wasAskedElsewhere(String key) {
     return callers.calls().stream()
         .anyMatch(call -> key.equals(call.request.idempotencyKey()) && call.nodes.size() > 1);
@@ -435,7 +435,7 @@ final class GovernorSimulation extends SimulatedFleet<GovernorNode> {
     return status.join().models().get(GovernorPlan.MODEL);
   }
 
-  /** Checks that the rate is used once there is nothing wrong. */
+  /** Checks that the rate is used once all faults have ended. */
   void checkLiveness() {
     if (full) {
       return;

@@ -1,31 +1,31 @@
 package dev.sluice.governor.redis.simulation;
 
+import dev.sluice.governor.redis.simulation.Callers.Behavior;
 import dev.sluice.governor.redis.simulation.Callers.Call;
-import dev.sluice.governor.redis.simulation.Callers.Patience;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 
 /**
- * Whether a caller was overtaken by one that came after it had its place: of the same class and
- * tenant, or of a lower class, and that asked for no less. Redis keeps the order of all nodes, also
- * for callers that leave and move; the share of a node keeps that of its own callers.
+ * Finds callers that were overtaken by a later one: of the same class and tenant, or of a lower
+ * class, and with no smaller request. Redis keeps the order of all nodes, also for callers that
+ * leave and move; the share of a node keeps that of its own callers.
  */
 final class OrderCheck {
-  /** A node learns the place of a ticket that it awaits by a call; this long it may take. */
+  /** The longest time until a node knows the place of a ticket that it awaits. */
   private static final long UNTIL_KNOWN = TimeUnit.MILLISECONDS.toNanos(3_500);
 
   private final List<Call> calls;
-  private final WireTap tap;
+  private final RedisDecisions redis;
   private final List<Long> lostNanos;
 
-  OrderCheck(List<Call> calls, WireTap tap, List<Long> lostNanos) {
+  OrderCheck(List<Call> calls, RedisDecisions redis, List<Long> lostNanos) {
     this.calls = calls;
-    this.tap = tap;
+    this.redis = redis;
     this.lostNanos = lostNanos;
   }
 
-  /** Returns what is wrong. */
+  /** Returns the inversions. */
   List<String> inversions() {
     List<String> inversions = new ArrayList<>();
     for (Call first : calls) {
@@ -56,11 +56,11 @@ final class OrderCheck {
         && isPlain(later)
         && first.node == later.node
         && grant.decidedNanos
-            < (mayBeAbandoned(first, grant) ? overInRedisNanos(first) : overNanos(first))
+            < (mayBeAbandoned(first, grant) ? endedInRedisNanos(first) : endedNanos(first))
         && isKnown(first, grant);
   }
 
-  /** Whether Redis served a caller of any node first, and the other one had a place in Redis. */
+  /** Returns whether Redis granted a later caller of any node before one with a place in Redis. */
   private boolean isOvertaken(Call first, Call later) {
     CallerLedger.Grant grant = later.grants.get(0);
     return first.ticket != null
@@ -69,26 +69,26 @@ final class OrderCheck {
         && !first.queuedLocally
         && !grant.local
         && !isLostBetween(first, grant)
-        && grant.decidedNanos < overInRedisNanos(first);
+        && grant.decidedNanos < endedInRedisNanos(first);
   }
 
   private static boolean isPlain(Call call) {
-    return !call.isKeyed() && call.patience == Patience.AWAITS && call.nodes.size() == 1;
+    return !call.isKeyed() && call.behavior == Behavior.AWAITS && call.nodes.size() == 1;
   }
 
   private static boolean isAhead(Call first, Call later) {
-    int rank = GovernorPlan.CLASSES.indexOf(first.request.priorityClass());
+    int index = GovernorPlan.CLASSES.indexOf(first.request.priorityClass());
     int other = GovernorPlan.CLASSES.indexOf(later.request.priorityClass());
     return first.request.tokens() <= later.request.tokens()
-        && (rank < other
-            || (rank == other && first.request.tenant().equals(later.request.tenant())));
+        && (index < other
+            || (index == other && first.request.tenant().equals(later.request.tenant())));
   }
 
-  private long overNanos(Call call) {
-    long over = call.isGranted() ? call.grants.get(0).decidedNanos : call.endedNanos;
+  private long endedNanos(Call call) {
+    long ended = call.isGranted() ? call.grants.get(0).decidedNanos : call.endedNanos;
     String ticket = call.ticket;
-    long inRedis = ticket == null ? -1 : tap.grantedNanos(CallerLedger.idIn(ticket));
-    return inRedis < 0 ? over : Math.min(over, inRedis);
+    long inRedis = ticket == null ? -1 : redis.grantedNanos(CallerLedger.idIn(ticket));
+    return inRedis < 0 ? ended : Math.min(ended, inRedis);
   }
 
   /** Returns whether Redis may have missed the polls of a node that was in an outage. */
@@ -99,14 +99,16 @@ final class OrderCheck {
                 .anyMatch(lost -> lost >= first.queuedNanos && lost <= grant.decidedNanos));
   }
 
-  /** Redis may have given up a ticket, by its idle timeout, before its node learns of that. */
-  private long overInRedisNanos(Call call) {
+  /**
+   * Returns the time at which a ticket ended in Redis, which may abandon it before its node knows.
+   */
+  private long endedInRedisNanos(Call call) {
     String ticket = call.ticket;
-    long over = overNanos(call);
-    return ticket == null ? over : Math.min(over, tap.overNanos(CallerLedger.idIn(ticket)));
+    long ended = endedNanos(call);
+    return ticket == null ? ended : Math.min(ended, redis.endedNanos(CallerLedger.idIn(ticket)));
   }
 
-  /** Returns whether whoever made a grant knew of a place. */
+  /** Returns whether the decider of a grant knew a place. */
   private boolean isKnown(Call first, CallerLedger.Grant grant) {
     if (isLostBetween(first, grant)) {
       return false;

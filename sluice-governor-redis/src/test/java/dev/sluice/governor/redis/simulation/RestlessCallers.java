@@ -9,9 +9,9 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 
 /**
- * Simulates callers that do not stay: they cancel their waits, come back or not, and go on at any
- * living node with a wait, a poll or a cancellation. Under a key they ask their node again, also
- * for what they were granted. They settle anywhere, or cancel the ticket of their grant.
+ * Simulates callers that move: they cancel their waits, return or not, and continue at any living
+ * node with a wait, a poll or a cancellation. With a key they ask their node again, also after a
+ * grant. They settle anywhere, or cancel the ticket of their grant.
  */
 final class RestlessCallers {
   private static final long MILLI = TimeUnit.MILLISECONDS.toNanos(1);
@@ -49,27 +49,27 @@ final class RestlessCallers {
 
   // ---- tickets
 
-  /** A caller has heard that it waits. */
+  /** Handles the answer that a caller waits. */
   void queued(Call call) {
     String ticket = call.ticket;
-    if (ticket != null && call.isKeyed() && !call.isOver()) {
+    if (ticket != null && call.isKeyed() && !call.hasEnded()) {
       await(call, call.node, ticket);
     } else if (call.steps == 0) {
       step(call);
     } else {
-      goOnLater(call);
+      stepLater(call);
     }
   }
 
-  /** Does the next thing about a ticket after a while, which is seldom longer than the patience. */
-  void goOnLater(Call call) {
+  /** Does the next step with a ticket after a while, seldom longer than the idle timeout. */
+  void stepLater(Call call) {
     int most = List.of(5, 300, 300, 2_500, 2_500, 7_000).get(random.nextInt(6));
     later(random.nextInt(most) * MILLI, () -> step(call));
   }
 
   private void step(Call call) {
     String ticket = call.ticket;
-    if (ticket == null || call.isOver()) {
+    if (ticket == null || call.hasEnded()) {
       return;
     }
     boolean mayStay = call.isKeyed() || (random.nextInt(2) == 0 && !call.node.isOut());
@@ -91,18 +91,18 @@ final class RestlessCallers {
   }
 
   private void poll(Call call, GovernorNode node, String ticket) {
-    goOnIfDies(call, node);
+    stepIfNodeDies(call, node);
     callers.react(node.store().poll(ticket), call, node);
   }
 
   private void await(Call call, GovernorNode node, String ticket) {
-    goOnIfDies(call, node);
+    stepIfNodeDies(call, node);
     CompletableFuture<Optional<TokenDecision>> wait = node.store().await(ticket);
     callers.react(wait, call, node);
     later(random.nextInt(3_000) * MILLI, () -> leave(call, node, wait));
   }
 
-  private void goOnIfDies(Call call, GovernorNode node) {
+  private void stepIfNodeDies(Call call, GovernorNode node) {
     int step = ++call.steps;
     later(
         MISSED_NANOS,
@@ -120,24 +120,24 @@ final class RestlessCallers {
       if ((node.isOut() || random.nextInt(4) == 0) && !call.isKeyed()) {
         step(call);
       } else {
-        goOnLater(call);
+        stepLater(call);
       }
     }
   }
 
   // ---- grants
 
-  /** Returns how much longer a call lasts: some last longer than the patience with a ticket. */
+  /** Returns the additional time of a call: some last longer than the idle timeout. */
   long longerNanos(Call call) {
-    boolean isLonger = call.patience == Callers.Patience.RESTLESS && random.nextInt(4) == 0;
-    return isLonger ? GovernorPlan.PATIENCE.toNanos() + random.nextInt(3_000) * MILLI : 0;
+    boolean isLonger = call.behavior == Callers.Behavior.RESTLESS && random.nextInt(4) == 0;
+    return isLonger ? GovernorPlan.IDLE_TIMEOUT.toNanos() + random.nextInt(3_000) * MILLI : 0;
   }
 
   /** Ends a grant, now or after its caller has asked for it again. */
   void end(Call call, CallerLedger.Grant grant, Runnable settle) {
     String ticket = call.ticket;
     boolean asksAgain =
-        call.patience == Callers.Patience.RESTLESS && call.isKeyed() && call.nodes.size() == 1;
+        call.behavior == Callers.Behavior.RESTLESS && call.isKeyed() && call.nodes.size() == 1;
     if (asksAgain) {
       grant.askedAgain = true;
       askAgain(call, grant, random.nextInt(4), settle);
@@ -145,13 +145,13 @@ final class RestlessCallers {
         && ticket != null
         && CallerLedger.idIn(ticket).equals(grant.id)
         && random.nextInt(6) == 0) {
-      giveBack(ticket, grant);
+      cancelGrant(ticket, grant);
     } else {
       settle.run();
     }
   }
 
-  /** As a caller does that lost the answer: its key finds the grant as long as that is open. */
+  /** Asks again as after a lost answer: the key finds the grant as long as that is open. */
   private void askAgain(Call call, CallerLedger.Grant grant, int times, Runnable settle) {
     GovernorNode node = grant.node;
     if (times == 0 || callers.rests() || !node.isAlive() || call.nodes.size() > 1) {
@@ -166,7 +166,7 @@ final class RestlessCallers {
             .whenComplete(
                 (outcome, failure) -> {
                   if (outcome instanceof TokenDecision.Granted) {
-                    callers.told(call, node, outcome);
+                    callers.received(call, node, outcome);
                   } else if (outcome instanceof TokenDecision.Queued) {
                     simulation.fail("TWICE " + call + " is queued again, and has " + grant);
                   }
@@ -176,8 +176,8 @@ final class RestlessCallers {
                 });
   }
 
-  /** Cancels the ticket of a grant at any node: nothing of it was used. */
-  private void giveBack(String ticket, CallerLedger.Grant grant) {
+  /** Cancels the ticket of an unused grant at any node. */
+  private void cancelGrant(String ticket, CallerLedger.Grant grant) {
     if (grant.closedNanos < Long.MAX_VALUE) {
       return;
     }
@@ -195,7 +195,7 @@ final class RestlessCallers {
                       () ->
                           "returned " + grant.reservation + ": " + (done == null ? failure : done));
                   if (ofShare && failure == null && done) {
-                    grant.toldRefund = grant.tokens;
+                    grant.reportedRefund = grant.tokens;
                   }
                 });
   }

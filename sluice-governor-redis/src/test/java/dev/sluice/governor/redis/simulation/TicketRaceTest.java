@@ -26,13 +26,13 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 
 /**
- * Two callers of a node that wait for one ticket, one after the other, in virtual time: what the
- * second one is told is its own, and what nobody is told goes back. There is one slot.
+ * Two callers of a node await one ticket, one after the other, in virtual time: a grant that the
+ * second one receives is its own, and an undelivered one is returned. There is one slot.
  */
 final class TicketRaceTest {
   private static final long MILLI = TimeUnit.MILLISECONDS.toNanos(1);
   private static final int HOUR = 3_600_000;
-  private static final int IDLE = (int) GovernorPlan.PATIENCE.toMillis();
+  private static final int IDLE = (int) GovernorPlan.IDLE_TIMEOUT.toMillis();
 
   private static RedisServer server;
   private static RedisScripts scripts;
@@ -139,7 +139,7 @@ final class TicketRaceTest {
       return status.join().models().get(GovernorPlan.MODEL).running();
     }
 
-    /** A caller has the grant, and nobody takes it away. */
+    /** A caller has the grant, and keeps it. */
     void assertHeld(GovernorNode node, CompletableFuture<Optional<TokenDecision>> waiter) {
       assertThat(waiter).isCompleted();
       TokenDecision.Granted granted = (TokenDecision.Granted) waiter.join().orElseThrow();
@@ -177,7 +177,7 @@ final class TicketRaceTest {
   }
 
   @Test
-  void grantOfWhichNobodyHeard_isNotLeft_whileTheNextWaits() {
+  void undeliveredGrant_isNotLeft_whileTheNextCallerWaits() {
     Granted granted = new Granted();
     GovernorNode node = granted.node;
     node.timer().hold();
@@ -195,7 +195,7 @@ final class TicketRaceTest {
   }
 
   @Test
-  void callThatLeavesAndIsKept_endsNothing() {
+  void storedLeave_endsNoDeliveredGrant() {
     Granted granted = new Granted();
     GovernorNode node = granted.node;
     onClaim = () -> node.wire().hold(false, true, 40 * MILLI);
@@ -209,7 +209,7 @@ final class TicketRaceTest {
   }
 
   @Test
-  void laterWaiter_isToldByNoEarlierAnswer() {
+  void laterWaiter_receivesNoEarlierReply() {
     Granted granted = new Granted();
     GovernorNode node = granted.node;
     onClaim = () -> node.wire().hold(false, true, 40 * MILLI);
@@ -229,7 +229,7 @@ final class TicketRaceTest {
     final GovernorNode node = fleet.nodes().get(0);
     final String ticket;
 
-    /** Redis is back, and knows the grant of which nobody has heard; the node has not found that. */
+    /** The node has reported the grant, but not found yet that it is undelivered. */
     GrantedByTheShare() {
       node.wire().cut(true);
       fleet.run(4_000);
@@ -259,7 +259,7 @@ final class TicketRaceTest {
   }
 
   @Test
-  void grantOfTheShareOfWhichNobodyHeard_isOfTheNextWhoWaits() {
+  void undeliveredGrantOfTheShare_isOfTheNextWaiter() {
     GrantedByTheShare granted = new GrantedByTheShare();
     CompletableFuture<Optional<TokenDecision>> second = granted.awaitSlowly();
     granted.node.timer().release();
@@ -269,7 +269,7 @@ final class TicketRaceTest {
   }
 
   @Test
-  void grantOfTheShareOfWhichNobodyHeard_isOfTheNextWhoComes() {
+  void undeliveredGrantOfTheShare_isOfALaterWaiter() {
     GrantedByTheShare granted = new GrantedByTheShare();
     granted.node.timer().release();
     granted.fleet.run(1);
@@ -280,7 +280,7 @@ final class TicketRaceTest {
   }
 
   @Test
-  void grantOfTheShareOfWhichNobodyHeard_goesBack_ifTheNextLeavesToo() {
+  void undeliveredGrantOfTheShare_isReturned_ifTheNextWaiterLeavesToo() {
     GrantedByTheShare granted = new GrantedByTheShare();
     CompletableFuture<Optional<TokenDecision>> second = granted.awaitSlowly();
     granted.node.timer().release();

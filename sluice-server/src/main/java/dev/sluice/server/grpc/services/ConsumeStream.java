@@ -225,7 +225,7 @@ public final class ConsumeStream extends DeliveryStream<ConsumeResponse>
     leave();
   }
 
-  /** The client wants no more, but for the answers to what it has asked for. */
+  /** Called when the client half-closes: it expects only answers to its settlements. */
   @Override
   public synchronized void onCompleted() {
     halfClosed = true;

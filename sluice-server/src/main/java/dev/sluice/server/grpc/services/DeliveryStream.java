@@ -22,7 +22,7 @@ import org.jspecify.annotations.Nullable;
  * was handed over, and its throttle tokens are spent, or never will be, and the broker gives them
  * back.
  *
- * @param <R> what is sent
+ * @param <R> the response messages
  */
 public abstract class DeliveryStream<R> implements MessageConsumer.Handler, OpenStreams.Stream {
   /** The most bytes of payloads to read at once; a larger message is read alone. */
@@ -93,7 +93,7 @@ public abstract class DeliveryStream<R> implements MessageConsumer.Handler, Open
 
   /**
    * Sends those of {@code deliveries} whose lease has not ended meanwhile; does nothing if the
-   * client is gone.
+   * client has disconnected.
    *
    * @param toAnswer makes the answer that carries them
    */
@@ -127,7 +127,7 @@ public abstract class DeliveryStream<R> implements MessageConsumer.Handler, Open
     }
   }
 
-  /** The client is gone. */
+  /** Ends the stream, because the client has disconnected. */
   final synchronized void leave() {
     if (!ended) {
       end();
@@ -150,7 +150,7 @@ public abstract class DeliveryStream<R> implements MessageConsumer.Handler, Open
     }
   }
 
-  /** The stream has ended: unless overridden, what the client has not settled goes to others. */
+  /** Called at the end: unless overridden, returns unsettled deliveries to the queue. */
   public void release(MessageConsumer from) {
     from.close();
   }

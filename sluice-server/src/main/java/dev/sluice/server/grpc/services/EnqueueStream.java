@@ -5,6 +5,7 @@ import dev.sluice.proto.v1.EnqueueStreamResponse;
 import dev.sluice.server.auth.Credential;
 import dev.sluice.server.grpc.AccountCallExecutor;
 import dev.sluice.server.grpc.OpenStreams;
+import dev.sluice.server.operations.IdFormat;
 import dev.sluice.server.operations.QueueOperations;
 import dev.sluice.server.support.ApiException;
 import dev.sluice.server.support.Futures;
@@ -78,7 +79,7 @@ final class EnqueueStream implements StreamObserver<EnqueueStreamRequest> {
       long batch, List<UUID> ids, @Nullable Throwable failure) {
     EnqueueStreamResponse.Builder answer = EnqueueStreamResponse.newBuilder().setBatch(batch);
     return failure == null
-        ? answer.addAllIds(QueueGrpcService.texts(ids)).build()
+        ? answer.addAllIds(IdFormat.texts(ids)).build()
         : answer.setError(ApiException.of(failure).toWire()).build();
   }
 

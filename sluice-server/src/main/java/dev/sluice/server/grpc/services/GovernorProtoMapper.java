@@ -85,7 +85,7 @@ final class GovernorProtoMapper {
     };
   }
 
-  /** Leaves out what is unknown. */
+  /** Omits unknown values. */
   private static dev.sluice.proto.v1.TokenDecision.Queued queued(TokenDecision.Queued queued) {
     var wire =
         dev.sluice.proto.v1.TokenDecision.Queued.newBuilder()

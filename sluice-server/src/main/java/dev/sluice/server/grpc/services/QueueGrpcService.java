@@ -34,7 +34,8 @@ import dev.sluice.server.grpc.OpenStreams;
 import dev.sluice.server.grpc.RequestAdmission;
 import dev.sluice.server.grpc.ResponseMemoryInterceptor;
 import dev.sluice.server.grpc.UnaryCalls;
-import dev.sluice.server.http.routes.QueueJson;
+import dev.sluice.server.operations.IdFormat;
+import dev.sluice.server.operations.QueueConfigFields;
 import dev.sluice.server.operations.QueueOperations;
 import dev.sluice.server.operations.WaitingReceive;
 import dev.sluice.server.support.ApiException;
@@ -45,7 +46,6 @@ import io.grpc.stub.StreamObserver;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
-import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
 
 /** {@code sluice.v1.Queues}. */
@@ -69,13 +69,9 @@ public final class QueueGrpcService extends QueuesGrpc.QueuesImplBase {
                 AuthenticationInterceptor.key(),
                 request.getQueue(),
                 () -> QueueProtoMapper.messages(request.getMessagesList())),
-        ids -> EnqueueResponse.newBuilder().addAllIds(texts(ids)).build());
+        ids -> EnqueueResponse.newBuilder().addAllIds(IdFormat.texts(ids)).build());
     // The call may wait for a script; the broker accounts for the messages meanwhile.
     RequestAdmission.parsed();
-  }
-
-  public static List<String> texts(List<UUID> ids) {
-    return ids.stream().map(UUID::toString).toList();
   }
 
   @Override
@@ -195,7 +191,7 @@ public final class QueueGrpcService extends QueuesGrpc.QueuesImplBase {
           return GetQueueResponse.newBuilder()
               .setConfig(QueueProtoMapper.config(queue.config()))
               .setRevision(queue.revision())
-              .addAllHookThrottleKeys(QueueJson.hookThrottleKeys(queue.config()))
+              .addAllHookThrottleKeys(QueueConfigFields.hookThrottleKeys(queue.config()))
               .setStats(QueueProtoMapper.stats(queues.stats(caller, request.getName()).stats()))
               .build();
         });
@@ -251,7 +247,7 @@ public final class QueueGrpcService extends QueuesGrpc.QueuesImplBase {
 
   private static QueueOperations.BrowseRequest wanted(BrowseMessagesRequest request) {
     return new QueueOperations.BrowseRequest(
-        request.getFrom().isEmpty() ? null : QueueProtoMapper.id("from", request.getFrom()),
+        request.getFrom().isEmpty() ? null : IdFormat.id("from", request.getFrom()),
         request.getMaxMessages() == 0 ? DEFAULT_PEEK : request.getMaxMessages(),
         request.hasMaxPayloadBytes() ? request.getMaxPayloadBytes() : Integer.MAX_VALUE);
   }

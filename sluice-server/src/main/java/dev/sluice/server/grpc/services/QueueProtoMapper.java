@@ -4,7 +4,6 @@ import com.google.protobuf.ByteString;
 import com.google.protobuf.UnsafeByteOperations;
 import dev.sluice.broker.Delivery;
 import dev.sluice.broker.Durability;
-import dev.sluice.broker.LeaseToken;
 import dev.sluice.broker.Message;
 import dev.sluice.broker.QueueConfig;
 import dev.sluice.proto.v1.DeadLetter;
@@ -12,21 +11,19 @@ import dev.sluice.proto.v1.QueueStats;
 import dev.sluice.proto.v1.QueueTotals;
 import dev.sluice.proto.v1.StoredMessage;
 import dev.sluice.proto.v1.UpdateQueueRequest;
-import dev.sluice.server.http.routes.QueueJson;
+import dev.sluice.server.operations.IdFormat;
+import dev.sluice.server.operations.QueueConfigFields;
 import dev.sluice.server.operations.QueueOperations.Action;
 import dev.sluice.server.operations.QueueOperations.Settlement;
 import dev.sluice.server.support.ApiException;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.UUID;
 import java.util.function.UnaryOperator;
 import org.jspecify.annotations.Nullable;
 
 /** Maps values of the broker to and from messages of {@code sluice.v1}. */
 public final class QueueProtoMapper {
-  private static final char LEASE_SEPARATOR = '.';
-
   private QueueProtoMapper() {}
 
   static List<Message> messages(List<dev.sluice.proto.v1.Message> messages) {
@@ -65,7 +62,7 @@ public final class QueueProtoMapper {
     var wire =
         dev.sluice.proto.v1.Delivery.newBuilder()
             .setId(delivery.id().toString())
-            .setLeaseToken(lease(delivery.leaseToken()))
+            .setLeaseToken(IdFormat.lease(delivery.leaseToken()))
             .setPayload(bytes(delivery.payload()))
             .putAllHeaders(delivery.headers())
             .setFairnessKey(delivery.fairnessKey())
@@ -110,46 +107,12 @@ public final class QueueProtoMapper {
     return wire.build();
   }
 
-  public static String lease(LeaseToken token) {
-    return token.epoch() + String.valueOf(LEASE_SEPARATOR) + token.number();
-  }
-
-  /** Null if {@code lease} is empty. */
-  public static @Nullable LeaseToken lease(String lease) {
-    if (lease.isEmpty()) {
-      return null;
-    }
-    int separator = lease.indexOf(LEASE_SEPARATOR);
-    try {
-      return new LeaseToken(
-          Integer.parseInt(lease.substring(0, Math.max(0, separator))),
-          Long.parseLong(lease.substring(separator + 1)));
-    } catch (NumberFormatException malformed) {
-      throw ApiException.invalid("lease_token must be that of the delivery, but was " + lease);
-    }
-  }
-
-  public static UUID id(String id) {
-    return id("id", id);
-  }
-
-  /** Parses the id of a message; {@code field} names it in errors. */
-  public static UUID id(String field, String id) {
-    if (id.length() == 36) {
-      try {
-        return UUID.fromString(id);
-      } catch (IllegalArgumentException malformed) {
-        // said below
-      }
-    }
-    throw ApiException.invalid(
-        "%s must be that of a message, a UUID, but was %s".formatted(field, id));
-  }
-
   static List<Settlement> settlements(List<dev.sluice.proto.v1.Settlement> settlements) {
     List<Settlement> all = new ArrayList<>(settlements.size());
     for (var each : settlements) {
-      all.add(new Settlement(id(each.getId()), lease(each.getLeaseToken()), action(each)));
+      all.add(
+          new Settlement(
+              IdFormat.id(each.getId()), IdFormat.lease(each.getLeaseToken()), action(each)));
     }
     return all;
   }
@@ -177,10 +140,10 @@ public final class QueueProtoMapper {
    * Returns the configuration as over HTTP: a field that is absent, or 0 without a meaning, is
    * null.
    */
-  static QueueJson.Config config(dev.sluice.proto.v1.QueueConfig wire) {
+  static QueueConfigFields config(dev.sluice.proto.v1.QueueConfig wire) {
     boolean hasDurability =
         wire.getDurability() != dev.sluice.proto.v1.Durability.DURABILITY_UNSPECIFIED;
-    return new QueueJson.Config(
+    return new QueueConfigFields(
         wire.getLeaseTimeoutMs() == 0 ? null : wire.getLeaseTimeoutMs(),
         hasDurability ? durability(wire.getDurability()) : null,
         emptyToNull(wire.getOnEnqueue()),
@@ -201,7 +164,7 @@ public final class QueueProtoMapper {
    * Returns the change that the request asks for: of the whole configuration, or of some fields.
    */
   static UnaryOperator<QueueConfig> change(UpdateQueueRequest request) {
-    QueueJson.Config config = config(request.getConfig());
+    QueueConfigFields config = config(request.getConfig());
     if (!request.hasUpdateMask()) {
       QueueConfig whole = config.toConfig();
       return before -> whole;

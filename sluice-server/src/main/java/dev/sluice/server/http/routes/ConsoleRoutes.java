@@ -21,9 +21,9 @@ import java.util.zip.GZIPOutputStream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The page at {@code /}: files that are read once, at the start, and sent to whoever asks. They
- * hold nothing of this server; what the page shows it asks of the API, with a key where one is
- * needed.
+ * The page at {@code /}: files that are read once, at the start, and sent without a key. They hold
+ * no data of this server; the page requests its data from the API, with a key where one is
+ * required.
  */
 public final class ConsoleRoutes implements HttpRoute.RouteGroup {
   private static final int OK = 200;
@@ -37,7 +37,7 @@ public final class ConsoleRoutes implements HttpRoute.RouteGroup {
   private static final String CHARTS_VERSION =
       "/META-INF/maven/org.webjars.npm/chart.js/pom.properties";
 
-  /** Everything there is: what is not named here cannot be asked for. */
+  /** All files of the console; no other file can be requested. */
   private static final List<String> FILES =
       List.of(
           PAGE,

@@ -79,7 +79,7 @@ public final class GovernorJson {
     }
   }
 
-  /** Leaves out what is unknown. */
+  /** Omits unknown values. */
   private static @Nullable Long millis(Optional<Duration> duration) {
     return duration.map(Duration::toMillis).orElse(null);
   }

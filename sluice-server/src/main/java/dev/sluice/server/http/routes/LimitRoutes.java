@@ -61,7 +61,7 @@ public final class LimitRoutes implements HttpRoute.RouteGroup {
     }
   }
 
-  /** A limit and what is left of it, if that is known. */
+  /** A limit and its remaining tokens, if known. */
   public record LimitStatsJson(
       String name, double ratePerSecond, double burst, @Nullable Double level) {
     static LimitRoutes.LimitStatsJson of(LimitBackend.Standing standing) {
@@ -163,7 +163,7 @@ public final class LimitRoutes implements HttpRoute.RouteGroup {
     return HttpResponse.json(binding == null ? OK : TOO_MANY_REQUESTS, decision).with(headers);
   }
 
-  /** Rounded up: whoever comes back then is not too early. */
+  /** Rounds up, so that a caller that retries then is not too early. */
   public static long seconds(long nanos) {
     return nanos / NANOS + (nanos % NANOS == 0 ? 0 : 1);
   }

@@ -4,10 +4,10 @@ import dev.sluice.broker.DeadLetter;
 import dev.sluice.broker.Delivery;
 import dev.sluice.broker.Message;
 import dev.sluice.broker.StoredMessage;
-import dev.sluice.server.grpc.services.QueueProtoMapper;
 import dev.sluice.server.http.HttpRequest;
 import dev.sluice.server.http.JsonCodec;
 import dev.sluice.server.http.Utf8Text;
+import dev.sluice.server.operations.IdFormat;
 import dev.sluice.server.support.ApiException;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -162,7 +162,7 @@ public final class MessageJson {
       Content content = Content.of(delivery.payload());
       return new Delivered(
           delivery.id().toString(),
-          QueueProtoMapper.lease(delivery.leaseToken()),
+          IdFormat.lease(delivery.leaseToken()),
           content.text(),
           content.base64(),
           delivery.headers(),

@@ -68,7 +68,7 @@ public final class MonitoringRoutes implements HttpRoute.RouteGroup {
     }
   }
 
-  /** Names of queues are for those who may see them all. */
+  /** Names of queues are shown only to keys that may read all of them. */
   private HandlerResult scrape(HttpRequest request) {
     request.caller().requireAll(Kind.READ);
     return HandlerResult.now(HttpResponse.text(METRICS_TYPE, scrape()));

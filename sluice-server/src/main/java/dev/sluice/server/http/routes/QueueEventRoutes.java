@@ -25,7 +25,7 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import org.xnio.IoUtils;
 
-/** Statistics of queues as events, each second, to whoever listens, as long as their key lasts. */
+/** Statistics of queues as events, each second, to every listener with a valid key. */
 public final class QueueEventRoutes implements HttpRoute.RouteGroup {
   private static final Logger LOG = LoggerFactory.getLogger(QueueEventRoutes.class);
 

@@ -5,15 +5,14 @@ import dev.sluice.broker.QueueConfig;
 import dev.sluice.broker.QueueDefinition;
 import dev.sluice.server.auth.Caller;
 import dev.sluice.server.auth.Permission.Kind;
-import dev.sluice.server.grpc.services.QueueGrpcService;
-import dev.sluice.server.grpc.services.QueueProtoMapper;
 import dev.sluice.server.http.HandlerResult;
 import dev.sluice.server.http.HttpRequest;
 import dev.sluice.server.http.HttpResponse;
 import dev.sluice.server.http.HttpRoute;
 import dev.sluice.server.http.IfMatch;
 import dev.sluice.server.http.JsonCodec;
-import dev.sluice.server.http.routes.QueueJson.Config;
+import dev.sluice.server.operations.IdFormat;
+import dev.sluice.server.operations.QueueConfigFields;
 import dev.sluice.server.operations.QueueOperations;
 import dev.sluice.server.operations.WaitingReceive;
 import dev.sluice.server.support.ApiException;
@@ -87,7 +86,7 @@ public final class QueueRoutes implements HttpRoute.RouteGroup {
     if (name == null) {
       throw ApiException.invalid("name is required");
     }
-    Config config = wanted.config();
+    QueueConfigFields config = wanted.config();
     queues.create(
         request.caller(), name, config == null ? QueueConfig.defaults() : config.toConfig());
     return HandlerResult.now(describe(CREATED, request.caller(), name));
@@ -99,8 +98,8 @@ public final class QueueRoutes implements HttpRoute.RouteGroup {
         new QueueJson.QueueDetailsJson(
             name,
             queue.revision(),
-            Config.of(queue.config()),
-            QueueJson.hookThrottleKeys(queue.config()),
+            QueueConfigFields.of(queue.config()),
+            QueueConfigFields.hookThrottleKeys(queue.config()),
             QueueJson.Stats.of(queues.stats(caller, name).stats()));
     return HttpResponse.json(status, described)
         .with(Map.of("ETag", QUOTE + queue.revision() + QUOTE));
@@ -111,12 +110,12 @@ public final class QueueRoutes implements HttpRoute.RouteGroup {
   }
 
   private HandlerResult replace(HttpRequest request) {
-    QueueConfig config = request.read(Config.class).toConfig();
+    QueueConfig config = request.read(QueueConfigFields.class).toConfig();
     return changed(request, before -> config);
   }
 
   private HandlerResult change(HttpRequest request) {
-    Config config = request.read(Config.class);
+    QueueConfigFields config = request.read(QueueConfigFields.class);
     Set<String> named = JsonCodec.fields(request.body());
     return changed(request, before -> config.appliedTo(before, named));
   }
@@ -158,7 +157,7 @@ public final class QueueRoutes implements HttpRoute.RouteGroup {
     // The call may wait for a script; the broker accounts for the messages meanwhile.
     request.parsed().run();
     return HandlerResult.later(
-        enqueued, ids -> HttpResponse.ok(Map.of("ids", QueueGrpcService.texts(ids))));
+        enqueued, ids -> HttpResponse.ok(Map.of("ids", IdFormat.texts(ids))));
   }
 
   private HandlerResult receive(HttpRequest request) {
@@ -195,7 +194,7 @@ public final class QueueRoutes implements HttpRoute.RouteGroup {
     String from = request.query().get("from");
     QueueOperations.BrowseRequest wanted =
         new QueueOperations.BrowseRequest(
-            from == null ? null : QueueProtoMapper.id("from", from),
+            from == null ? null : IdFormat.id("from", from),
             request.queryInt("max_messages", DEFAULT_BROWSE),
             request.queryInt("max_payload_bytes", Integer.MAX_VALUE));
     return HandlerResult.now(

@@ -89,7 +89,7 @@ public final class SchedulingStatsJson {
     }
   }
 
-  /** A throttle key as it stands. */
+  /** The state of a throttle key. */
   public record QueueLimitStatsJson(
       String key,
       double ratePerSecond,

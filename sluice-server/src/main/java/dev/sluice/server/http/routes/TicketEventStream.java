@@ -15,7 +15,7 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * How a ticket stands, as events to one client: {@code standing} until {@code granted} or {@code
+ * The state of a ticket, as events to one client: {@code standing} until {@code granted} or {@code
  * refused} is the last. One that does not read misses standings.
  */
 final class TicketEventStream

@@ -24,16 +24,16 @@ import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** News in a reply, and listeners that fail, do not fail a call that Redis has executed. */
+/** Decisions in a reply and failing listeners do not fail a call that Redis has executed. */
 @Timeout(value = 60, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
-final class NewsTest {
+final class ReplyDecisionsTest {
   private static final AtomicInteger NAMES = new AtomicInteger();
   private static final BudgetConfig ONE_AT_A_TIME =
       config(SeedBudget.budget(60_000, 1_000).maxConcurrentRequests(1).build());
 
   @AutoClose private static final RedisServer redis = RedisServer.start();
 
-  private final String prefix = "news-" + NAMES.incrementAndGet() + ":";
+  private final String prefix = "decisions-" + NAMES.incrementAndGet() + ":";
 
   private BudgetStore open(BudgetListener listener) {
     return RedisBudgets.builder()
@@ -50,11 +50,11 @@ final class NewsTest {
 
   @Test
   void listenerThatThrows_failsNoCall() {
-    AtomicInteger told = new AtomicInteger();
+    AtomicInteger calls = new AtomicInteger();
     BudgetListener broken =
         new BudgetListener() {
           private void fail() {
-            told.incrementAndGet();
+            calls.incrementAndGet();
             throw new IllegalStateException("broken");
           }
 
@@ -86,12 +86,12 @@ final class NewsTest {
       TokenDecision.Granted second = (TokenDecision.Granted) get(waiter).orElseThrow();
       assertThat(get(store.settle(second.reservation(), 100))).isPresent();
     }
-    // asked and granted twice, settled twice
-    assertThat(told.get()).isGreaterThanOrEqualTo(6);
+    // two requests, two grants, two settlements
+    assertThat(calls.get()).isGreaterThanOrEqualTo(6);
   }
 
   @Test
-  void newsThatNobodyUnderstands_failNoCall() {
+  void unreadableDecision_failsNoCall() {
     try (BudgetStore store = open(BudgetListener.NONE)) {
       TokenDecision.Granted first = (TokenDecision.Granted) ask(store, 100);
       String ticket = ((TokenDecision.Queued) ask(store, 1)).ticket();
@@ -111,7 +111,7 @@ final class NewsTest {
   }
 
   @Test
-  void newsOfAnotherShape_areLeftOut() {
+  void malformedDecisions_areSkipped() {
     List<Object> good = List.of("id", "g", "", 5L, 5L, "P1_user", "tenant", 7L, 100L, 1L, "");
     List<Object> reply =
         List.of(1L, -1L, 0L, List.of(List.of("odd"), good, "odd"), List.of(1L), 0L, 0L, 0L);

@@ -20,10 +20,10 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** A caller leaves in the moment in which this node's share grants its ticket. */
+/** A caller leaves while this node's share grants its ticket. */
 @Tag("any-jdk")
 @Timeout(value = 60, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
-final class UnheardHereTest {
+final class UndeliveredShareGrantTest {
   private static final BudgetConfig CONFIG =
       config(
           SeedBudget.budget(60_000, 1_000).maxConcurrentRequests(1).build(),
@@ -65,13 +65,13 @@ final class UnheardHereTest {
   }
 
   @Test
-  void grantThatNobodyHeardOf_isGivenBack() {
+  void undeliveredGrantOfTheShare_isReturned() {
     TokenDecision.Granted running = grantedByTheShare();
     TokenDecision.Queued queued = (TokenDecision.Queued) get(store.request(request(1)));
     CompletableFuture<Optional<TokenDecision>> waiter = store.await(queued.ticket());
     timer.hold(true);
     get(store.settle(running.reservation(), 1));
-    // The share has granted it and tells the waiting room, which is about to tell the caller.
+    // The share has granted it and notifies the waiting list, which is about to notify the caller.
     timer.next();
     waiter.cancel(false);
     timer.next();
@@ -80,9 +80,9 @@ final class UnheardHereTest {
     until("its slot is free", this::isGrantedNow);
   }
 
-  /** The share tells the waiting list, and both it and the caller wait for a reload. */
+  /** The share notifies the waiting list, and both that call and the caller wait for a reload. */
   @Test
-  void grantWhoseCallerHasJustGone_isGivenBack() throws InterruptedException {
+  void grantOfACallerThatHasJustLeft_isReturned() throws InterruptedException {
     TokenDecision.Granted running = grantedByTheShare();
     TokenDecision.Queued queued = (TokenDecision.Queued) get(store.request(request(1)));
     CompletableFuture<Optional<TokenDecision>> waiter = store.await(queued.ticket());
@@ -93,15 +93,15 @@ final class UnheardHereTest {
     reloads.start();
     timer.awaitStop();
     Thread leaves = new Thread(() -> waiter.cancel(false));
-    Thread tells = new Thread(timer::next);
-    tells.start();
-    until("the share is about to tell", () -> tells.getState() == Thread.State.BLOCKED);
+    Thread notifies = new Thread(timer::next);
+    notifies.start();
+    until("the share is about to notify", () -> notifies.getState() == Thread.State.BLOCKED);
     leaves.start();
-    until("the caller is about to go", () -> leaves.getState() == Thread.State.BLOCKED);
+    until("the caller is about to leave", () -> leaves.getState() == Thread.State.BLOCKED);
     timer.hold(false);
     timer.goOn();
     reloads.join();
-    tells.join();
+    notifies.join();
     leaves.join();
     assertThat(waiter).isCancelled();
     until("its slot is free", this::isGrantedNow);

@@ -18,7 +18,7 @@ import org.junit.jupiter.api.Timeout;
 
 /** Which callers run a query, and which share its result. */
 @Timeout(60)
-class SharedLooksTest {
+class QueryCacheTest {
   private final ManualClock clock = ManualClock.create();
   private final QueryCache<Integer> looks = new QueryCache<>(clock);
   private final AtomicInteger looked = new AtomicInteger();
@@ -28,7 +28,7 @@ class SharedLooksTest {
   }
 
   @Test
-  void many_whoAskAtOnce_lookOnce() {
+  void concurrentQueries_shareOneExecution() {
     CountDownLatch all = new CountDownLatch(20);
     ExecutorService lookers = Executors.newFixedThreadPool(20);
     List<CompletableFuture<Integer>> answers =
@@ -57,7 +57,7 @@ class SharedLooksTest {
   }
 
   @Test
-  void anAnswer_isGoodForASecond() {
+  void aResult_isCachedForASecond() {
     assertThat(ask("q")).isEqualTo(1);
     clock.advance(Duration.ofMillis(999));
     assertThat(ask("q")).isEqualTo(1);
@@ -68,7 +68,7 @@ class SharedLooksTest {
   }
 
   @Test
-  void whatFails_isAskedAgain() {
+  void failedQuery_isExecutedAgain() {
     assertThatThrownBy(
             () ->
                 looks.get(
@@ -81,7 +81,7 @@ class SharedLooksTest {
   }
 
   @Test
-  void whatIsCheap_isNotShared() {
+  void cheapResult_isNotCached() {
     for (int i = 1; i < 4; i++) {
       assertThat(
               looks.get("q", () -> new QueryCache.CachedResult<>(looked.incrementAndGet(), false)))
@@ -90,7 +90,7 @@ class SharedLooksTest {
   }
 
   @Test
-  void ofTooManyQuestions_theFirstIsForgotten() {
+  void beyondTheBound_theOldestResultIsEvicted() {
     IntStream.rangeClosed(0, QueryCache.MAX_QUESTIONS).forEach(this::ask);
     assertThat(ask(QueryCache.MAX_QUESTIONS)).isEqualTo(QueryCache.MAX_QUESTIONS + 1);
     assertThat(ask(0)).isEqualTo(QueryCache.MAX_QUESTIONS + 2);

@@ -1,4 +1,4 @@
-package dev.sluice.broker.store;
+package dev.sluice.broker.util;
 
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;

@@ -20,10 +20,10 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** How long callers wait while a Redis that has lost its data is told what it has to know. */
+/** The latency of calls while nodes restore their grants in a Redis that has lost its data. */
 @Tag("any-jdk")
 @Timeout(value = 60, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
-final class LostBooksDelayTest {
+final class LostRedisDataDelayTest {
   private static final ModelBudget FAST = SeedBudget.budget(60_000, 1_000).build();
 
   private final RedisServer redis = RedisServer.start();
@@ -34,20 +34,19 @@ final class LostBooksDelayTest {
   }
 
   @Test
-  void callThatMissesTheBooks_takesNoLongerThanItsTimeout() {
+  void callThatFindsNoState_takesNoLongerThanItsTimeout() {
     try (TcpProxy proxy = TcpProxy.to(redis);
         Hiccups hiccups = new Hiccups();
         OutageRig rig = OutageRig.local(proxy.uri(), 1, config(FAST))) {
-      TokenDecision.Granted held = rig.granted(10);
-      // To find that they are lost, to tell the rules and what is held, and to ask again: four
-      // times.
+      TokenDecision.Granted granted = rig.granted(10);
+      // Finding the loss, sending the configuration and the grants, and calling again: four times.
       proxy.delay(Duration.ofMillis(150), Duration.ofMillis(150));
       List<Long> millis = new ArrayList<>();
       for (int i = 0; i < 3; i++) {
         redis.command("FLUSHALL");
         millis.add(timed(hiccups, () -> rig.store.request(request(1))));
         redis.command("FLUSHALL");
-        millis.add(timed(hiccups, () -> rig.store.settle(held.reservation(), 1)));
+        millis.add(timed(hiccups, () -> rig.store.settle(granted.reservation(), 1)));
       }
       System.out.println("calls that found no state took ms " + millis);
       assertThat(millis).allMatch(each -> each < OutageRig.TIMEOUT.toMillis() + 50);

@@ -1,13 +1,15 @@
-package dev.sluice.broker.store;
+package dev.sluice.broker.engine;
 
 import dev.sluice.broker.Durability;
 import dev.sluice.broker.LeaseToken;
 import dev.sluice.broker.QueueConfig;
 import dev.sluice.broker.engine.CommitBatch.Level;
 import dev.sluice.broker.engine.CommitBatch.Meta;
-import dev.sluice.broker.engine.InternedPlacement;
-import dev.sluice.broker.engine.MessageEntry;
-import dev.sluice.broker.engine.MovedMessageEntry;
+import dev.sluice.broker.store.ByteReader;
+import dev.sluice.broker.store.ByteWriter;
+import dev.sluice.broker.store.MessageId;
+import dev.sluice.broker.store.StoreTable;
+import dev.sluice.broker.util.Checks;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -76,7 +78,7 @@ public final class Schema {
   }
 
   /**
-   * Where a message stands.
+   * The state of a message.
    *
    * @param keptId its id; null if the key of the row says it
    */

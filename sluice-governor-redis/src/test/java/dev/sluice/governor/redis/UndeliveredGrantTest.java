@@ -19,16 +19,16 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** Grants whose waiters go in the same moment. */
+/** Grants whose waiters leave before the delivery. */
 @Tag("any-jdk")
 @Timeout(value = 60, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
-final class UnheardGrantTest {
+final class UndeliveredGrantTest {
   private static final String MODEL = "sonnet";
   private static final BudgetConfig CONFIG = config(SeedBudget.budget(6_000, 1_000).build());
-  private static final Duration PATIENCE = CONFIG.waitingList().ticketIdleTimeout();
+  private static final Duration IDLE_TIMEOUT = CONFIG.waitingList().ticketIdleTimeout();
   private static final Duration TICK = Duration.ofNanos(1_000);
 
-  @AutoClose private static final StandingBudgets redis = new StandingBudgets();
+  @AutoClose private static final ManualClockBudgets redis = new ManualClockBudgets();
 
   private static TokenDecision ask(BudgetStore store, long tokens) {
     return get(store.request(TokenRequest.of(MODEL, tokens).withPriorityClass("P1_user")));
@@ -40,33 +40,33 @@ final class UnheardGrantTest {
     return status.running();
   }
 
-  /** Its waiter goes after it was granted, and before it was told. */
-  private static TokenDecision.Queued grantUnheard(BudgetStore store) {
+  /** Grants a ticket whose waiter leaves after the grant and before the delivery. */
+  private static TokenDecision.Queued grantUndelivered(BudgetStore store) {
     ask(store, 1_000);
     TokenDecision.Queued queued = (TokenDecision.Queued) ask(store, 100);
     CompletableFuture<Optional<TokenDecision>> waiter = store.await(queued.ticket());
-    redis.hold();
+    redis.delayCallbacks();
     redis.advance(Duration.ofSeconds(1));
     assertThat(waiter).isNotDone();
     waiter.cancel(false);
-    redis.release();
+    redis.runCallbacks();
     assertThat(running(store)).isEqualTo(2);
     return queued;
   }
 
-  /** The second waiter has its answer before the first is found to have gone. */
+  /** The second waiter has the decision before the node finds that the first one has left. */
   @Test
-  void nextWaiterIsTold_beforeTheFirstIsMissed_theGrantIsKnownHere() {
+  void grantDeliveredToTheSecondWaiter_isKnownHere() {
     try (BudgetStore store = redis.open(CONFIG, BudgetListener.NONE)) {
       ask(store, 1_000);
       TokenDecision.Queued queued = (TokenDecision.Queued) ask(store, 100);
       CompletableFuture<Optional<TokenDecision>> first = store.await(queued.ticket());
-      redis.hold();
+      redis.delayCallbacks();
       redis.advance(Duration.ofSeconds(1));
       first.cancel(false);
       CompletableFuture<Optional<TokenDecision>> second = store.await(queued.ticket());
       redis.advance(Duration.ZERO);
-      redis.release();
+      redis.runCallbacks();
       assertThat(get(second)).containsInstanceOf(TokenDecision.Granted.class);
       redis.loseData();
       assertThat(running(store)).isEqualTo(2);
@@ -74,10 +74,10 @@ final class UnheardGrantTest {
   }
 
   @Test
-  void nobodyAsks_itGoesBack() {
+  void undeliveredGrant_withoutAPoll_isReturned() {
     try (BudgetStore store = redis.open(CONFIG, BudgetListener.NONE)) {
-      TokenDecision.Queued queued = grantUnheard(store);
-      redis.advance(PATIENCE.minus(TICK));
+      TokenDecision.Queued queued = grantUndelivered(store);
+      redis.advance(IDLE_TIMEOUT.minus(TICK));
       assertThat(running(store)).isEqualTo(2);
       redis.advance(TICK);
       assertThat(running(store)).isEqualTo(1);
@@ -86,12 +86,12 @@ final class UnheardGrantTest {
   }
 
   @Test
-  void somebodyAsks_itIsTheirs() {
+  void undeliveredGrant_isClaimedByALaterPoll() {
     try (BudgetStore store = redis.open(CONFIG, BudgetListener.NONE)) {
-      TokenDecision.Queued queued = grantUnheard(store);
-      redis.advance(PATIENCE.minus(TICK));
+      TokenDecision.Queued queued = grantUndelivered(store);
+      redis.advance(IDLE_TIMEOUT.minus(TICK));
       assertThat(get(store.poll(queued.ticket()))).containsInstanceOf(TokenDecision.Granted.class);
-      redis.advance(PATIENCE.multipliedBy(2));
+      redis.advance(IDLE_TIMEOUT.multipliedBy(2));
       assertThat(running(store)).isEqualTo(2);
     }
   }

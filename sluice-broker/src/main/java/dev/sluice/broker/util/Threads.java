@@ -1,4 +1,4 @@
-package dev.sluice.broker.store;
+package dev.sluice.broker.util;
 
 /** Waits for threads. */
 public final class Threads {

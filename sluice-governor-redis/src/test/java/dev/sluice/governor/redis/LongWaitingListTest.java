@@ -28,22 +28,22 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** More than Redis could put in line again at one go. */
+/** Changes of the configuration with more waiters than Redis can requeue in one call. */
 @Tag("any-jdk")
 @Timeout(300)
-class LongLineTest {
+class LongWaitingListTest {
   private static final String MODEL = "m";
   private static final String P1 = "P1_user";
   private static final int MANY = 1_200;
 
-  /** The line of {@link TimedScripts}. */
-  private static final String TIMED_LINE = new ModelKeys("", "timed").all()[2];
+  /** The waiting list of {@link TimedScripts}. */
+  private static final String TIMED_WAITING_LIST = new ModelKeys("", "timed").all()[2];
 
-  /** So that Redis is not held to be away. */
+  /** Long enough that no outage starts. */
   private static final Duration TIMEOUT = Duration.ofSeconds(60);
 
-  /** So that no ticket is abandoned, however long a busy machine takes for so many requests. */
-  private static final Duration PATIENCE = Duration.ofMinutes(10);
+  /** Long enough that no ticket is abandoned, even on a busy machine. */
+  private static final Duration IDLE_TIMEOUT = Duration.ofMinutes(10);
 
   private static BudgetConfig config(long tpm, long burst) {
     return config(Map.of(MODEL, SeedBudget.budget(tpm, burst).build()));
@@ -51,15 +51,15 @@ class LongLineTest {
 
   private static BudgetConfig config(Map<String, ModelBudget> models) {
     WaitingListConfig defaults = WaitingListConfig.builder().build();
-    WaitingListConfig rules =
+    WaitingListConfig waitingList =
         WaitingListConfig.builder()
             .maxWaiting(defaults.maxWaiting())
-            .ticketIdleTimeout(PATIENCE)
+            .ticketIdleTimeout(IDLE_TIMEOUT)
             .reservationTimeout(defaults.reservationTimeout())
             .drainBatch(defaults.drainBatch())
             .refillInterval(defaults.refillInterval())
             .build();
-    return BudgetConfig.builder().models(models).waitingList(rules).build();
+    return BudgetConfig.builder().models(models).waitingList(waitingList).build();
   }
 
   private static BudgetStore open(RedisServer redis, BudgetConfig config) {
@@ -71,7 +71,7 @@ class LongLineTest {
   }
 
   /** A waiting list that no node polls. */
-  private static BudgetStore still(RedisServer redis, BudgetConfig config) {
+  private static BudgetStore openWithoutPolls(RedisServer redis, BudgetConfig config) {
     return RedisBudgets.builder()
         .url(redis.uri())
         .timeout(TIMEOUT)
@@ -101,7 +101,7 @@ class LongLineTest {
     return answer.get(120, TimeUnit.SECONDS);
   }
 
-  /** In this order. */
+  /** Sends requests in this order. */
   private static List<TokenDecision> ask(
       BudgetStore store, int count, IntFunction<TokenRequest> each) throws Exception {
     List<CompletableFuture<TokenDecision>> asked = new ArrayList<>();
@@ -120,7 +120,7 @@ class LongLineTest {
   }
 
   @Test
-  void reload_keepsTheLine_andRefusesWhoIsTooLargeNow() throws Exception {
+  void reload_keepsTheOrder_andDeniesTicketsThatAreTooLargeNow() throws Exception {
     try (RedisServer redis = RedisServer.start();
         BudgetStore store = open(redis, config(60, 1_000))) {
       get(store.request(TokenRequest.of(MODEL, 1_000).withPriorityClass(P1)));
@@ -141,46 +141,46 @@ class LongLineTest {
   }
 
   /*
-   * By the scripts alone: a node tells Redis the rules again until they are confirmed, and each time
-   * another portion is refused.
+   * Uses the scripts alone: a node sends the configuration again until it is confirmed, and each
+   * call denies another portion.
    */
   @Test
-  void reload_refusesInPortions_whoIsTooLargeNow() {
+  void reload_deniesTooLargeTickets_inPortions() {
     long now = 1_000_000_000_000L;
     try (RedisServer redis = RedisServer.start()) {
       TimedScripts scripts = new TimedScripts(redis);
-      scripts.run("configure", now, rules(1_000));
+      scripts.run("configure", now, configuration(1_000));
       assertThat(ask(scripts, now, "spent", "queue", 1_000)).isEqualTo("g");
       for (int i = 0; i < MANY; i++) {
         assertThat(ask(scripts, now, "t" + i, "queue", i % 2 == 0 ? 900 : 800)).isEqualTo("q");
       }
-      scripts.run("configure", now, rules(500));
-      assertThat(redis.command("ZCARD", TIMED_LINE)).isEqualTo(MANY - 100L);
+      scripts.run("configure", now, configuration(500));
+      assertThat(redis.command("ZCARD", TIMED_WAITING_LIST)).isEqualTo(MANY - 100L);
       assertThat(ask(scripts, now, "small", "now", 1)).isEqualTo("n");
       for (long left = MANY - 200; left > 0; left -= 100) {
-        assertThat(redis.command("ZCARD", TIMED_LINE)).isEqualTo(left);
+        assertThat(redis.command("ZCARD", TIMED_WAITING_LIST)).isEqualTo(left);
         scripts.run("poll", now, List.of("status"));
       }
-      assertThat(redis.command("ZCARD", TIMED_LINE)).isEqualTo(0L);
+      assertThat(redis.command("ZCARD", TIMED_WAITING_LIST)).isEqualTo(0L);
     }
   }
 
-  private static List<String> rules(long burst) {
+  private static List<String> configuration(long burst) {
     ModelBudget budget = SeedBudget.budget(60, burst).build();
     return TimedScripts.configuration(MODEL, budget, WaitingListConfig.builder().build());
   }
 
   private static Object ask(
-      TimedScripts scripts, long micros, String id, String what, long tokens) {
+      TimedScripts scripts, long micros, String id, String mode, long tokens) {
     String text = Long.toString(tokens);
     return scripts
-        .run("request", micros, List.of(id, what, "", P1, text, text, "0", "", ""))
+        .run("request", micros, List.of(id, mode, "", P1, text, text, "0", "", ""))
         .get(0);
   }
 
   @Test
-  void reload_refusesALongLine_toTheLastTicket() throws Exception {
-    String line = ModelKeys.of("token-governor:", MODEL).all()[2];
+  void reload_deniesALongWaitingList_toTheLastTicket() throws Exception {
+    String waitingList = ModelKeys.of("token-governor:", MODEL).all()[2];
     try (RedisServer redis = RedisServer.start();
         BudgetStore store = open(redis, config(60, 1_000))) {
       get(store.request(TokenRequest.of(MODEL, 1_000).withPriorityClass(P1)));
@@ -194,18 +194,18 @@ class LongLineTest {
       get(store.reload(config(60, 500)));
 
       assertThat(get(last)).get().isInstanceOf(TokenDecision.Impossible.class);
-      assertThat(redis.command("ZCARD", line)).isEqualTo(0L);
+      assertThat(redis.command("ZCARD", waitingList)).isEqualTo(0L);
     }
   }
 
   @Test
-  void reload_withAnotherClassBehind_keepsTheLine() throws Exception {
+  void reload_withAnotherClassBehind_keepsTheOrder() throws Exception {
     Map<String, Double> classes = new LinkedHashMap<>();
     List.of("P0_clinical", P1, "P3_other", "P4_new").forEach(name -> classes.put(name, 1.0));
     BudgetConfig more =
         config(Map.of(MODEL, SeedBudget.budget(60, 1_000).priorityClasses(classes).build()));
     try (RedisServer redis = RedisServer.start();
-        BudgetStore store = still(redis, config(60, 1_000))) {
+        BudgetStore store = openWithoutPolls(redis, config(60, 1_000))) {
       get(store.request(TokenRequest.of(MODEL, 1_000).withPriorityClass(P1)));
       List<TokenDecision> waiting =
           ask(store, MANY, i -> TokenRequest.of(MODEL, 900).withPriorityClass(P1));
@@ -223,7 +223,7 @@ class LongLineTest {
   }
 
   @Test
-  void portionOfHeads_thatOnlyStepAside_isToldToOthers() {
+  void portionOfSkippedHeads_isAnnouncedToOtherNodes() {
     int many = 202;
     long now = 1_000_000_000_000L;
     try (RedisServer redis = RedisServer.start()) {
@@ -249,7 +249,7 @@ class LongLineTest {
       redis.command("CONFIG", "RESETSTAT");
       scripts.run("poll", now, List.of("status"));
       assertThat(redis.info("commandstats", "cmdstat_publish")).contains("calls=1,");
-      // All have been looked at.
+      // All heads have been skipped.
       scripts.run("poll", now, List.of("status"));
       assertThat(redis.info("commandstats", "cmdstat_publish")).contains("calls=1,");
     }
@@ -262,7 +262,7 @@ class LongLineTest {
   }
 
   @Test
-  void removedModel_refusesEverybody() throws Exception {
+  void removedModel_deniesAllTickets() throws Exception {
     try (RedisServer redis = RedisServer.start();
         BudgetStore store = open(redis, config(60, 1_000))) {
       get(store.request(TokenRequest.of(MODEL, 1_000).withPriorityClass(P1)));
@@ -282,7 +282,7 @@ class LongLineTest {
   }
 
   @Test
-  void keyOfOneTenant_isNotThatOfAnother() throws Exception {
+  void keyOfOneTenant_isNotFoundByAnother() throws Exception {
     try (RedisServer redis = RedisServer.start();
         BudgetStore store = open(redis, config(60, 1_000))) {
       List<String> names = List.of("a", "a\0b", "a:", "1:a");

@@ -9,18 +9,18 @@ import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.Test;
 
-/** One thing after the other, under no lock. */
-final class InOrderTest {
-  private final SerialRunner inOrder = new SerialRunner();
+/** Actions run one after the other, outside of locks. */
+final class SerialRunnerTest {
+  private final SerialRunner runner = new SerialRunner();
   private final List<String> done = new ArrayList<>();
 
   private void run(Runnable work) {
-    inOrder.add(work);
-    inOrder.run();
+    runner.add(work);
+    runner.run();
   }
 
   @Test
-  void addedMeanwhile_isDoneNext() {
+  void actionAddedDuringARun_runsNext() {
     run(
         () -> {
           run(() -> done.add("second"));
@@ -30,19 +30,19 @@ final class InOrderTest {
   }
 
   @Test
-  void whatThrows_holdsUpNothing() {
-    inOrder.add(
+  void failedAction_doesNotStopLaterOnes() {
+    runner.add(
         () -> {
           throw new IllegalStateException("broken");
         });
-    inOrder.add(() -> done.add("behind it"));
-    assertThatThrownBy(inOrder::run).hasMessage("broken");
+    runner.add(() -> done.add("behind it"));
+    assertThatThrownBy(runner::run).hasMessage("broken");
     run(() -> done.add("later"));
     assertThat(done).containsExactly("behind it", "later");
   }
 
   @Test
-  void nobodyWaits_forWhatIsDone() {
+  void addingDuringARun_doesNotBlock() {
     run(
         () -> {
           CompletableFuture.runAsync(() -> run(() -> done.add("of another thread"))).join();

@@ -25,12 +25,12 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 
 /**
- * The scripts say what the desk of one process says, in the same microsecond, whatever is asked:
- * the same grants in the same order, positions, waits, refunds.
+ * The scripts and the engine of one process give the same answers to random calls, in the same
+ * microsecond: the same grants in the same order, positions, waits and refunds.
  */
 @Tag("any-jdk")
 @Timeout(120)
-class ClerkDifferentialTest {
+class BudgetEngineDifferentialTest {
   private static final String MODEL = "m";
   private static final long MILLI = 1_000_000;
   private static final int STEPS = 400;
@@ -45,7 +45,7 @@ class ClerkDifferentialTest {
   private Random random;
   private BudgetEngine engine;
   private ModelBudget budget;
-  private WaitingListConfig rules;
+  private WaitingListConfig config;
   private long micros;
   private int numbers;
   private double factor = 1;
@@ -59,21 +59,21 @@ class ClerkDifferentialTest {
 
   @ParameterizedTest
   @MethodSource("seeds")
-  void scripts_sayWhatTheClerkSays(int seed) {
+  void scripts_decideAsTheEngine(int seed) {
     random = new Random(seed);
     micros = 1_000_000_000_000L + seed;
     budget = budget();
-    rules =
+    config =
         WaitingListConfig.builder()
             .maxWaiting(5 + random.nextInt(40))
             .ticketIdleTimeout(Duration.ofSeconds(4))
             .reservationTimeout(Duration.ofSeconds(9))
-            // More than ever wait: where a batch ends, other calls are served at other moments.
+            // More than all waiters: the end of a batch would change the times of grants.
             .drainBatch(1_000)
             .refillInterval(Duration.ofSeconds(60))
             .build();
     redis.command("FLUSHALL");
-    engine = new BudgetEngine(MODEL, budget, rules, listener(), micros * 1_000);
+    engine = new BudgetEngine(MODEL, budget, config, listener(), micros * 1_000);
     run("configure", configuration());
     for (int step = 0; step < STEPS; step++) {
       micros += random.nextInt(10) == 0 ? random.nextInt(1_500_000) : random.nextInt(60_000);
@@ -98,12 +98,12 @@ class ClerkDifferentialTest {
     return new BudgetListener() {
       @Override
       public void granted(TokenRequest request, long tokens, long waitedNanos, long nanos) {
-        note("    the clerk grants %s after %d", request, waitedNanos / 1_000);
+        note("    the engine grants %s after %d", request, waitedNanos / 1_000);
       }
 
       @Override
       public void settled(TokenSettlement settled, long grantedNanos, long nanos) {
-        note("    the clerk settles %s", settled);
+        note("    the engine settles %s", settled);
       }
     };
   }
@@ -114,14 +114,14 @@ class ClerkDifferentialTest {
     engine.takeUndelivered();
   }
 
-  /** A script does that by itself. */
+  /** Drains the waiting list, as every script does. */
   private void drainIfDue() {
     if (engine.nextEventNanos() <= micros * 1_000) {
       engine.drain();
     }
   }
 
-  // ---- what is asked
+  // ---- calls
 
   private ModelBudget budget() {
     return budget(List.of(60_000L, 240_000L, 100_003L).get(random.nextInt(3)));
@@ -176,7 +176,7 @@ class ClerkDifferentialTest {
     } else if (which < 92) {
       explain();
     } else if (which < 94) {
-      line();
+      waitingList();
     } else if (which < 95) {
       adjust();
     } else if (which < 97) {
@@ -203,19 +203,19 @@ class ClerkDifferentialTest {
     return made;
   }
 
-  private void ask(String what) {
+  private void ask(String mode) {
     TokenRequest request = request();
-    // In the order of time where two are missed at the same moment.
+    // In the order of time, because tickets may be abandoned at the same moment.
     String id = "x%05d".formatted(numbers++);
     Duration deadline = request.maxWait();
     String key = request.idempotencyKey();
-    note("ask %s %s as %s", what, request, id);
+    note("ask %s %s as %s", mode, request, id);
     List<?> result =
         run(
             "request",
             List.of(
                 id,
-                what,
+                mode,
                 request.tenant(),
                 request.priorityClass(),
                 Long.toString(request.tokens()),
@@ -226,7 +226,7 @@ class ClerkDifferentialTest {
     Optional<TokenDecision> local;
     try {
       local =
-          what.equals("now") ? engine.tryAcquire(request) : Optional.of(engine.request(request));
+          mode.equals("now") ? engine.tryAcquire(request) : Optional.of(engine.request(request));
     } catch (IllegalArgumentException other) {
       assertThat(text(result, 0)).isEqualTo("x");
       return;
@@ -269,7 +269,7 @@ class ClerkDifferentialTest {
     }
   }
 
-  /** Now and then what nobody can have used. */
+  /** Returns a usage, sometimes an impossible one. */
   private long reported() {
     return switch (random.nextInt(10)) {
       case 0 -> random.nextInt(5_000);
@@ -326,8 +326,8 @@ class ClerkDifferentialTest {
     assertThat(parts).isEqualTo(local.dimensions());
   }
 
-  private void line() {
-    note("line");
+  private void waitingList() {
+    note("waiting list");
     List<?> result = run("poll", List.of("waitingList", "0", "100"));
     WaitingListStatus local = engine.waitingList(0, 100);
     assertThat(number(result, 0)).isEqualTo(local.total());
@@ -348,10 +348,10 @@ class ClerkDifferentialTest {
     assertThat(places).isEqualTo(local.tickets().stream().map(this::place).toList());
   }
 
-  private static List<Object> place(List<?> said) {
-    BudgetDimension binding = ReplyMapper.dimension(text(said, 6));
-    Duration waited = Duration.ofMillis(millis(number(said, 7)));
-    return List.of(text(said, 0), number(said, 4), known(number(said, 5)), binding, waited);
+  private static List<Object> place(List<?> reply) {
+    BudgetDimension binding = ReplyMapper.dimension(text(reply, 6));
+    Duration waited = Duration.ofMillis(millis(number(reply, 7)));
+    return List.of(text(reply, 0), number(reply, 4), known(number(reply, 5)), binding, waited);
   }
 
   private List<Object> place(WaitingListStatus.QueuedTicket local) {
@@ -360,7 +360,7 @@ class ClerkDifferentialTest {
   }
 
   private void adjust() {
-    // Back from another, what is owed is rounded up to units, which are smaller in one process.
+    // Never raised: debts would be rounded up to units, which are smaller in one process.
     factor *= random.nextInt(4) == 0 ? 0.5 : 1;
     Long most = random.nextBoolean() ? null : (long) random.nextInt(10_000);
     Duration pause =
@@ -378,8 +378,8 @@ class ClerkDifferentialTest {
   }
 
   /**
-   * To the same rate: of others, what is owed is rounded up to units, which are not the same. And
-   * to the same tenants: to one without a budget, Redis refunds nothing.
+   * Reloads with the same rate, because debts are rounded up to units, which differ. And with the
+   * same tenants, because Redis refunds nothing to a tenant without a budget.
    */
   private void reload() {
     ModelBudget before = budget;
@@ -388,19 +388,19 @@ class ClerkDifferentialTest {
         other.toBuilder().minimumShares(before.minimumShares()).tenants(before.tenants()).build();
     note("reload %s", budget);
     run("configure", configuration());
-    engine.reload(budget, rules);
+    engine.reload(budget, config);
   }
 
-  // ---- what is said
+  // ---- answers
 
   private void compare(List<?> result, Optional<TokenDecision> local) {
-    note("  = %s, the clerk %s", result, local);
+    note("  = %s, the engine %s", result, local);
     if (local.isEmpty()) {
       assertThat(text(result, 0)).isEqualTo("n");
       return;
     }
     TokenDecision expected = local.get();
-    // Of several who are missed at the same moment, one or the other may be the first to go.
+    // Tickets that are abandoned at the same moment may end in another order.
     boolean oneOfSeveral =
         expected instanceof TokenDecision.Denied refused
             && refused.reason() == TokenDecision.Reason.ABANDONED;
@@ -462,11 +462,11 @@ class ClerkDifferentialTest {
   }
 
   @SuppressWarnings("AnnotateFormatMethod") // the annotation is of a library that is not here
-  private void note(String what, Object... values) {
-    done.add(micros + " " + what.formatted(values));
+  private void note(String format, Object... values) {
+    done.add(micros + " " + format.formatted(values));
   }
 
-  /** Less than zero is unknown. */
+  /** Returns a duration; empty for a negative time, which is unknown. */
   private static Optional<Duration> known(long micros) {
     return micros < 0 ? Optional.empty() : Optional.of(Duration.ofMillis(millis(micros)));
   }
@@ -485,12 +485,12 @@ class ClerkDifferentialTest {
 
   // ---- scripts
 
-  /** At this test's time. */
+  /** Runs a script at the time of this test. */
   private List<?> run(String name, List<String> arguments) {
     return scripts.run(name, micros, arguments);
   }
 
   private List<String> configuration() {
-    return TimedScripts.configuration(MODEL, budget, rules);
+    return TimedScripts.configuration(MODEL, budget, config);
   }
 }

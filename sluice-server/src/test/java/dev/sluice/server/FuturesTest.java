@@ -11,12 +11,12 @@ import org.junit.jupiter.api.Test;
 
 /** Actions after the completion of futures. */
 @Tag("any-jdk")
-final class LaterTest {
+final class FuturesTest {
   private final List<Runnable> threads = new ArrayList<>();
   private final List<String> made = new ArrayList<>();
 
   @Test
-  void longAnswer_isMadeOnItsOwnThreads() {
+  void longAnswer_isComputedOnOtherThreads() {
     Futures.make(Collections.nCopies(Futures.LONG + 1, ""), threads::add, () -> made.add("long"));
     assertThat(made).isEmpty();
     threads.forEach(Runnable::run);
@@ -24,7 +24,7 @@ final class LaterTest {
   }
 
   @Test
-  void shortAnswer_isMadeAtOnce() {
+  void shortAnswer_isComputedAtOnce() {
     Futures.make(Collections.nCopies(Futures.LONG, ""), threads::add, () -> made.add("short"));
     Futures.make("text", threads::add, () -> made.add("text"));
     assertThat(made).containsExactly("short", "text");

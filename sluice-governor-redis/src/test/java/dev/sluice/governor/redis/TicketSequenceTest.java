@@ -18,25 +18,25 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
-/** Calls of a node about its waiters that come to Redis in another order than they were sent. */
+/** Calls of a node about its waiters that reach Redis out of order. */
 @Tag("any-jdk")
-final class TicketTurnsTest {
+final class TicketSequenceTest {
   private static final ModelBudget BUDGET =
       SeedBudget.budget(60_000, 1_000).maxConcurrentRequests(1).build();
   private static final String ONE = "1".repeat(16);
   private static final String OTHER = "2".repeat(16);
-  private static final Duration PATIENCE = Duration.ofSeconds(30);
+  private static final Duration IDLE_TIMEOUT = Duration.ofSeconds(30);
   private static final WaitingListConfig RULES =
       WaitingListConfig.builder()
           .maxWaiting(10)
-          .ticketIdleTimeout(PATIENCE)
+          .ticketIdleTimeout(IDLE_TIMEOUT)
           .reservationTimeout(Duration.ofMinutes(10))
           .drainBatch(10)
           .refillInterval(Duration.ofSeconds(60))
           .build();
 
-  /** By then a grant that nobody has claimed is given back. */
-  private static final long LATER = PATIENCE.multipliedBy(3).toNanos() / 1_000;
+  /** By then an unclaimed grant has been returned. */
+  private static final long LATER = IDLE_TIMEOUT.multipliedBy(3).toNanos() / 1_000;
 
   private final RedisServer redis = RedisServer.start();
   private final TimedScripts scripts = new TimedScripts(redis);
@@ -57,7 +57,7 @@ final class TicketTurnsTest {
     return List.of(id, "queue", "", OutageRig.P1, "5", "5", "0", "", "");
   }
 
-  /** Redis grants T at a call of that node. */
+  /** Has a call of a node grant T. */
   private void grant(String node) {
     scripts.run(node, "settle", 10, List.of("settle", "g", "5"));
     assertThat(running(11)).isEqualTo(1);
@@ -68,7 +68,7 @@ final class TicketTurnsTest {
   }
 
   @Test
-  void claim_thatComesAfterTheWaiterHasLeft_claimsNothing() {
+  void claim_afterALaterLeave_isIgnored() {
     scripts.run(ONE, "ticket", 4, List.of("await", "t", "1"));
     scripts.run(ONE, "ticket", 5, List.of("leave", "t", "3", "undelivered"));
     grant(OTHER);
@@ -77,7 +77,7 @@ final class TicketTurnsTest {
   }
 
   @Test
-  void tick_thatComesAfterTheWaiterHasLeft_claimsNothing() {
+  void tick_afterALaterLeave_isIgnored() {
     scripts.run(ONE, "ticket", 4, List.of("await", "t", "1"));
     scripts.run(ONE, "ticket", 5, List.of("leave", "t", "3", "undelivered"));
     scripts.run(ONE, "ticket", 6, List.of("tick", "2", "t"));
@@ -87,7 +87,7 @@ final class TicketTurnsTest {
   }
 
   @Test
-  void await_thatComesAfterTheWaiterHasLeft_claimsNothing() {
+  void await_afterALaterLeave_isIgnored() {
     scripts.run(ONE, "ticket", 5, List.of("leave", "t", "2", ""));
     scripts.run(ONE, "ticket", 6, List.of("await", "t", "1"));
     grant(ONE);
@@ -95,18 +95,18 @@ final class TicketTurnsTest {
   }
 
   @Test
-  void leave_thatComesAfterTheNextWaiter_endsNothing() {
+  void leave_afterALaterAwait_isIgnored() {
     scripts.run(ONE, "ticket", 4, List.of("await", "t", "1"));
     scripts.run(ONE, "ticket", 5, List.of("await", "t", "3"));
     scripts.run(ONE, "ticket", 6, List.of("leave", "t", "2", "undelivered"));
     grant(ONE);
-    // The answer tells the waiter of it.
+    // The answer delivers it to the waiter.
     scripts.run(ONE, "ticket", 12, List.of("leave", "t", "2", "undelivered"));
     assertThat(running(LATER)).isEqualTo(1);
   }
 
   @Test
-  void leave_thatComesInTurn_givesBackWhatNobodyWasToldOf() {
+  void leave_inSequence_returnsAnUndeliveredGrant() {
     scripts.run(ONE, "ticket", 4, List.of("await", "t", "1"));
     grant(ONE);
     scripts.run(ONE, "ticket", 12, List.of("leave", "t", "2", "undelivered"));
@@ -117,7 +117,7 @@ final class TicketTurnsTest {
   void node_numbersItsCallsInOrder() {
     redis.command("CONFIG", "SET", "slowlog-max-len", "1000");
     redis.command("CONFIG", "SET", "slowlog-log-slower-than", "0");
-    try (OutageRig rig = OutageRig.patient(redis.uri(), 1, config(BUDGET))) {
+    try (OutageRig rig = OutageRig.withLongTimeout(redis.uri(), 1, config(BUDGET))) {
       rig.granted(10);
       TokenDecision.Queued queued = (TokenDecision.Queued) rig.ask(10);
       for (int i = 0; i < 3; i++) {
@@ -125,9 +125,9 @@ final class TicketTurnsTest {
         assertThat(get(rig.store.poll(queued.ticket()))).isPresent();
         waiter.cancel(false);
       }
-      Await.until("the last leaves", () -> turns("leave").size() == 3);
-      List<Long> left = turns("leave");
-      List<Long> awaited = turns("await");
+      Await.until("the last leaves", () -> sequences("leave").size() == 3);
+      List<Long> left = sequences("leave");
+      List<Long> awaited = sequences("await");
       assertThat(awaited).hasSize(3);
       for (int i = 0; i < 3; i++) {
         assertThat(left.get(i)).isGreaterThan(awaited.get(i));
@@ -136,20 +136,22 @@ final class TicketTurnsTest {
     }
   }
 
-  /** Returns the turns of such calls, in ascending order. */
-  private List<Long> turns(String what) {
+  /** Returns the sequence numbers of such calls, in ascending order. */
+  private List<Long> sequences(String action) {
     return ((List<?>) Objects.requireNonNull(redis.command("SLOWLOG", "GET", "1000")))
         .stream()
             .map(each -> (List<?>) ((List<?>) each).get(3))
-            .filter(words -> words.contains(what))
-            .map(words -> Long.parseLong(words.get(words.indexOf(what) + 2).toString()))
+            .filter(arguments -> arguments.contains(action))
+            .map(
+                arguments ->
+                    Long.parseLong(arguments.get(arguments.indexOf(action) + 2).toString()))
             .sorted()
             .toList();
   }
 
-  /** Another node speaks between a claim and an earlier leave, which comes late. */
+  /** A call of another node comes between a claim and an earlier leave, which is delayed. */
   @Test
-  void leave_thatComesAfterTheClaimAndAnotherNode_endsNothing() {
+  void leave_afterALaterClaimAndAnotherNode_isIgnored() {
     scripts.run(ONE, "ticket", 4, List.of("await", "t", "1"));
     scripts.run(ONE, "ticket", 5, List.of("await", "t", "3"));
     scripts.run(OTHER, "ticket", 6, List.of("await", "t", "1"));
@@ -161,7 +163,7 @@ final class TicketTurnsTest {
   }
 
   @Test
-  void turnsOfOneNode_doNotConcernAnother() {
+  void sequenceNumbers_arePerNode() {
     scripts.run(ONE, "ticket", 4, List.of("await", "t", "7"));
     scripts.run(ONE, "ticket", 5, List.of("leave", "t", "8", "undelivered"));
     grant(ONE);

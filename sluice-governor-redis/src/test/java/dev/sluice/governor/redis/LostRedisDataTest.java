@@ -37,8 +37,8 @@ import org.junit.jupiter.api.Timeout;
 /** Redis loses the state of a model, or is unavailable for longer than reservations live. */
 @Tag("any-jdk")
 @Timeout(value = 60, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
-final class LostBooksTest {
-  /** 60 tokens a minute, so that nothing accrues while a test looks. */
+final class LostRedisDataTest {
+  /** 60 tokens a minute, so that nothing accrues during a test. */
   private static final ModelBudget SLOW = SeedBudget.budget(60, 1_000).build();
 
   /** 1,000 tokens a second, in bursts of 1,000. */
@@ -53,8 +53,8 @@ final class LostBooksTest {
     return rig;
   }
 
-  private OutageRig patient(int nodes, BudgetConfig config) {
-    OutageRig rig = OutageRig.patient(redis.uri(), nodes, config);
+  private OutageRig openWithLongTimeout(int nodes, BudgetConfig config) {
+    OutageRig rig = OutageRig.withLongTimeout(redis.uri(), nodes, config);
     rigs.add(rig);
     return rig;
   }
@@ -65,25 +65,26 @@ final class LostBooksTest {
     redis.close();
   }
 
-  private static BudgetConfig shortLived(ModelBudget budget, Duration life) {
-    return shortLived(budget, life, WaitingListConfig.builder().build().ticketIdleTimeout());
+  private static BudgetConfig shortLived(ModelBudget budget, Duration timeout) {
+    return shortLived(budget, timeout, WaitingListConfig.builder().build().ticketIdleTimeout());
   }
 
-  private static BudgetConfig shortLived(ModelBudget budget, Duration life, Duration patience) {
+  private static BudgetConfig shortLived(
+      ModelBudget budget, Duration timeout, Duration idleTimeout) {
     return BudgetConfig.builder()
         .models(Map.of("sonnet", budget))
         .waitingList(
             WaitingListConfig.builder()
-                .ticketIdleTimeout(patience)
-                .reservationTimeout(life)
+                .ticketIdleTimeout(idleTimeout)
+                .reservationTimeout(timeout)
                 .build())
         .build();
   }
 
-  // ---- who may begin them full
+  // ---- the level of new state
 
   @Test
-  void lostBooks_thatANewNodeIsFirstToMiss_beginEmpty() {
+  void lostState_foundByANewNodeFirst_restartsEmpty() {
     OutageRig old = open(2, config(SLOW));
     old.granted(1_000);
     awaitListener();
@@ -96,7 +97,7 @@ final class LostBooksTest {
 
   /** A tenant that the new state does not know may have spent all of its budget. */
   @Test
-  void lostBooks_beginEmpty_forTenantsToo() {
+  void lostState_restartsEmptyForTenants() {
     ModelBudget.TenantBudget slow = new ModelBudget.TenantBudget(Limit.perMinute(60, 100), 1);
     BudgetConfig config = config(FAST.toBuilder().tenants(Map.of("t", slow, "*", slow)).build());
     OutageRig old = open(2, config);
@@ -128,12 +129,12 @@ final class LostBooksTest {
   private void awaitListeners(long nodes) {
     String channel = ModelKeys.of("token-governor:", "sonnet").channel();
     until(
-        "it listens",
+        "it is subscribed",
         () -> ((List<?>) redis.command("PUBSUB", "NUMSUB", channel)).get(1).equals(nodes));
   }
 
   @Test
-  void nodeThatBeganWithoutRedis_makesEmptyBooks() {
+  void nodeThatStartedWithoutRedis_createsEmptyState() {
     redis.kill();
     OutageRig fresh = open(1, config(SLOW));
     fresh.awaitLost();
@@ -143,7 +144,7 @@ final class LostBooksTest {
   }
 
   @Test
-  void fullBooks_areEmptied_byWhoKnewOthers_once() {
+  void fullState_isEmptiedOnce_byANodeThatKnewOtherState() {
     try (TcpProxy proxy = TcpProxy.to(redis);
         OutageRig old = OutageRig.local(proxy.uri(), 2, config(SLOW))) {
       old.granted(1_000);
@@ -164,7 +165,7 @@ final class LostBooksTest {
   // ---- slots
 
   @Test
-  void lostBooks_knowAgainWhatIsHeld_atEveryNode() {
+  void lostState_regainsTheGrantsOfEveryNode() {
     BudgetConfig config = config(FAST.toBuilder().maxConcurrentRequests(2).build());
     OutageRig one = open(2, config);
     OutageRig other = open(2, config);
@@ -188,59 +189,59 @@ final class LostBooksTest {
   }
 
   @Test
-  void flushedBooks_knowAgainWhatIsHeld_beforeTheyGrant() {
+  void flushedState_regainsGrants_beforeItGrants() {
     BudgetConfig config = config(FAST.toBuilder().maxConcurrentRequests(2).build());
     OutageRig one = open(2, config);
     OutageRig other = open(2, config);
     one.granted(10);
-    TokenDecision.Granted held = other.granted(10);
+    TokenDecision.Granted second = other.granted(10);
     redis.command("FLUSHALL");
     TokenDecision.Queued queued = (TokenDecision.Queued) one.ask(1);
     CompletableFuture<Optional<TokenDecision>> waiter = one.store.await(queued.ticket());
-    until("the other one's is known", () -> one.running() == 2);
+    until("the other grant is restored", () -> one.running() == 2);
     during(Duration.ofMillis(1_700));
     assertThat(waiter).isNotDone();
-    assertThat(get(other.store.settle(held.reservation(), 10))).isPresent();
+    assertThat(get(other.store.settle(second.reservation(), 10))).isPresent();
     assertThat(get(waiter)).containsInstanceOf(TokenDecision.Granted.class);
   }
 
   @Test
-  void whatIsSettledOrCancelledAtAnotherNode_isNotHeldAgain() {
+  void grantSettledOrCancelledAtAnotherNode_isNotRestored() {
     BudgetConfig config = config(FAST.toBuilder().maxConcurrentRequests(1).build());
-    OutageRig teller = open(2, config);
+    OutageRig first = open(2, config);
     OutageRig other = open(2, config);
     awaitListeners(2);
-    get(other.store.settle(teller.granted(10).reservation(), 10));
+    get(other.store.settle(first.granted(10).reservation(), 10));
     TokenRequest keyed = request(10).withIdempotencyKey("settled");
-    TokenDecision.Granted toldByBoth = (TokenDecision.Granted) teller.ask(keyed);
+    TokenDecision.Granted deliveredByBoth = (TokenDecision.Granted) first.ask(keyed);
     assertThat(other.ask(keyed)).isInstanceOf(TokenDecision.Granted.class);
-    get(other.store.settle(toldByBoth.reservation(), 10));
-    String given =
-        ((TokenDecision.Granted) teller.ask(request(10).withIdempotencyKey("cancelled")))
+    get(other.store.settle(deliveredByBoth.reservation(), 10));
+    String cancelled =
+        ((TokenDecision.Granted) first.ask(request(10).withIdempotencyKey("cancelled")))
             .reservation();
-    assertThat(get(other.store.cancel(given.replaceFirst("r", "t")))).isTrue();
-    hearOf(teller, other);
+    assertThat(get(other.store.cancel(cancelled.replaceFirst("r", "t")))).isTrue();
+    awaitNotices(first, other);
     redis.command("FLUSHALL");
     assertThat(other.running()).isZero();
-    assertThat(teller.running()).isZero();
+    assertThat(first.running()).isZero();
   }
 
   @Test
-  void whatIsExtendedAtAnotherNode_isHeldAgain() {
+  void grantExtendedAtAnotherNode_isRestored() {
     BudgetConfig config = shortLived(FAST, Duration.ofSeconds(2));
-    OutageRig teller = patient(2, config);
-    OutageRig other = patient(2, config);
+    OutageRig first = openWithLongTimeout(2, config);
+    OutageRig other = openWithLongTimeout(2, config);
     awaitListeners(2);
-    TokenDecision.Granted granted = teller.granted(10);
+    TokenDecision.Granted granted = first.granted(10);
     extendFor(other, granted, Duration.ofMillis(2_500));
     redis.command("FLUSHALL");
-    assertThat(teller.running()).isEqualTo(1);
+    assertThat(first.running()).isEqualTo(1);
     assertThat(get(other.store.extend(granted.reservation()))).isTrue();
   }
 
   @Test
-  void whatAShorterLifeHasEnded_isNotHeldAgain() {
-    OutageRig rig = patient(1, config(FAST));
+  void grantEndedByAShorterTimeout_isNotRestored() {
+    OutageRig rig = openWithLongTimeout(1, config(FAST));
     rig.granted(1);
     get(rig.store.reload(shortLived(FAST, Duration.ofMillis(100))));
     rig.granted(1);
@@ -250,8 +251,8 @@ final class LostBooksTest {
   }
 
   @Test
-  void whatRedisSaysIsOver_isNotHeldAgain() {
-    OutageRig rig = patient(1, config(FAST));
+  void grantThatRedisHasEnded_isNotRestored() {
+    OutageRig rig = openWithLongTimeout(1, config(FAST));
     String granted = rig.granted(10).reservation();
     String stateKey = ModelKeys.of("token-governor:", "sonnet").all()[0];
     assertThat(redis.command("HDEL", stateKey, "r" + ReplyMapper.idIn(granted))).isEqualTo(1L);
@@ -261,26 +262,26 @@ final class LostBooksTest {
   }
 
   @Test
-  void whatIsSettledAtAnotherNode_whileNewBooksAreToldOfIt_isNotHeld() {
+  void grantSettledAtAnotherNode_whileItIsRestored_holdsNoSlot() {
     String stateKey = ModelKeys.of("token-governor:", "sonnet").all()[0];
     try (TcpProxy proxy = TcpProxy.to(redis);
-        OutageRig teller = OutageRig.patient(proxy.uri(), 2, config(FAST))) {
-      OutageRig other = patient(2, config(FAST));
+        OutageRig first = OutageRig.withLongTimeout(proxy.uri(), 2, config(FAST))) {
+      OutageRig other = openWithLongTimeout(2, config(FAST));
       awaitListeners(2);
-      TokenDecision.Granted granted = teller.granted(10);
+      TokenDecision.Granted granted = first.granted(10);
       // It creates new state, and then restores the grant.
       proxy.delay(Duration.ofMillis(300), Duration.ZERO);
       redis.command("FLUSHALL");
-      CompletableFuture<?> joined = teller.store.status();
+      CompletableFuture<?> joined = first.store.status();
       until("new state", () -> redis.command("EXISTS", stateKey).equals(1L));
       get(other.store.settle(granted.reservation(), 10));
       get(joined);
-      until("it is not held", () -> other.running() == 0);
+      until("it holds no slot", () -> other.running() == 0);
     }
   }
 
-  /** News come in order: after those of the other's last settlement it has heard all before. */
-  private static void hearOf(OutageRig rig, OutageRig other) {
+  /** Notices arrive in order: after that of the last settlement, all earlier ones have arrived. */
+  private static void awaitNotices(OutageRig rig, OutageRig other) {
     TokenDecision.Granted running = other.granted(10);
     TokenDecision.Queued queued = (TokenDecision.Queued) rig.ask(10);
     CompletableFuture<Optional<TokenDecision>> waiter = rig.store.await(queued.ticket());
@@ -291,22 +292,22 @@ final class LostBooksTest {
   }
 
   @Test
-  void lostBooks_knowAgainMoreThanOnePortion() {
+  void lostState_regainsMoreThanOnePortion() {
     int many = 2 * ModelScripts.PORTION + 1;
-    OutageRig rig = patient(1, config(SeedBudget.budget(60_000, 10_000).build()));
-    for (int told = 0; told < many; ) {
+    OutageRig rig = openWithLongTimeout(1, config(SeedBudget.budget(60_000, 10_000).build()));
+    for (int sent = 0; sent < many; ) {
       List<CompletableFuture<TokenDecision>> asked = new ArrayList<>();
-      for (; asked.size() < 50 && told < many; told++) {
+      for (; asked.size() < 50 && sent < many; sent++) {
         asked.add(rig.store.request(request(1)));
       }
       asked.forEach(each -> assertThat(get(each)).isInstanceOf(TokenDecision.Granted.class));
     }
     redis.command("FLUSHALL");
-    until("all are known", () -> rig.running() == many);
+    until("all are restored", () -> rig.running() == many);
   }
 
   @Test
-  void lostBooks_knowAgainWhatTheProviderSaid() {
+  void lostState_regainsTheAdjustment() {
     OutageRig rig = open(1, config(FAST));
     get(rig.store.adjust("sonnet", new ProviderAdjustment(0.5, null, Duration.ofMinutes(1))));
     redis.command("FLUSHALL");
@@ -319,8 +320,8 @@ final class LostBooksTest {
   }
 
   @Test
-  void lostBooks_thatAreToldTwoFactorsAtOnce_goByTheLast() {
-    OutageRig rig = patient(1, config(FAST));
+  void lostState_withTwoFactorsAtOnce_usesTheLast() {
+    OutageRig rig = openWithLongTimeout(1, config(FAST));
     redis.command("FLUSHALL");
     CompletableFuture<Void> first =
         rig.store.adjust("sonnet", new ProviderAdjustment(1, null, Duration.ZERO));
@@ -338,27 +339,27 @@ final class LostBooksTest {
   }
 
   @Test
-  void lostBooks_knowWhatTheProviderSaid_beforeWhatIsHeld() {
-    OutageRig rig = patient(1, config(FAST));
+  void lostState_regainsTheAdjustment_beforeTheGrants() {
+    OutageRig rig = openWithLongTimeout(1, config(FAST));
     String id = ReplyMapper.idIn(rig.granted(1).reservation());
     get(rig.store.adjust("sonnet", new ProviderAdjustment(0.5, null, Duration.ofMinutes(1))));
     redis.command("CONFIG", "SET", "slowlog-log-slower-than", "0");
     redis.command("SLOWLOG", "RESET");
     redis.command("FLUSHALL");
     assertThat(rig.running()).isEqualTo(1);
-    // The last first.
-    List<String> told =
+    // The last call first.
+    List<String> calls =
         ((List<?>) redis.command("SLOWLOG", "GET", "-1"))
             .stream()
                 .map(Object::toString)
                 .filter(each -> each.contains("EVALSHA"))
                 .filter(each -> each.contains("adjust") || each.contains(id))
                 .toList();
-    assertThat(told).hasSize(2);
-    assertThat(told.get(1)).contains("adjust");
+    assertThat(calls).hasSize(2);
+    assertThat(calls.get(1)).contains("adjust");
   }
 
-  // ---- longer than a life
+  // ---- extensions
 
   private void lose(OutageRig rig) {
     redis.pause();
@@ -381,7 +382,7 @@ final class LostBooksTest {
   }
 
   @Test
-  void whatIsExtended_overAnOutageLongerThanItsLife_keepsItsSlot() {
+  void grantExtendedOverAnOutageLongerThanItsTimeout_keepsItsSlot() {
     OutageRig rig =
         open(
             1,
@@ -398,23 +399,23 @@ final class LostBooksTest {
   }
 
   @Test
-  void whatIsExtended_overAnOutage_isNotGivenToThoseInLine() {
+  void grantExtendedOverAnOutage_keepsItsSlotFromWaiters() {
     extendedOverAnOutage(WaitingListConfig.builder().build().ticketIdleTimeout());
   }
 
   @Test
-  void whatIsExtended_overAnOutage_isNotGivenToThoseInLine_ofLittlePatience() {
+  void grantExtendedOverAnOutage_keepsItsSlotFromWaiters_withAShortIdleTimeout() {
     extendedOverAnOutage(Duration.ofSeconds(2));
   }
 
-  private void extendedOverAnOutage(Duration patience) {
+  private void extendedOverAnOutage(Duration idleTimeout) {
     OutageRig rig =
         open(
             1,
             shortLived(
                 FAST.toBuilder().maxConcurrentRequests(1).build(),
                 Duration.ofSeconds(3),
-                patience));
+                idleTimeout));
     TokenDecision.Granted granted = rig.granted(10);
     TokenDecision.Queued queued = (TokenDecision.Queued) rig.ask(10);
     CompletableFuture<Optional<TokenDecision>> waiter = rig.store.await(queued.ticket());
@@ -431,19 +432,19 @@ final class LostBooksTest {
   }
 
   @Test
-  void whatIsExtendedTooLate_andSettled_isNotHeldAgain() {
+  void grantExtendedTooLate_andSettled_isNotRestored() {
     OutageRig rig = open(1, config(FAST.toBuilder().maxConcurrentRequests(1).build()));
     settledAfterALateExtension(rig, granted -> get(rig.store.settle(granted.reservation(), 10)));
   }
 
   @Test
-  void whatIsExtendedTooLate_andCancelled_isNotHeldAgain() {
+  void grantExtendedTooLate_andCancelled_isNotRestored() {
     OutageRig rig = open(1, config(FAST.toBuilder().maxConcurrentRequests(1).build()));
     settledAfterALateExtension(
         rig, granted -> get(rig.store.cancel(granted.reservation().replaceFirst("r", "t"))));
   }
 
-  /** Once, so that Redis is not lost. */
+  /** Extends one grant without an answer, which does not start an outage. */
   private void settledAfterALateExtension(OutageRig rig, Consumer<TokenDecision.Granted> ending) {
     TokenDecision.Granted granted =
         (TokenDecision.Granted) rig.ask(request(10).withIdempotencyKey("k"));
@@ -451,13 +452,13 @@ final class LostBooksTest {
     assertThat(get(rig.store.extend(granted.reservation()))).isTrue();
     until("Redis answers", () -> redis.command("PING") != null);
     ending.accept(granted);
-    // More than two pulses: what was kept has been sent.
+    // More than two heartbeats: stored settlements have been sent.
     during(Duration.ofMillis(2_500));
     assertThat(rig.running()).isZero();
   }
 
   @Test
-  void whatIsHeldAgain_andCancelledInAnOutage_isFree() {
+  void grantRestored_andCancelledInAnOutage_holdsNoSlot() {
     OutageRig rig = open(1, config(FAST.toBuilder().maxConcurrentRequests(1).build()));
     TokenDecision.Granted running = rig.granted(10);
     TokenDecision.Queued queued = (TokenDecision.Queued) rig.ask(10);
@@ -465,7 +466,7 @@ final class LostBooksTest {
     assertThat(get(rig.store.poll(queued.ticket())))
         .containsInstanceOf(TokenDecision.Granted.class);
     redis.command("FLUSHALL");
-    until("it is held", () -> rig.running() == 1);
+    until("it is restored", () -> rig.running() == 1);
     lose(rig);
     assertThat(get(rig.store.cancel(queued.ticket()))).isTrue();
     redis.resume();

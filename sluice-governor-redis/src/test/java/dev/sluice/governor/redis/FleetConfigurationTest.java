@@ -27,7 +27,7 @@ import org.junit.jupiter.api.Timeout;
 /** Configurations that several nodes set for one model, and how they are stored. */
 @Tag("any-jdk")
 @Timeout(value = 60, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
-final class FleetRulesTest {
+final class FleetConfigurationTest {
   private static final ModelBudget BUDGET = SeedBudget.budget(60, 1_000).build();
 
   private final RedisServer redis = RedisServer.builder().clockOffset(Duration.ZERO).start();
@@ -60,7 +60,7 @@ final class FleetRulesTest {
   }
 
   @Test
-  void slowestNode_setsTheFactor_untilItSaysOtherwise() {
+  void slowestNode_setsTheFactor_untilItSendsAnother() {
     try (BudgetStore one = open(config(BUDGET));
         BudgetStore other = open(config(BUDGET))) {
       slow(one, 0.5);
@@ -77,7 +77,7 @@ final class FleetRulesTest {
   }
 
   @Test
-  void nodeThatSaysNothingForLong_countsNoMore_onceAnotherDoes() {
+  void factorOfASilentNode_expires_whenAnotherNodeSendsOne() {
     try (BudgetStore other = open(config(BUDGET))) {
       try (BudgetStore one = open(config(BUDGET))) {
         slow(one, 0.5);

@@ -23,19 +23,19 @@ import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
 
-/** Budgets on a real Redis whose clock stands still until told to go on, with all nodes' timers. */
-final class StandingBudgets implements BudgetFixture, AutoCloseable {
-  private static final Duration PATIENCE = Duration.ofSeconds(60);
+/** Budgets on a real Redis; the test advances its clock and the timers of all nodes. */
+final class ManualClockBudgets implements BudgetFixture, AutoCloseable {
+  private static final Duration TIMEOUT = Duration.ofSeconds(60);
   private static final AtomicInteger NAMES = new AtomicInteger();
 
   private final RedisServer server;
   private final Map<RedisBudgetStore, String> prefixes = new ConcurrentHashMap<>();
-  private final HandTimer timer = new HandTimer();
-  private final Queue<Runnable> held = new ConcurrentLinkedQueue<>();
-  private volatile boolean holding;
+  private final ManualTimer timer = new ManualTimer();
+  private final Queue<Runnable> delayed = new ConcurrentLinkedQueue<>();
+  private volatile boolean delaying;
   private Instant now = Instant.parse("2001-01-01T00:00:00Z");
 
-  StandingBudgets() {
+  ManualClockBudgets() {
     server = RedisServer.builder().clockOffset(Duration.between(Instant.now(), now)).start();
     server.standAt(now);
   }
@@ -51,9 +51,9 @@ final class StandingBudgets implements BudgetFixture, AutoCloseable {
             RedisBudgets.builder()
                 .url(server.uri())
                 .prefix(prefix)
-                .timeout(PATIENCE)
+                .timeout(TIMEOUT)
                 .timer(timer)
-                // No share is reserved for it, so a jump of the clock makes nobody absent.
+                // No share is reserved for it, so a jump of the clock makes no member absent.
                 .outageMode(OutageMode.CLOSED)
                 .build()
                 .open(config, listener);
@@ -71,34 +71,34 @@ final class StandingBudgets implements BudgetFixture, AutoCloseable {
 
   @Override
   public void advance(Duration time) {
-    awaitQuiet();
+    awaitIdle();
     timer.advance(time.toNanos());
   }
 
-  /** From now on nobody who waits is told anything. */
-  void hold() {
-    holding = true;
+  /** Delays the callbacks of all waiters from now on. */
+  void delayCallbacks() {
+    delaying = true;
   }
 
-  /** They are told now. */
-  void release() {
-    holding = false;
-    for (Runnable next = held.poll(); next != null; next = held.poll()) {
+  /** Runs the delayed callbacks. */
+  void runCallbacks() {
+    delaying = false;
+    for (Runnable next = delayed.poll(); next != null; next = delayed.poll()) {
       next.run();
     }
   }
 
-  /** Redis has nothing any more. */
+  /** Deletes all data of Redis. */
   void loseData() {
     server.command("FLUSHALL");
   }
 
-  /** Until all answers have come. */
-  private void awaitQuiet() {
+  /** Waits until all calls have completed. */
+  private void awaitIdle() {
     for (RedisBudgetStore store : prefixes.keySet()) {
       if (!store.isIdle()) {
         await()
-            .atMost(PATIENCE)
+            .atMost(TIMEOUT)
             .pollDelay(Duration.ZERO)
             .pollInterval(Duration.ofNanos(100_000))
             .until(store::isIdle);
@@ -108,10 +108,10 @@ final class StandingBudgets implements BudgetFixture, AutoCloseable {
 
   @Override
   public void setClock(Duration by) {
-    stand(now.plus(by));
+    setTime(now.plus(by));
   }
 
-  private void stand(Instant time) {
+  private void setTime(Instant time) {
     now = time;
     server.standAt(time);
   }
@@ -126,8 +126,8 @@ final class StandingBudgets implements BudgetFixture, AutoCloseable {
     server.close();
   }
 
-  /** The timer of all nodes, and with it the clock of Redis. */
-  private final class HandTimer implements StoreTimer {
+  /** The timer of all nodes, which also advances the clock of Redis. */
+  private final class ManualTimer implements StoreTimer {
     private final PriorityQueue<Due> due =
         new PriorityQueue<>(Comparator.comparingLong(Due::at).thenComparingLong(Due::number));
     private long elapsed;
@@ -147,8 +147,8 @@ final class StandingBudgets implements BudgetFixture, AutoCloseable {
 
     @Override
     public void execute(Runnable action) {
-      if (holding) {
-        held.add(action);
+      if (delaying) {
+        delayed.add(action);
       } else {
         action.run();
       }
@@ -158,7 +158,7 @@ final class StandingBudgets implements BudgetFixture, AutoCloseable {
       long until = nanoTime() + nanos;
       for (Runnable next = nextBy(until); next != null; next = nextBy(until)) {
         next.run();
-        awaitQuiet();
+        awaitIdle();
       }
     }
 
@@ -166,7 +166,7 @@ final class StandingBudgets implements BudgetFixture, AutoCloseable {
       Due next = due.peek();
       long at = next == null ? until : Math.min(until, Math.max(elapsed, next.at()));
       if (at != elapsed) {
-        stand(now.plusNanos(at - elapsed));
+        setTime(now.plusNanos(at - elapsed));
         elapsed = at;
       }
       if (next == null || next.at() > until) {
@@ -176,7 +176,7 @@ final class StandingBudgets implements BudgetFixture, AutoCloseable {
       return next.action();
     }
 
-    /** Other stores go on. */
+    /** Does nothing: other stores continue to use the timer. */
     @Override
     public void close() {}
   }

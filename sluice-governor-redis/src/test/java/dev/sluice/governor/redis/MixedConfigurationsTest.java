@@ -23,15 +23,15 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** Nodes with different files, as in a deployment. */
+/** Nodes with different configurations, as in a deployment. */
 @Tag("any-jdk")
 @Timeout(value = 60, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
-final class MixedRulesTest {
+final class MixedConfigurationsTest {
   private static final String MODEL = "sonnet";
 
-  @AutoClose private static final StandingBudgets redis = new StandingBudgets();
+  @AutoClose private static final ManualClockBudgets redis = new ManualClockBudgets();
 
-  /** 10,000 tokens, in classes that go in this order, each with a guarantee if it is of so much. */
+  /** 10,000 tokens, in classes of this order, with these minimum shares. */
   private static ModelBudget budget(Map<String, Double> minimums, String... classes) {
     Map<String, Double> shares = new LinkedHashMap<>();
     List.of(classes).forEach(name -> shares.put(name, 1.0));
@@ -51,7 +51,7 @@ final class MixedRulesTest {
   }
 
   @Test
-  void classThatAnotherNodeInserts_holdsUpNobody() {
+  void classInsertedByAnotherNode_delaysNoWaiter() {
     try (BudgetStore old = redis.open(config(budget("a", "b")), BudgetListener.NONE);
         BudgetStore recent = redis.join(old, config(budget("x", "b", "a")))) {
       for (String each : List.of("a", "b")) {
@@ -61,7 +61,7 @@ final class MixedRulesTest {
         assertThat(get(old.explain(request(1, each))).outcome()).isEqualTo(Outcome.GRANTED);
       }
       ask(recent, request(9_000, "x"));
-      // In the order of the rules that are in force.
+      // In the order of the configuration in force.
       TokenDecision.Queued last = (TokenDecision.Queued) ask(old, request(5_000, "a"));
       TokenDecision.Queued first = (TokenDecision.Queued) ask(old, request(5_000, "b"));
       assertThat(first.queuePosition()).isEqualTo(1);
@@ -72,7 +72,7 @@ final class MixedRulesTest {
   }
 
   @Test
-  void classThatAnotherNodeRemoves_isAnError_whichNamesThoseInForce() {
+  void classRemovedByAnotherNode_isAnError_thatNamesTheClassesInForce() {
     try (BudgetStore old = redis.open(config(budget("a", "b")), BudgetListener.NONE);
         BudgetStore recent = redis.join(old, config(budget("b", "c")))) {
       assertThat(ask(recent, request(1, "c"))).isInstanceOf(TokenDecision.Granted.class);
@@ -89,15 +89,16 @@ final class MixedRulesTest {
   }
 
   @Test
-  void refundOfAGuarantee_isThatOfItsClass_inAnyOrder() {
-    // 1,000 of each class are guaranteed; "a" takes all of its own, and gives it back.
+  void refundOfAMinimumShare_isThatOfItsClass_inAnyOrder() {
+    // Each class has a minimum share of 1,000; "a" takes all of its share, and refunds it.
     Map<String, Double> minimums = Map.of("a", 0.1, "b", 0.1);
     try (BudgetStore store = redis.open(config(budget(minimums, "a", "b")), BudgetListener.NONE)) {
       TokenDecision.Granted granted = (TokenDecision.Granted) ask(store, request(1_000, "a"));
       TokenDecision.Granted all = (TokenDecision.Granted) ask(store, request(9_000, "b"));
       get(store.reload(config(budget(minimums, "b", "a"))));
       get(store.settle(granted.reservation(), 0));
-      // 1,000 are there. First in line is "b", whose guarantee is spent: "a" goes by its own.
+      // 1,000 are available. "b" is first, but its minimum share is spent: "a" is granted by its
+      // own.
       TokenDecision.Queued first = (TokenDecision.Queued) ask(store, request(2_000, "b"));
       assertThat(ask(store, request(1_000, "a"))).isInstanceOf(TokenDecision.Granted.class);
       assertThat(get(store.poll(first.ticket()))).containsInstanceOf(TokenDecision.Queued.class);
@@ -106,7 +107,7 @@ final class MixedRulesTest {
   }
 
   @Test
-  void audit_goesByTheRulesInForce() {
+  void audit_usesTheLimitsInForce() {
     BudgetStore[] stores = new BudgetStore[1];
     BudgetStore.Factory opener = (config, listener) -> stores[0] = redis.open(config, listener);
     ModelBudget small = SeedBudget.budget(60, 100).build();

@@ -1,0 +1,50 @@
+package dev.sluice.server.http;
+
+import dev.sluice.server.auth.Credential;
+import dev.sluice.server.auth.WatchedCall;
+import dev.sluice.server.support.Futures;
+import dev.sluice.server.transport.RequestTurns;
+import io.undertow.server.HttpServerExchange;
+import java.util.concurrent.CompletableFuture;
+
+/*
+ * The client's connection is read while the request waits, see DisconnectWatch. The request goes on
+ * by way of the connection's own thread, so that it does not meet that reading.
+ */
+
+/**
+ * Lets a request wait for its {@linkplain RequestTurns turn} without a thread. The wait also ends
+ * when the client leaves or the key ends; then the request must not be executed.
+ */
+final class TurnWait {
+  private TurnWait() {}
+
+  /** Calls {@code next}, which must not block, at once or when the wait is over. */
+  static void begin(
+      HttpServerExchange exchange,
+      RequestTurns.Turn turn,
+      Credential key,
+      long bytes,
+      Runnable next) {
+    CompletableFuture<Boolean> wait = new CompletableFuture<>();
+    if (turn.begin(bytes, () -> wait.complete(true))) {
+      next.run();
+      return;
+    }
+    WatchedCall watch = key.unstarted(why -> turn.abandon());
+    Runnable goOn =
+        () -> {
+          watch.close();
+          exchange.getIoThread().execute(next);
+        };
+    Futures.when(
+        wait,
+        begun -> goOn.run(),
+        left -> {
+          turn.abandon();
+          goOn.run();
+        });
+    watch.start();
+    DisconnectWatch.watch(exchange, wait);
+  }
+}
