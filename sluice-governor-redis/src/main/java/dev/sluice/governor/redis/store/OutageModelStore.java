@@ -356,8 +356,15 @@ final class OutageModelStore {
   /** Cancels a ticket that the share decides. */
   boolean cancel(String id) {
     endAfterReturn();
-    return grants.find(id) == null
-        && local.decide(store -> store.cancel(replies.ticket(id))).orElse(false);
+    String ticket = replies.ticket(id);
+    if (grants.find(id) != null || !local.decide(store -> store.cancel(ticket)).orElse(false)) {
+      return false;
+    }
+    if (local.isKnownToRedis(ticket)) {
+      // Another node may have delivered a grant of Redis for it.
+      outbox.cancel(id, false);
+    }
+    return true;
   }
 
   /** Stores a cancellation for Redis, which does not answer. */
