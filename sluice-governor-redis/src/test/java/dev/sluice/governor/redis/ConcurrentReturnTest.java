@@ -70,8 +70,7 @@ final class ConcurrentReturnTest {
         OutageRig rig =
             OutageRig.local(
                 RedisBudgets.builder().url(redis.uri()).timer(timer),
-                config(
-                    SeedBudget.budget(60_000, 1_000).maxConcurrentRequests(1).build(), idle))) {
+                config(SeedBudget.budget(60_000, 1_000).maxConcurrentRequests(1).build(), idle))) {
       TokenDecision.Granted running = rig.granted(10);
       String ticket = ((TokenDecision.Queued) rig.ask(10)).ticket();
       CompletableFuture<Optional<TokenDecision>> first = rig.store.await(ticket);

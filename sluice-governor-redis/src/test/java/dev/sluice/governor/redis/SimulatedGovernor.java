@@ -71,8 +71,7 @@ public final class SimulatedGovernor {
                 SimulatedLink.create(link, membership, member, clock, wire));
     this.timer = new Timer(clock, lagNanos);
     this.store =
-        RedisBudgetStore.create(
-            fleet, timer, RedisBudgetStore.configs(settings.config), decisions);
+        RedisBudgetStore.create(fleet, timer, RedisBudgetStore.configs(settings.config), decisions);
     SimulatedLink.begin(fleet.connection());
   }
 

@@ -9,9 +9,9 @@ import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Checks the waiting list of a model in Redis at the time that the last reply or notice named,
- * even if other nodes do so too: Redis grants waiters. A thorough check also polls every ticket
- * that is awaited here, which replaces lost notices and keeps the tickets from being abandoned.
+ * Checks the waiting list of a model in Redis at the time that the last reply or notice named, even
+ * if other nodes do so too: Redis grants waiters. A thorough check also polls every ticket that is
+ * awaited here, which replaces lost notices and keeps the tickets from being abandoned.
  * Thread-safe.
  */
 final class WaitingListChecks {

@@ -63,7 +63,8 @@ final class GovernorSimulation extends SimulatedFleet<GovernorNode> {
   @Override
   protected GovernorNode newNode(int number) {
     double speed = 1 + plan.clockError() * (2 * random.nextDouble() - 1);
-    GovernorNode node = new GovernorNode(scheduler(), server(), random, number, speed, plan, this::lagNanos);
+    GovernorNode node =
+        new GovernorNode(scheduler(), server(), random, number, speed, plan, this::lagNanos);
     serveOnceOpen(node, scheduler().nanos() + 3 * SECOND);
     return node;
   }

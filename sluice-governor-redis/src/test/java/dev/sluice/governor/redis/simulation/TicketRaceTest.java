@@ -273,8 +273,7 @@ final class TicketRaceTest {
     GrantedByTheShare granted = new GrantedByTheShare();
     granted.node.timer().release();
     granted.fleet.run(1);
-    CompletableFuture<Optional<TokenDecision>> second =
-        granted.node.store().await(granted.ticket);
+    CompletableFuture<Optional<TokenDecision>> second = granted.node.store().await(granted.ticket);
     granted.fleet.run(2_000);
     granted.fleet.assertHeld(granted.node, second);
   }
