@@ -41,7 +41,7 @@ final class ClosedNodeTest {
       proxy.delay(Duration.ZERO, Duration.ofSeconds(3));
       var unused = closed.store.settle(granted.reservation(), 1);
       until("it is granted", () -> waiting(other) == 0);
-      closed.close();
+      closed.store.close();
       assertThat(get(waiter).orElseThrow())
           .isInstanceOfSatisfying(
               TokenDecision.Denied.class,

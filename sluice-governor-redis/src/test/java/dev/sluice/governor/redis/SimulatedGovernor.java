@@ -36,21 +36,26 @@ public final class SimulatedGovernor {
   public record Settings(Duration timeout, int expectedNodes, BudgetConfig config) {}
 
   /**
+   * The random delays of a node.
+   *
+   * @param spreadNanos the delay of a check of a waiting list after the first useful moment
+   * @param lagNanos the delay of a callback
+   */
+  public record Delays(LongSupplier spreadNanos, LongSupplier lagNanos) {}
+
+  /**
    * Creates budgets with outage mode {@code LOCAL}, and begins to connect.
    *
    * @param node the name of the node, 16 characters
    * @param listener receives outages
    * @param decisions receives decisions
-   * @param spreadNanos the delay of a check of a waiting list after the first useful moment
-   * @param lagNanos the delay of a callback
    */
   public SimulatedGovernor(
       String node,
       Settings settings,
       OutageListener listener,
       BudgetListener decisions,
-      LongSupplier spreadNanos,
-      LongSupplier lagNanos,
+      Delays delays,
       SimulatedLink.Clock clock,
       SimulatedLink.Wire wire) {
     RedisBudgetsConfig config =
@@ -62,14 +67,14 @@ public final class SimulatedGovernor {
             settings.expectedNodes,
             OutageMode.LOCAL,
             listener,
-            spreadNanos);
+            delays.spreadNanos);
     this.fleet =
         new GovernorFleetMember(
             config,
             node,
             (link, membership, member) ->
                 SimulatedLink.create(link, membership, member, clock, wire));
-    this.timer = new Timer(clock, lagNanos);
+    this.timer = new Timer(clock, delays.lagNanos);
     this.store =
         RedisBudgetStore.create(fleet, timer, RedisBudgetStore.configs(settings.config), decisions);
     SimulatedLink.begin(fleet.connection());

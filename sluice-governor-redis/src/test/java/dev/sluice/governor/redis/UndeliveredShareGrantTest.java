@@ -89,7 +89,7 @@ final class UndeliveredShareGrantTest {
     timer.hold(true);
     get(store.settle(running.reservation(), 1));
     timer.arm();
-    Thread reloads = new Thread(() -> store.reload(CONFIG));
+    Thread reloads = new Thread(() -> get(store.reload(CONFIG)));
     reloads.start();
     timer.awaitStop();
     Thread leaves = new Thread(() -> waiter.cancel(false));

@@ -68,8 +68,7 @@ final class GovernorNode extends SimulatedMember {
                 }
               }
             },
-            () -> spread.nextInt(SPREAD_NANOS),
-            lagNanos,
+            new SimulatedGovernor.Delays(() -> spread.nextInt(SPREAD_NANOS), lagNanos),
             this,
             wire());
   }
