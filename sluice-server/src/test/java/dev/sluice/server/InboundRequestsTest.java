@@ -431,6 +431,7 @@ final class InboundRequestsTest {
   void httpBody_withoutPermission_isRefusedBeforeItIsRead(String permission) throws IOException {
     String key =
         permission.isEmpty() ? server.create().getSecret() : server.create(permission).getSecret();
+    await("the request for the key to give back its bytes").until(() -> inbound.used() == 0);
     Socket socket = http(post("/v1/queues/q/messages", key, MEBIBYTE));
     assertThat(answer(socket)).startsWith("HTTP/1.1 403");
     assertThat(inbound.used()).isZero();
