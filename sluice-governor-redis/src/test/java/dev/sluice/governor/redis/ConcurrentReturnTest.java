@@ -9,77 +9,23 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.sluice.governor.TokenDecision;
 import dev.sluice.governor.TokenRequest;
-import dev.sluice.governor.spi.StoreTimer;
 import dev.sluice.testkit.load.SeedBudget;
 import dev.sluice.testkit.redis.RedisServer;
 import dev.sluice.testkit.redis.TcpProxy;
 import java.time.Duration;
+import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.CountDownLatch;
-import java.util.concurrent.Executors;
-import java.util.concurrent.ScheduledExecutorService;
-import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** A thread of a caller ends the decisions of this node's share, and gets no core meanwhile. */
+/** A thread that ends local decisions, or delivers a grant, is delayed. */
 @Tag("any-jdk")
 @Timeout(value = 120, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 final class ConcurrentReturnTest {
-  /** Stops the next thread that records a grant, once armed. */
-  private static final class StoppingTimer implements StoreTimer {
-    private final ScheduledExecutorService thread = Executors.newSingleThreadScheduledExecutor();
-    private final CountDownLatch stopped = new CountDownLatch(1);
-    private final CountDownLatch goesOn = new CountDownLatch(1);
-    private volatile boolean armed;
-
-    @Override
-    public long nanoTime() {
-      if (armed && recordsGrant()) {
-        armed = false;
-        stopped.countDown();
-        try {
-          goesOn.await();
-        } catch (InterruptedException interrupted) {
-          Thread.currentThread().interrupt();
-        }
-      }
-      return System.nanoTime();
-    }
-
-    private static boolean recordsGrant() {
-      return StackWalker.getInstance()
-          .walk(
-              frames ->
-                  frames.anyMatch(
-                      each ->
-                          each.getClassName().endsWith(".NodeGrants")
-                              && each.getMethodName().equals("add")));
-    }
-
-    @Override
-    @SuppressWarnings("FutureReturnValueIgnored") // the test does not wait for it
-    public void schedule(long nanos, Runnable action) {
-      if (!thread.isShutdown()) {
-        thread.schedule(action, nanos, TimeUnit.NANOSECONDS);
-      }
-    }
-
-    @Override
-    public void execute(Runnable action) {
-      action.run();
-    }
-
-    @Override
-    public void close() {
-      thread.shutdownNow();
-    }
-  }
-
   @Test
   void nodeReturns_onlyWithAllGrantsOfItsShare() throws InterruptedException {
-    StoppingTimer timer = new StoppingTimer();
+    StoppingTimer timer = new StoppingTimer("NodeGrants", "add");
     TokenRequest keyed = request(10).withIdempotencyKey("k");
     try (RedisServer redis = RedisServer.builder().data().start();
         TcpProxy proxy = TcpProxy.to(redis);
@@ -96,13 +42,13 @@ final class ConcurrentReturnTest {
       // The steps before the report take half a second, and the share answers at once.
       proxy.delay(Duration.ofMillis(150), Duration.ofMillis(150));
       until("the return begins", () -> !rig.store.explain(request(1)).isDone());
-      timer.armed = true;
+      timer.arm();
       CompletableFuture<?> settling =
           CompletableFuture.supplyAsync(() -> get(rig.store.settle(settled.reservation(), 10)));
-      timer.stopped.await();
+      timer.awaitStop();
       during(Duration.ofSeconds(3));
       assertThat(rig.isLast("returned")).isFalse();
-      timer.goesOn.countDown();
+      timer.goOn();
       get(settling);
       rig.awaitReturned();
       proxy.delay(Duration.ZERO, Duration.ZERO);
@@ -111,7 +57,40 @@ final class ConcurrentReturnTest {
       during(Duration.ofMillis(500));
       assertThat(rig.running()).isEqualTo(1);
     } finally {
-      timer.goesOn.countDown();
+      timer.goOn();
+    }
+  }
+
+  /** After the node has taken the waiter, and before it has recorded the grant. */
+  @Test
+  void waiterThatComesAndGoes_duringADelivery_endsNothing() throws InterruptedException {
+    StoppingTimer timer = new StoppingTimer("NodeGrants", "add");
+    Duration idle = Duration.ofMillis(500);
+    try (RedisServer redis = RedisServer.start();
+        OutageRig rig =
+            OutageRig.local(
+                RedisBudgets.builder().url(redis.uri()).timer(timer),
+                config(SeedBudget.budget(60_000, 1_000).maxConcurrentRequests(1).build(), idle))) {
+      TokenDecision.Granted running = rig.granted(10);
+      String ticket = ((TokenDecision.Queued) rig.ask(10)).ticket();
+      CompletableFuture<Optional<TokenDecision>> first = rig.store.await(ticket);
+      until("it waits", () -> get(rig.store.poll(ticket)).isPresent());
+      timer.arm();
+      CompletableFuture<?> settling =
+          CompletableFuture.supplyAsync(() -> get(rig.store.settle(running.reservation(), 10)));
+      timer.awaitStop();
+      Thread other = new Thread(() -> rig.store.await(ticket).cancel(false));
+      other.start();
+      until("it is blocked", () -> other.getState() == Thread.State.BLOCKED);
+      timer.goOn();
+      get(settling);
+      other.join();
+      TokenDecision.Granted granted = (TokenDecision.Granted) get(first).orElseThrow();
+      during(idle.multipliedBy(3));
+      assertThat(rig.running()).isEqualTo(1);
+      assertThat(get(rig.store.settle(granted.reservation(), 10))).isPresent();
+    } finally {
+      timer.goOn();
     }
   }
 }

@@ -19,6 +19,7 @@ import dev.sluice.testkit.load.SeedBudget;
 import dev.sluice.testkit.redis.RedisServer;
 import dev.sluice.testkit.redis.TcpProxy;
 import java.time.Duration;
+import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
@@ -220,6 +221,52 @@ final class OutageChangesTest {
       until("refusals", () -> refusals.get() >= 3);
       redis.command("ACL", "SETUSER", "default", "+hset");
       until("it is settled", () -> get(store.status()).models().get("sonnet").running() == 0);
+    }
+  }
+
+  @Test
+  void cancellationInAnOutage_returnsTheGrantOfAnotherNode() {
+    BudgetConfig config = config(SeedBudget.budget(60_000, 2_000).maxConcurrentRequests(2).build());
+    try (TcpProxy proxy = TcpProxy.to(redis);
+        OutageRig other = OutageRig.local(redis.uri(), 2, config);
+        OutageRig rig = OutageRig.local(proxy.uri(), 2, config)) {
+      List<TokenDecision.Granted> running = List.of(rig.grantedSoon(10), rig.grantedSoon(10));
+      String ticket = ((TokenDecision.Queued) rig.ask(10)).ticket();
+      CompletableFuture<Optional<TokenDecision>> waiter = rig.store.await(ticket);
+      assertThat(get(rig.store.poll(ticket))).isPresent();
+      proxy.refuse();
+      proxy.cut();
+      rig.awaitShare();
+      running.forEach(each -> get(other.store.settle(each.reservation(), 10)));
+      until(
+          "a grant",
+          () -> get(other.store.poll(ticket)).orElseThrow() instanceof TokenDecision.Granted);
+      assertThat(get(rig.store.cancel(ticket))).isTrue();
+      assertThat(((Denied) get(waiter).orElseThrow()).reason())
+          .isEqualTo(TokenDecision.Reason.CANCELLED);
+      proxy.heal();
+      rig.awaitReturned();
+      until("nothing is held", () -> other.running() == 0);
+    }
+  }
+
+  /** The outbox drops the oldest of too many entries. */
+  @Test
+  void abandonedWaits_displaceNoSettlement() {
+    try (TcpProxy proxy = TcpProxy.to(redis);
+        OutageRig rig = OutageRig.local(proxy.uri(), 1, config(SONNET))) {
+      TokenDecision.Granted granted = rig.granted(10);
+      proxy.refuse();
+      proxy.cut();
+      rig.awaitShare();
+      assertThat(get(rig.store.settle(granted.reservation(), 10))).isPresent();
+      String tickets = "t" + granted.reservation().substring(1, 12);
+      for (int i = 0; i <= 100_000; i++) {
+        rig.store.await(tickets + "%032x".formatted(i)).cancel(false);
+      }
+      proxy.heal();
+      rig.awaitReturned();
+      until("nothing is held", () -> rig.running() == 0);
     }
   }
 }

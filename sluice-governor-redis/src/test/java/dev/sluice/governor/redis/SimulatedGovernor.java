@@ -14,6 +14,8 @@ import dev.sluice.redis.connection.FleetConnection;
 import dev.sluice.redis.connection.RedisAddress;
 import dev.sluice.redis.connection.SimulatedLink;
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.function.LongSupplier;
 
 /** The budgets of one node of a simulation: the classes of production on a simulated link. */
@@ -22,6 +24,7 @@ public final class SimulatedGovernor {
 
   private final GovernorFleetMember fleet;
   private final RedisBudgetStore store;
+  private final Timer timer;
 
   /**
    * The settings that all nodes have in common.
@@ -33,19 +36,26 @@ public final class SimulatedGovernor {
   public record Settings(Duration timeout, int expectedNodes, BudgetConfig config) {}
 
   /**
+   * The random delays of a node.
+   *
+   * @param spreadNanos the delay of a check of a waiting list after the first useful moment
+   * @param lagNanos the delay of a callback
+   */
+  public record Delays(LongSupplier spreadNanos, LongSupplier lagNanos) {}
+
+  /**
    * Creates budgets with outage mode {@code LOCAL}, and begins to connect.
    *
    * @param node the name of the node, 16 characters
    * @param listener receives outages
    * @param decisions receives decisions
-   * @param spreadNanos the delay of a check of a waiting list after the first useful moment
    */
   public SimulatedGovernor(
       String node,
       Settings settings,
       OutageListener listener,
       BudgetListener decisions,
-      LongSupplier spreadNanos,
+      Delays delays,
       SimulatedLink.Clock clock,
       SimulatedLink.Wire wire) {
     RedisBudgetsConfig config =
@@ -57,16 +67,16 @@ public final class SimulatedGovernor {
             settings.expectedNodes,
             OutageMode.LOCAL,
             listener,
-            spreadNanos);
+            delays.spreadNanos);
     this.fleet =
         new GovernorFleetMember(
             config,
             node,
             (link, membership, member) ->
                 SimulatedLink.create(link, membership, member, clock, wire));
+    this.timer = new Timer(clock, delays.lagNanos);
     this.store =
-        RedisBudgetStore.create(
-            fleet, new Timer(clock), RedisBudgetStore.configs(settings.config), decisions);
+        RedisBudgetStore.create(fleet, timer, RedisBudgetStore.configs(settings.config), decisions);
     SimulatedLink.begin(fleet.connection());
   }
 
@@ -80,12 +90,51 @@ public final class SimulatedGovernor {
     return store;
   }
 
+  /** Returns its timer. */
+  public Timer timer() {
+    return timer;
+  }
+
   /** Returns the key of the state of a model. */
   public static String stateKey(String model) {
     return ModelKeys.of(PREFIX, model).all()[0];
   }
 
-  private record Timer(SimulatedLink.Clock clock) implements StoreTimer {
+  /** Returns the key of the waiting tickets of a model. */
+  public static String waitingListKey(String model) {
+    return ModelKeys.of(PREFIX, model).all()[2];
+  }
+
+  /** The timer of a node. Callbacks run on threads of their own, some later than others. */
+  public static final class Timer implements StoreTimer {
+    private final SimulatedLink.Clock clock;
+    private final LongSupplier lagNanos;
+    private final List<Runnable> delayed = new ArrayList<>();
+    private boolean delaying;
+    private boolean stopped;
+
+    private Timer(SimulatedLink.Clock clock, LongSupplier lagNanos) {
+      this.clock = clock;
+      this.lagNanos = lagNanos;
+    }
+
+    /** Delays all callbacks from now on. */
+    public void hold() {
+      delaying = true;
+    }
+
+    /** Runs the delayed callbacks. */
+    public void release() {
+      delaying = false;
+      delayed.forEach(this::execute);
+      delayed.clear();
+    }
+
+    /** Runs no delayed actions any more. */
+    public void stop() {
+      stopped = true;
+    }
+
     @Override
     public long nanoTime() {
       return clock.nanoTime();
@@ -93,12 +142,22 @@ public final class SimulatedGovernor {
 
     @Override
     public void schedule(long nanos, Runnable action) {
-      clock.after(nanos, action);
+      clock.after(
+          nanos,
+          () -> {
+            if (!stopped) {
+              action.run();
+            }
+          });
     }
 
     @Override
     public void execute(Runnable action) {
-      clock.after(0, action);
+      if (delaying) {
+        delayed.add(action);
+      } else {
+        clock.after(lagNanos.getAsLong(), action);
+      }
     }
 
     @Override

@@ -13,10 +13,11 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * For which nodes Redis cannot be expected to reserve a share, by the documented rule: those that
- * it did not hear for 11.5 s in which it heard others, and those that it never heard. When Redis
- * lost its data, it learns of the shares from the first member that it hears again; until then, if
- * that member did not know all, and if it came later than 1.5 s after the first heartbeat, it
- * reserves none. The grants of unreserved nodes are the documented excess.
+ * it did not hear for 11.5 s in which it heard others, and those that it never heard. One that only
+ * asks is heard, too. When Redis lost its data, it learns of the shares from the first member that
+ * it hears again; until then, if that member did not know all, and if it came later than 1.5 s
+ * after the first heartbeat, it reserves none. The grants of unreserved nodes are the documented
+ * excess.
  */
 public final class Memberships {
   private static final long PRESENCE_NANOS = 1_500_000_000L;
@@ -63,6 +64,9 @@ public final class Memberships {
     hearOfForgotten(request.arguments(), answer, shares);
     String what = request.arguments()[WHAT];
     String node = request.arguments()[NAME];
+    if (what.equals("look") && !unreserved.containsKey(node)) {
+      heard.computeIfPresent(node, (same, before) -> livelyNanos);
+    }
     if ((what.equals("stay") || what.equals("return")) && number(answer, 0) == 0) {
       boolean isNew = heard.put(node, livelyNanos) == null;
       List<List<Object>> answers = unreserved.get(node);

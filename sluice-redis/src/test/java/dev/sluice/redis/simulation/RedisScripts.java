@@ -136,6 +136,11 @@ public final class RedisScripts implements AutoCloseable {
     return (List<String>) command("HKEYS", key);
   }
 
+  /** Returns how many members a sorted set has now. */
+  public long members(String key) {
+    return (Long) command("ZCARD", key);
+  }
+
   /** Forgets everything, as a server that kept nothing. */
   void clear() {
     command("FLUSHDB");

@@ -10,10 +10,8 @@ import dev.sluice.redis.connection.MembersView;
 import dev.sluice.redis.connection.MembershipConfig;
 import dev.sluice.redis.connection.RedisErrorLog;
 import dev.sluice.redis.connection.RedisFailure;
-import java.security.SecureRandom;
 import java.time.Duration;
 import java.util.Collection;
-import java.util.HexFormat;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
@@ -29,7 +27,6 @@ import org.slf4j.LoggerFactory;
 public final class GovernorFleetMember implements AutoCloseable, FleetConnection.Member {
   private static final Logger LOG = LoggerFactory.getLogger(RedisBudgets.class);
   private static final String THREADS = "sluice-budgets";
-  private static final int NODE_BYTES = 8;
   private static final long SECOND_NANOS = TimeUnit.SECONDS.toNanos(1);
 
   private final RedisBudgetsConfig config;
@@ -56,7 +53,7 @@ public final class GovernorFleetMember implements AutoCloseable, FleetConnection
   GovernorFleetMember(RedisBudgetsConfig config) {
     this(
         config,
-        newNode(),
+        RandomIds.newNode(),
         (connection, membership, member) ->
             new FleetConnection(config.address(), connection, membership, member));
   }
@@ -78,12 +75,6 @@ public final class GovernorFleetMember implements AutoCloseable, FleetConnection
     if (config.outageMode() == OutageMode.LOCAL) {
       connection.claimShare();
     }
-  }
-
-  private static String newNode() {
-    byte[] bytes = new byte[NODE_BYTES];
-    new SecureRandom().nextBytes(bytes);
-    return HexFormat.of().formatHex(bytes);
   }
 
   /** Notifies these model stores of outages. */

@@ -305,6 +305,12 @@ final class LocalShareStore {
     return outcome instanceof TokenDecision.Impossible;
   }
 
+  /** Returns whether Redis may have a ticket that is waiting here. */
+  synchronized boolean isKnownToRedis(String ticket) {
+    LocalShareStore.OutageRun now = current;
+    return now != null && now.tickets.contains(ticket);
+  }
+
   /** Cancels the wait for a ticket, which must be polled again. */
   void leave(String ticket) {
     CompletableFuture<?> waiter = null;

@@ -167,13 +167,12 @@ final class OutageModelStore {
     grants.undelivered(id);
   }
 
-  /** Undoes the claim of a grant of this node that reached no caller; a later poll may claim it. */
+  /** Undoes the claim of a grant of the share that reached no caller; a later poll may claim it. */
   void unclaim(String id) {
     if (!local.undelivered(replies.ticket(id))) {
-      grants.undelivered(id);
-      if (!isOpen(id) && !waitingList.isAwaited(id)) {
-        outbox.cancel(id, true);
-      }
+      // The return has begun: its report tells of the grant.
+      local.end();
+      waitingList.undelivered(id);
     }
   }
 
@@ -241,7 +240,7 @@ final class OutageModelStore {
             BudgetStoreSupport.reserved(scripts.config().budget(), request),
             0,
             request.tokens(),
-            replies.reservation(RedisModelStore.newId()));
+            replies.reservation(RandomIds.newId()));
     grants.add(new NodeGrants.Grant(answer, request.tenant(), request.idempotencyKey(), true));
     listener.requested(request, answer, fleet.serverNanos());
     return answer;
@@ -357,8 +356,15 @@ final class OutageModelStore {
   /** Cancels a ticket that the share decides. */
   boolean cancel(String id) {
     endAfterReturn();
-    return grants.find(id) == null
-        && local.decide(store -> store.cancel(replies.ticket(id))).orElse(false);
+    String ticket = replies.ticket(id);
+    if (grants.find(id) != null || !local.decide(store -> store.cancel(ticket)).orElse(false)) {
+      return false;
+    }
+    if (local.isKnownToRedis(ticket)) {
+      // Another node may have delivered a grant of Redis for it.
+      outbox.cancel(id, false);
+    }
+    return true;
   }
 
   /** Stores a cancellation for Redis, which does not answer. */
@@ -429,9 +435,14 @@ final class OutageModelStore {
         .orElseGet(() -> replies.nothingLeft(scripts.config()));
   }
 
+  /** Returns whether Redis has data of another layout: then nothing is sent to it. */
+  boolean hasOtherLayout() {
+    return fleet.connection().hasOtherLayout();
+  }
+
   /** Decides by this node's share, unless Redis has data of another layout. */
   void decideLocally() {
-    if (fleet.connection().hasOtherLayout()) {
+    if (hasOtherLayout()) {
       local.end();
     } else {
       local.open();
@@ -454,7 +465,9 @@ final class OutageModelStore {
     if (!sending.compareAndSet(false, true)) {
       return CompletableFuture.allOf();
     }
-    return send().whenComplete((done, failure) -> sending.set(false));
+    return send()
+        .thenCompose(sent -> waitingList.sendLeaves())
+        .whenComplete((done, failure) -> sending.set(false));
   }
 
   /** Settlements come first: a report may use their idempotency keys again. */

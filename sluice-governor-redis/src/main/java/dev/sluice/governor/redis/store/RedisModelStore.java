@@ -12,9 +12,7 @@ import dev.sluice.governor.WaitingListStatus;
 import dev.sluice.governor.spi.BudgetStoreSupport;
 import dev.sluice.governor.spi.StoreTimer;
 import dev.sluice.redis.connection.RedisFailure;
-import java.security.SecureRandom;
 import java.time.Duration;
-import java.util.HexFormat;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
@@ -23,8 +21,6 @@ import org.jspecify.annotations.Nullable;
 
 /** The budget and the waiting list of one model, in Redis. Thread-safe. */
 final class RedisModelStore {
-  private static final SecureRandom RANDOM = new SecureRandom();
-  private static final int ID_BYTES = 16;
   private static final String NO_DEADLINE = "0";
 
   /** The end of a notice about new state. */
@@ -173,7 +169,7 @@ final class RedisModelStore {
       adjusting.add(() -> adjust(arguments, call));
     }
     adjusting.run();
-    return orElse(
+    return orStore(
         call.thenApply(done -> true),
         failure -> {
           outage.storeAdjustment(adjustment);
@@ -203,6 +199,16 @@ final class RedisModelStore {
     return call.exceptionallyCompose(
         failure ->
             RedisFailure.isUnavailable(failure)
+                ? fallback.apply(failure)
+                : CompletableFuture.failedFuture(failure));
+  }
+
+  /** {@link #orElse} for changes that are sent later, also if Redis has data of another layout. */
+  private <T> CompletableFuture<T> orStore(
+      CompletableFuture<T> call, Function<Throwable, CompletableFuture<T>> fallback) {
+    return call.exceptionallyCompose(
+        failure ->
+            RedisFailure.isUnavailable(failure) || outage.hasOtherLayout()
                 ? fallback.apply(failure)
                 : CompletableFuture.failedFuture(failure));
   }
@@ -252,7 +258,7 @@ final class RedisModelStore {
     Optional<TokenDecision> local = outage.findLocally(request);
     return local.isPresent()
         ? CompletableFuture.completedFuture(local)
-        : ask("find", newId(), request);
+        : ask("find", RandomIds.newId(), request);
   }
 
   /**
@@ -264,7 +270,7 @@ final class RedisModelStore {
     if (before.isPresent()) {
       return CompletableFuture.completedFuture(before);
     }
-    String id = newId();
+    String id = RandomIds.newId();
     return orElse(
         ask(mode, id, request),
         failure -> {
@@ -299,13 +305,6 @@ final class RedisModelStore {
             key == null ? "" : key,
             key == null && config.isPlain() && !mode.equals("find") ? "fast" : "")
         .thenApply(answer -> decision(request, answer, config));
-  }
-
-  /** Returns an id that cannot be guessed. */
-  static String newId() {
-    byte[] bytes = new byte[ID_BYTES];
-    RANDOM.nextBytes(bytes);
-    return HexFormat.of().formatHex(bytes);
   }
 
   /** Returns the error if another node has configured other priority classes. */
@@ -387,7 +386,7 @@ final class RedisModelStore {
     if (outage.cancel(id)) {
       return CompletableFuture.completedFuture(true);
     }
-    return orElse(
+    return orStore(
         scripts
             .call(GovernorScript.TICKET, "cancel", id)
             .thenApply(
@@ -423,7 +422,7 @@ final class RedisModelStore {
     if (local.isPresent()) {
       return CompletableFuture.completedFuture(local);
     }
-    return orElse(
+    return orStore(
         scripts
             .call(
                 GovernorScript.SETTLE, SettlementOutbox.settlement(id, actual, !outage.isOpen(id)))
@@ -449,7 +448,7 @@ final class RedisModelStore {
     if (outage.extend(id)) {
       return CompletableFuture.completedFuture(true);
     }
-    return orElse(
+    return orStore(
         scripts
             .call(GovernorScript.SETTLE, SettlementOutbox.extension(id, !outage.isOpen(id)))
             .thenApply(

@@ -3,7 +3,6 @@ package dev.sluice.governor.redis.store;
 import dev.sluice.governor.redis.RedisBudgets;
 import dev.sluice.governor.spi.StoreTimer;
 import java.util.ArrayList;
-import java.util.HashMap;
 import java.util.Iterator;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -43,9 +42,6 @@ final class SettlementOutbox {
   // Guarded by this.
   private final Map<String, PendingSettlement> entries = new LinkedHashMap<>();
 
-  /** Unanswered calls that leave a ticket, by ticket. */
-  private final Map<String, Integer> leaving = new HashMap<>();
-
   /** Requests to undo, by the time after which Redis does not run them, the earliest first. */
   private final Map<String, Long> expiring = new LinkedHashMap<>();
 
@@ -59,8 +55,6 @@ final class SettlementOutbox {
     CANCEL,
     /** Ends a grant again that a delayed call may have restored after its settlement. */
     RELEASE,
-    /** Stops waiting for a ticket whose grant no caller has. */
-    LEAVE,
     /** Returns the grant of a request whose result was not delivered, or that was canceled. */
     UNDO
   }
@@ -68,9 +62,8 @@ final class SettlementOutbox {
   /**
    * A settlement, extension or cancellation.
    *
-   * @param actual the tokens used; of an extension, the time at which the grant expires without it;
-   *     of a leave, its sequence number
-   * @param details of an extension, the grant; of a leave, whether no caller has the grant
+   * @param actual the tokens used; of an extension, the time at which the grant expires without it
+   * @param details of an extension, the grant
    */
   private record PendingSettlement(String id, Kind kind, long actual, List<String> details) {
     PendingSettlement(String id, Kind kind, long actual) {
@@ -112,7 +105,7 @@ final class SettlementOutbox {
   synchronized void extend(NodeGrants.Extended extended) {
     NodeGrants.Grant grant = extended.grant();
     PendingSettlement before = entries.get(grant.id());
-    if (before == null || before.kind() == Kind.LEAVE) {
+    if (before == null) {
       add(new PendingSettlement(grant.id(), Kind.EXTEND, extended.before(), grant.arguments()));
     }
   }
@@ -134,7 +127,7 @@ final class SettlementOutbox {
   /** Returns whether a settlement makes the entry unnecessary. */
   private static boolean impliedBySettlement(PendingSettlement entry) {
     return switch (entry.kind()) {
-      case EXTEND, RELEASE, LEAVE -> true;
+      case EXTEND, RELEASE -> true;
       case SETTLE, SETTLE_ELSEWHERE, CANCEL, UNDO -> false;
     };
   }
@@ -155,47 +148,6 @@ final class SettlementOutbox {
     PendingSettlement before = entries.get(id);
     if (before == null || impliedBySettlement(before)) {
       add(new PendingSettlement(id, Kind.RELEASE, tokens));
-    }
-  }
-
-  /**
-   * Tells Redis at once that no caller of this node waits for a ticket, and again if that is not
-   * answered: a grant may be claimed for callers that have left.
-   *
-   * @param sequence the number of this call; Redis ignores a call after one with a higher number
-   */
-  void leave(String id, String sequence, String undelivered) {
-    leaveStarted(id);
-    var unused =
-        scripts
-            .call(GovernorScript.TICKET, "leave", id, sequence, undelivered)
-            .whenComplete(
-                (answer, failure) -> {
-                  if (failure != null) {
-                    addLeave(id, Long.parseLong(sequence), undelivered);
-                  }
-                  leaveEnded(id);
-                });
-  }
-
-  private synchronized void leaveStarted(String id) {
-    leaving.merge(id, 1, Integer::sum);
-  }
-
-  /** Returns whether a call that leaves a ticket may reach Redis after its last answer. */
-  synchronized boolean isLeaving(String id) {
-    PendingSettlement entry = entries.get(id);
-    return leaving.containsKey(id) || (entry != null && entry.kind() == Kind.LEAVE);
-  }
-
-  private synchronized void leaveEnded(String id) {
-    leaving.computeIfPresent(id, (same, calls) -> calls == 1 ? null : (Integer) (calls - 1));
-  }
-
-  private synchronized void addLeave(String id, long sequence, String undelivered) {
-    PendingSettlement before = entries.get(id);
-    if (before == null || before.kind() == Kind.LEAVE) {
-      add(new PendingSettlement(id, Kind.LEAVE, sequence, List.of(undelivered)));
     }
   }
 
@@ -257,8 +209,8 @@ final class SettlementOutbox {
   /**
    * Sends all entries, in portions; fails if one is not answered.
    *
-   * @param open whether a grant is open: extensions of other grants are dropped, and leaves of open
-   *     ones
+   * @param open whether a caller has a grant: extensions of other grants are dropped, and the undo
+   *     of one that a caller has after all
    * @param unknown receives the id of an extended grant that Redis does not know
    */
   CompletableFuture<Void> send(Predicate<String> open, Consumer<String> unknown) {
@@ -274,11 +226,10 @@ final class SettlementOutbox {
 
   private CompletableFuture<Void> send(
       PendingSettlement entry, Predicate<String> open, Consumer<String> unknown) {
-    // A caller of this node may have the grant of a ticket that another caller has left.
     boolean outdated =
         switch (entry.kind()) {
           case EXTEND -> !open.test(entry.id());
-          case LEAVE -> open.test(entry.id());
+          case UNDO -> open.test(entry.id());
           default -> false;
         };
     if (outdated) {
@@ -300,13 +251,6 @@ final class SettlementOutbox {
       case SETTLE, SETTLE_ELSEWHERE -> settle(entry);
       case EXTEND -> extend(entry, unknown);
       case CANCEL -> scripts.callDuringReturn(GovernorScript.TICKET, "cancel", entry.id());
-      case LEAVE ->
-          scripts.callDuringReturn(
-              GovernorScript.TICKET,
-              "leave",
-              entry.id(),
-              Long.toString(entry.actual()),
-              entry.details().get(0));
       case RELEASE ->
           scripts.callDuringReturn(
               GovernorScript.SETTLE, settlement(entry.id(), entry.actual(), false));

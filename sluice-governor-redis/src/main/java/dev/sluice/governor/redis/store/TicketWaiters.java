@@ -40,9 +40,14 @@ public final class TicketWaiters {
     /** Completes when Redis has answered the call of the last waiter. */
     volatile CompletableFuture<?> registration = CompletableFuture.allOf();
 
+    /** Replies to calls with lower numbers may be older than its first waiter. */
+    private final long firstSequence;
+
     private @Nullable Due deadline;
 
-    private WaitingTicket() {}
+    private WaitingTicket(long firstSequence) {
+      this.firstSequence = firstSequence;
+    }
 
     /** Completes all waiters; runs {@code undelivered} if they had all left before a grant. */
     void complete(Optional<TokenDecision> outcome, Runnable undelivered) {
@@ -63,14 +68,14 @@ public final class TicketWaiters {
   }
 
   /** Returns the number of the next call about waiters: Redis ignores calls with lower numbers. */
-  synchronized String nextSequence() {
-    return Long.toString(++sequence);
+  synchronized long nextSequence() {
+    return ++sequence;
   }
 
   public synchronized TicketWaiters.WaitingTicket add(
       String id, CompletableFuture<Optional<TokenDecision>> future) {
     TicketWaiters.WaitingTicket waiting =
-        byId.computeIfAbsent(id, first -> new TicketWaiters.WaitingTicket());
+        byId.computeIfAbsent(id, first -> new TicketWaiters.WaitingTicket(++sequence));
     waiting.futures.add(future);
     return waiting;
   }
@@ -89,6 +94,15 @@ public final class TicketWaiters {
 
   synchronized TicketWaiters.@Nullable WaitingTicket find(String id) {
     return byId.get(id);
+  }
+
+  /**
+   * Removes the waiters to whom a reply applies; returns null if there are none. An earlier caller
+   * may have left between the call and its reply, which undoes the claim that the reply tells of.
+   */
+  synchronized TicketWaiters.@Nullable WaitingTicket take(String id, long sequence) {
+    TicketWaiters.WaitingTicket waiting = byId.get(id);
+    return waiting == null || waiting.firstSequence > sequence ? null : take(id);
   }
 
   /** Removes all waiters of a ticket; returns null if there are none. */

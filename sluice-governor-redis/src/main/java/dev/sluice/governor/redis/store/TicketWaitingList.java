@@ -6,7 +6,6 @@ import dev.sluice.governor.spi.StoreSnapshot;
 import dev.sluice.governor.spi.StoreTimer;
 import dev.sluice.redis.connection.RedisFailure;
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
@@ -15,25 +14,16 @@ import java.util.function.Function;
 import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
-/** Tickets that callers of this node wait for, and checks of the waiting list. Thread-safe. */
+/** Tickets that callers of this node wait for. Thread-safe. */
 final class TicketWaitingList {
   /*
    * A waiter receives the decision in one of three ways: with the reply to a call of this node, by a notice about a call
-   * of another node, or by a check. A check drains the waiting list at the time that the last reply or notice named, even
-   * if other nodes do so too; a thorough check also polls every ticket that is awaited here, which replaces lost notices
-   * and keeps the tickets from being abandoned.
+   * of another node, or by a check (WaitingListChecks).
    * During an outage LocalShareStore decides about tickets of known place; the others wait for Redis. Only a node that
    * has claimed a grant may deliver it: after a reply or a poll that has the claim. A waiter is added, and a call about it
-   * numbered, under this object's lock: Redis ignores calls with lower numbers. Futures complete on a thread of the timer.
+   * numbered, under this object's lock: Redis ignores calls with lower numbers, and waiters the replies to calls with
+   * lower numbers. Futures complete on a thread of the timer.
    */
-
-  /** The delay before the next check when Redis does not answer. */
-  private static final long RETRY_NANOS = TimeUnit.SECONDS.toNanos(1);
-
-  private static final int PORTION = 500; // tickets of a call, which must not block others
-
-  // A node polls at most a thousand tickets a second, however often it checks.
-  private static final long PER_TICKET_NANOS = TimeUnit.MILLISECONDS.toNanos(1);
 
   private static final int TENANT_AT = 6; // in the reply of a grant
   private static final int KEY_AT = 7;
@@ -41,27 +31,14 @@ final class TicketWaitingList {
   // Set again for a later deadline, whose waiters may leave much earlier.
   private static final long LONGEST_TIMER_NANOS = TimeUnit.MINUTES.toNanos(1);
 
-  /** After longer silence the scripts assume an outage: {@code MAX_SILENCE}. */
-  private static final long MAX_CHECK_NANOS = TimeUnit.SECONDS.toNanos(1);
-
-  private static final long MIN_THOROUGH_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
-  private static final int CHECKS_PER_TIMEOUT = 3;
-
   private final ModelScripts scripts;
   private final ReplyMapper replies;
   private final StoreTimer timer;
-  private final LongSupplier spreadNanos;
   private final OutageModelStore outage;
-  private final WakeUpTimer next;
   private final WakeUpTimer deadlines;
   private final TicketWaiters waiters = new TicketWaiters();
-
-  // Guarded by this.
-  private boolean hasWaiters;
-  private boolean checking;
-  private boolean checkAgain;
-  private boolean checkedThoroughly;
-  private long thoroughAt;
+  private final TicketLeaves leaves;
+  private final WaitingListChecks checks;
   private volatile boolean closed;
 
   TicketWaitingList(
@@ -74,8 +51,8 @@ final class TicketWaitingList {
     this.scripts = scripts;
     this.replies = replies;
     this.timer = timer;
-    this.spreadNanos = spreadNanos;
-    this.next = new WakeUpTimer(timer, this::check);
+    this.leaves = new TicketLeaves(scripts);
+    this.checks = new WaitingListChecks(scripts, timer, spreadNanos, waiters, this::update);
     this.deadlines = new WakeUpTimer(timer, this::expireOverdue);
   }
 
@@ -102,12 +79,13 @@ final class TicketWaitingList {
     synchronized (this) {
       TicketWaiters.WaitingTicket waiting = waiters.add(id, waiter);
       if (!outage.local().await(replies.ticket(id))) {
+        long sequence = waiters.nextSequence();
         waiting.registration =
             scripts
-                .call(GovernorScript.TICKET, "await", id, waiters.nextSequence())
+                .call(GovernorScript.TICKET, "await", id, Long.toString(sequence))
                 .handle(
                     (answer, failure) -> {
-                      answered(id, waiter, answer, failure);
+                      answered(id, sequence, waiter, answer, failure);
                       return true;
                     });
       }
@@ -124,15 +102,16 @@ final class TicketWaitingList {
 
   private void answered(
       String id,
+      long sequence,
       CompletableFuture<Optional<TokenDecision>> waiter,
       @Nullable ScriptResult answer,
       @Nullable Throwable failure) {
     if (answer != null) {
-      update(id, answer.result(), answer.micros());
+      update(id, answer.result(), answer.micros(), sequence);
     } else if (failure != null && !RedisFailure.isUnavailable(failure)) {
       timer.execute(() -> waiter.completeExceptionally(failure));
     } else {
-      checkWithin(RETRY_NANOS);
+      checks.retry();
     }
     if (closed) {
       end(id);
@@ -144,14 +123,23 @@ final class TicketWaitingList {
     TicketWaiters.WaitingTicket left = waiters.remove(id, waiter);
     if (left != null && !closed) {
       outage.local().leave(replies.ticket(id));
-      // If the ticket was waiting when this caller came, no caller of this node has its grant.
-      boolean undelivered = left.place != null || !outage.isOpen(id);
-      outage.outbox().leave(id, waiters.nextSequence(), undelivered ? "undelivered" : "");
+      leaves.leave(id, waiters.nextSequence(), isUndelivered(id, left));
     }
   }
 
-  /** Handles the reply about an awaited ticket, at a time of Redis. */
-  private void update(String id, ScriptReply reply, long micros) {
+  /** Returns whether no caller has a grant: the ticket was waiting when the last caller came. */
+  private boolean isUndelivered(String id, TicketWaiters.WaitingTicket left) {
+    return left.place != null || !outage.isOpen(id);
+  }
+
+  /** Sends again which tickets no caller waits for any more. */
+  CompletableFuture<Void> sendLeaves() {
+    // A caller may wait again, or have the grant.
+    return leaves.sendAgain(id -> isAwaited(id) || outage.isOpen(id));
+  }
+
+  /** Handles the reply to a call with that number about an awaited ticket, at a time of Redis. */
+  private void update(String id, ScriptReply reply, long micros, long sequence) {
     if (reply.kind() == 'o') {
       return; // a later call of this node came first
     }
@@ -162,17 +150,15 @@ final class TicketWaitingList {
     if (outcome.orElse(null) instanceof TokenDecision.Queued) {
       TicketWaiters.WaitingTicket waiting = waiters.find(id);
       if (waiting != null) {
-        boolean first = waiting.place == null;
         waiting.setPlace(
             replies.place(reply, timer.nanoTime()), ReplyMapper.askedMicros(reply, micros));
-        if (first) {
-          watchDeadline(id, reply);
-        }
+        watchDeadline(id, reply);
       }
     } else {
       boolean granted = outcome.orElse(null) instanceof TokenDecision.Granted;
       deliver(
           id,
+          sequence,
           outcome,
           granted ? reply.text(TENANT_AT) : "",
           granted ? ReplyMapper.keyOf(reply.text(KEY_AT)) : null);
@@ -181,10 +167,14 @@ final class TicketWaitingList {
 
   /** Delivers a decision; returns false if no caller waits for it any more. */
   private boolean deliver(
-      String id, Optional<TokenDecision> outcome, String tenant, @Nullable String key) {
+      String id,
+      long sequence,
+      Optional<TokenDecision> outcome,
+      String tenant,
+      @Nullable String key) {
     TicketWaiters.WaitingTicket waiting;
     synchronized (this) { // for unclaim: a grant is either awaited or known here
-      waiting = waiters.take(id);
+      waiting = waiters.take(id, sequence);
       if (waiting != null && outcome.orElse(null) instanceof TokenDecision.Granted granted) {
         outage.granted(granted, tenant, key);
       }
@@ -210,6 +200,9 @@ final class TicketWaitingList {
     TicketWaiters.WaitingTicket waiting = waiters.take(id);
     if (waiting != null) {
       timer.execute(() -> waiting.complete(Optional.of(outcome), () -> outage.unclaim(id)));
+    } else {
+      // The caller has just left. Not here, where locks may be held.
+      timer.execute(() -> outage.local().undelivered(replies.ticket(id)));
     }
   }
 
@@ -225,7 +218,7 @@ final class TicketWaitingList {
   }
 
   /** Undoes the claim of a grant whose waiters had left; a later poll may claim it. */
-  private void undelivered(String id) {
+  void undelivered(String id) {
     outage.undelivered(id);
     unclaim(id);
   }
@@ -233,7 +226,7 @@ final class TicketWaitingList {
   /** Unclaims a grant, unless a caller of this node has it or waits for it. */
   private synchronized void unclaim(String id) {
     if (!closed && !isAwaited(id) && !outage.isOpen(id)) {
-      outage.outbox().leave(id, waiters.nextSequence(), "undelivered");
+      leaves.leave(id, waiters.nextSequence(), true);
     }
   }
 
@@ -264,21 +257,13 @@ final class TicketWaitingList {
     if (outage.local().await(replies.ticket(id))) {
       return;
     }
-    var unused =
-        claimForWaiters(id)
-            .whenComplete(
-                (answer, failure) -> {
-                  if (answer == null) {
-                    refuse(id, TokenDecision.Reason.TIMEOUT);
-                    // Redis may have granted it.
-                    outage.outbox().cancel(id, false);
-                  } else {
-                    update(id, answer.result(), answer.micros());
-                    if (answer.result().kind() == 'q') {
-                      watchDeadline(id, answer.result());
-                    }
-                  }
-                });
+    claim(
+        id,
+        () -> {
+          refuse(id, TokenDecision.Reason.TIMEOUT);
+          // Redis may have granted it.
+          outage.outbox().cancel(id, false);
+        });
   }
 
   private boolean refuse(String id, TokenDecision.Reason reason) {
@@ -289,7 +274,8 @@ final class TicketWaitingList {
   private boolean refuse(String id, Function<StoreSnapshot.OpenTicket, TokenDecision> decision) {
     TicketWaiters.WaitingTicket waiting = waiters.find(id);
     StoreSnapshot.OpenTicket place = waiting == null ? null : waiting.place;
-    return place != null && deliver(id, Optional.of(decision.apply(place)), "", null);
+    return place != null
+        && deliver(id, Long.MAX_VALUE, Optional.of(decision.apply(place)), "", null);
   }
 
   /** Denies all tickets that are known to be waiting. */
@@ -307,19 +293,17 @@ final class TicketWaitingList {
   /** Receives the result of a call of this node. */
   void received(ScriptResult answer) {
     answer.forEachDecision(this::received);
-    synchronized (this) {
-      hasWaiters = answer.waiting() > 0;
-    }
-    scheduleCheck(answer.waitMicros());
+    checks.received(answer.waiting() > 0, answer.waitMicros());
   }
 
   private void received(ScriptResult.TicketDecision decision) {
     String id = decision.id();
     if (decision.claimed() && decision.granted() && waiters.find(id) == null) {
       unclaim(id);
-    } else if (!decision.granted() || (decision.claimed() && !outage.outbox().isLeaving(id))) {
+    } else if (!decision.granted() || (decision.claimed() && !leaves.isLeaving(id))) {
       deliver(
           id,
+          Long.MAX_VALUE,
           Optional.of(replies.outcome(decision, scripts.config())),
           decision.tenant(),
           ReplyMapper.keyOf(decision.key()));
@@ -348,11 +332,8 @@ final class TicketWaitingList {
     }
     long micros = Long.parseLong(parts[0]);
     if (micros >= 0) {
-      // Never set to false here: a notice may be older than the last reply.
-      synchronized (this) {
-        hasWaiters = true;
-      }
-      scheduleCheck(micros);
+      // Never false here: a notice may be older than the last reply.
+      checks.received(true, micros);
     }
   }
 
@@ -366,124 +347,53 @@ final class TicketWaitingList {
     }
   }
 
-  /** Claims a grant and then delivers it. */
+  /** Claims a grant for the waiters, if there are any, and then delivers it. */
   private void claim(String id) {
+    claim(id, checks::retry);
+  }
+
+  private synchronized void claim(String id, Runnable unanswered) {
+    if (waiters.find(id) == null) {
+      return;
+    }
+    long sequence = waiters.nextSequence();
     var unused =
-        claimForWaiters(id)
+        scripts
+            .call(GovernorScript.TICKET, "claim", id, Long.toString(sequence))
             .whenComplete(
                 (answer, failure) -> {
                   if (answer == null) {
-                    checkWithin(RETRY_NANOS);
+                    unanswered.run();
                   } else {
-                    update(id, answer.result(), answer.micros());
+                    update(id, answer.result(), answer.micros(), sequence);
                   }
                 });
   }
 
-  /** Claims a grant for the waiters; never completes if there are none. */
-  private synchronized CompletableFuture<ScriptResult> claimForWaiters(String id) {
-    return waiters.find(id) == null
-        ? new CompletableFuture<>()
-        : scripts.call(GovernorScript.TICKET, "claim", id, waiters.nextSequence());
-  }
-
-  private void scheduleCheck(long micros) {
-    if (micros >= 0) {
-      long nanos = TimeUnit.MICROSECONDS.toNanos(micros);
-      checkWithin(micros == 0 ? 0 : nanos + spreadNanos.getAsLong());
-    }
-    if (micros >= 0 || waiters.size() > 0) {
-      checkWithin(Math.min(MAX_CHECK_NANOS, maxThoroughNanos()));
-    }
-  }
-
-  private long maxThoroughNanos() {
-    long idleTimeout = ModelScriptConfig.micros(scripts.config().waitingList().ticketIdleTimeout());
-    return TimeUnit.MICROSECONDS.toNanos(Math.max(1, idleTimeout / CHECKS_PER_TIMEOUT));
-  }
-
-  private void checkWithin(long nanos) {
-    if (!closed) {
-      next.by(nanos);
-    }
-  }
-
-  /** Checks the waiting list: Redis grants waiters; a thorough check polls awaited tickets. */
+  /** Checks the waiting list now. */
   void check() {
-    List<CompletableFuture<?>> calls = new ArrayList<>();
-    boolean thorough;
-    synchronized (this) {
-      if (closed || (!hasWaiters && waiters.size() == 0)) {
-        return;
-      }
-      if (checking) {
-        checkAgain = true;
-        return;
-      }
-      checking = true;
-      long now = timer.nanoTime();
-      thorough = !checkedThoroughly || now - thoroughAt >= thoroughNanos();
-      if (thorough) {
-        checkedThoroughly = true;
-        thoroughAt = now;
-      }
-      List<String> ids = thorough ? waiters.ids() : List.of();
-      for (int from = 0; from == 0 || from < ids.size(); from += PORTION) {
-        calls.add(tick(ids.subList(from, Math.min(from + PORTION, ids.size()))));
-      }
-    }
-    var unused =
-        CompletableFuture.allOf(calls.toArray(CompletableFuture<?>[]::new))
-            .whenComplete((done, failure) -> checked(thorough, failure));
-  }
-
-  private long thoroughNanos() {
-    long nanos = Math.max(MIN_THOROUGH_NANOS, waiters.size() * PER_TICKET_NANOS);
-    return Math.min(nanos, maxThoroughNanos());
-  }
-
-  private CompletableFuture<Void> tick(List<String> ids) {
-    List<String> arguments = new ArrayList<>(List.of("tick", waiters.nextSequence()));
-    arguments.addAll(ids);
-    return scripts
-        .call(GovernorScript.TICKET, arguments.toArray(String[]::new))
-        .thenAccept(
-            answer ->
-                answer
-                    .result()
-                    .lists()
-                    .forEach(each -> update(each.text(1), each, answer.micros())));
-  }
-
-  private void checked(boolean thorough, @Nullable Throwable failure) {
-    boolean again;
-    long untilThorough;
-    synchronized (this) {
-      again = checkAgain;
-      checkAgain = false;
-      checking = false;
-      untilThorough = Math.max(0, thoroughAt + thoroughNanos() - timer.nanoTime());
-    }
-    if (failure != null) {
-      checkWithin(RETRY_NANOS);
-    } else if (again) {
-      checkWithin(0);
-    } else if (!thorough && waiters.size() > 0) {
-      checkWithin(untilThorough);
-    }
+    checks.check();
   }
 
   /** Fails all waiters, after the calls about new ones were answered or timed out. */
   void close(Duration timeout) {
     closed = true;
+    checks.close();
     waiters
         .registrations()
         .handle((done, failure) -> true)
         .completeOnTimeout(false, timeout.toNanos(), TimeUnit.NANOSECONDS)
         .join();
-    for (String id : waiters.ids()) {
-      var unused = scripts.call(GovernorScript.TICKET, "leave", id, waiters.nextSequence());
+    waiters.ids().forEach(this::close);
+  }
+
+  private synchronized void close(String id) {
+    TicketWaiters.WaitingTicket left = waiters.find(id);
+    if (left != null) {
+      boolean undelivered = isUndelivered(id, left);
       end(id);
+      // An answer that is under way may have claimed its grant.
+      leaves.leave(id, waiters.nextSequence(), undelivered);
     }
   }
 

@@ -91,9 +91,11 @@ local function reopen()
     -- Another node may have delivered the grant, which then stays.
     setDue('r' .. grant.id, now + C.life)
   elseif restore(grant) then
-    -- Until another node delivers it, this node may decide its key again.
-    if tickets[grant.id] then
-      tickets[grant.id].asker = NODE
+    -- Until another node delivers it, this node may decide its key again, and find that it has not delivered it.
+    local ticket = tickets[grant.id]
+    if ticket then
+      ticket.asker = NODE
+      ticket.unheard = ticket.claimed == 1 and NODE or ''
     end
   else
     result[#result + 1] = grant.id

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.sluice.governor.TokenRequest;
 import dev.sluice.governor.redis.SimulatedGovernor;
 import dev.sluice.redis.simulation.RedisScripts;
+import dev.sluice.redis.simulation.Scheduler;
 import dev.sluice.testkit.redis.RedisServer;
 import java.io.IOException;
 import java.util.List;
@@ -92,6 +93,43 @@ final class GovernorCheckerTest {
   void leakedSlot_isFound() {
     server.command("HSET", SimulatedGovernor.stateKey(GovernorPlan.MODEL), "rleaked", "");
     assertFinds("LEAK-UNDELIVERED");
+  }
+
+  @Test
+  void ticketThatWaitsAtTheEnd_isFound() {
+    simulation.checkWaiting();
+    assertThat(simulation.failures()).isEmpty();
+    server.command("ZADD", SimulatedGovernor.waitingListKey(GovernorPlan.MODEL), "1", "added");
+    assertFoundWaiting("QUEUE");
+  }
+
+  @Test
+  void callerWithoutADecision_isFound() {
+    GovernorNode node = simulation.livingNodes().get(0);
+    simulation.calls().add(call(-1, node, GovernorPlan.CLASSES.get(0), SECOND));
+    assertFoundWaiting("STUCK");
+  }
+
+  /** The checker itself must not drain the waiting list. */
+  @Test
+  void nodesThatDoNotCheckTheWaitingList_areFound() {
+    simulation.livingNodes().forEach(node -> node.timer().stop());
+    GovernorNode node = simulation.livingNodes().get(0);
+    for (int i = 0; i < 2; i++) {
+      var unused =
+          node.store()
+              .request(
+                  TokenRequest.of(GovernorPlan.MODEL, plan.burst())
+                      .withPriorityClass(GovernorPlan.CLASSES.get(0)));
+    }
+    Scheduler scheduler = simulation.scheduler();
+    scheduler.runUntil(scheduler.nanos() + 60 * SECOND);
+    assertFoundWaiting("QUEUE");
+  }
+
+  private void assertFoundWaiting(String kind) {
+    simulation.checkWaiting();
+    assertThat(simulation.failures()).extracting(GovernorSimulation::kindOf).contains(kind);
   }
 
   @Test

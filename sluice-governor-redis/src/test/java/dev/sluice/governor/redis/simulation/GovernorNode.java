@@ -15,6 +15,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Random;
 import java.util.TreeMap;
+import java.util.function.LongSupplier;
 
 /** A process with a governor. */
 final class GovernorNode extends SimulatedMember {
@@ -41,7 +42,8 @@ final class GovernorNode extends SimulatedMember {
       Random random,
       int number,
       double speed,
-      GovernorPlan plan) {
+      GovernorPlan plan,
+      LongSupplier lagNanos) {
     super(scheduler, server, random, "node%012d".formatted(number), speed);
     this.scheduler = scheduler;
     this.number = number;
@@ -66,7 +68,7 @@ final class GovernorNode extends SimulatedMember {
                 }
               }
             },
-            () -> spread.nextInt(SPREAD_NANOS),
+            new SimulatedGovernor.Delays(() -> spread.nextInt(SPREAD_NANOS), lagNanos),
             this,
             wire());
   }
@@ -102,6 +104,10 @@ final class GovernorNode extends SimulatedMember {
 
   BudgetStore store() {
     return governor.store();
+  }
+
+  SimulatedGovernor.Timer timer() {
+    return governor.timer();
   }
 
   @Override

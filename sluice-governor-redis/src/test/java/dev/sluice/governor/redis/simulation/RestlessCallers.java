@@ -117,7 +117,7 @@ final class RestlessCallers {
       Call call, GovernorNode node, CompletableFuture<Optional<TokenDecision>> wait) {
     if (node.isAlive() && !callers.rests() && wait.cancel(false)) {
       simulation.note(() -> call + " stops waiting");
-      if (node.isOut() && !call.isKeyed()) {
+      if ((node.isOut() || random.nextInt(4) == 0) && !call.isKeyed()) {
         step(call);
       } else {
         stepLater(call);
