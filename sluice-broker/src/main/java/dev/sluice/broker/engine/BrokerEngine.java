@@ -88,7 +88,7 @@ public final class BrokerEngine {
             state.nextSequence,
             state.nextQueueId,
             state.index.lowWaterMark(state.nextSequence));
-    sealed.storesLeases = sealed.leases.references > 0;
+    state.leaseLog.seal(sealed);
     state.batch = new CommitBatch(state.epoch, sealed.number + 1);
     return sealed;
   }
