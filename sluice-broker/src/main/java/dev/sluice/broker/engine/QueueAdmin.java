@@ -54,7 +54,7 @@ public final class QueueAdmin {
     }
   }
 
-  /** Begins long work: at once if it has no messages to go through, else with the next tick. */
+  /** Begins long work: at once if there is nothing to go through, else with the next tick. */
   private void begin(BooleanSupplier task, boolean trivial) {
     if (!trivial || !task.getAsBoolean()) {
       tasks.addLast(task);
@@ -138,6 +138,18 @@ public final class QueueAdmin {
 
   /** Answers with the new revision; refused unless the queue has the {@code expected} one. */
   public void update(
+      String name, QueueConfig config, String expected, CompletableFuture<String> future) {
+    BrokerQueue present = state.queues.get(name);
+    // Many calls at once must not visit all keys again and again between two rounds of inputs.
+    begin(
+        () -> {
+          updateNow(name, config, expected, future);
+          return true;
+        },
+        present == null || !present.visitsKeys(config));
+  }
+
+  private void updateNow(
       String name, QueueConfig config, String expected, CompletableFuture<String> future) {
     try {
       BrokerQueue brokerQueue = state.queue(name);
