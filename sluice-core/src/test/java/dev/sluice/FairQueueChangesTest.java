@@ -9,7 +9,14 @@ import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException
 import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 
 import dev.sluice.internal.scheduler.DrrScheduler;
+import java.lang.management.ManagementFactory;
+import java.lang.management.ThreadMXBean;
+import java.util.ArrayList;
+import java.util.Collections;
 import java.util.List;
+import java.util.Random;
+import java.util.TreeMap;
+import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 
 /** Queues whose items come back, that change their order, or that go. */
@@ -59,6 +66,101 @@ class FairQueueChangesTest {
     ScheduledItem<String> waiting = queue.enqueue("a0", a);
     assertThatIllegalStateException().isThrownBy(() -> queue.requeue(waiting, a));
     assertThat(serveAll(scheduler, 0)).containsExactly("a0");
+  }
+
+  @Test
+  void requeueAndRemoveAnywhere_keepTheOrder() {
+    Random random = new Random(7);
+    TreeMap<Integer, ScheduledItem<String>> waiting = new TreeMap<>();
+    for (int i = 0; i < 4_000; i++) {
+      waiting.put(i, queue.enqueue(String.valueOf(i), a));
+    }
+    List<ScheduledItem<String>> served = new ArrayList<>();
+    for (int round = 0; round < 100; round++) {
+      for (ScheduledItem<String> item : serve(scheduler, random.nextInt(800), 0)) {
+        assertThat(number(item)).isEqualTo(waiting.pollFirstEntry().getKey());
+        served.add(item);
+      }
+      Collections.shuffle(served, random);
+      List<ScheduledItem<String>> back = served.subList(0, random.nextInt(served.size() + 1));
+      back.forEach(item -> waiting.put(number(item), queue.requeue(item, a)));
+      back.clear();
+      for (int i = 0; i < 20; i++) {
+        ScheduledItem<String> removed = waiting.remove(random.nextInt(4_000));
+        assertThat(removed == null || removed.remove()).isTrue();
+      }
+    }
+    assertThat(serve(scheduler, Integer.MAX_VALUE, 0))
+        .extracting(FairQueueChangesTest::number)
+        .isNotEmpty()
+        .containsExactlyElementsOf(waiting.keySet());
+  }
+
+  private static int number(ScheduledItem<String> item) {
+    return Integer.parseInt(item.item());
+  }
+
+  /** As when two consumers, whose messages alternate, disconnect one after the other. */
+  @Test
+  void interleavedItemsThatComeBack_areNotPassedOneByOne() {
+    int count = 120_000;
+    enqueue(queue, 2 * count, a);
+    List<ScheduledItem<String>> served = serve(scheduler, count, 0);
+    long cpuMillis =
+        cpuMillis(
+            () -> {
+              for (int first = 0; first < 2; first++) {
+                for (int i = count - 1 - first; i >= 0; i -= 2) {
+                  queue.requeue(served.get(i), a);
+                }
+              }
+            });
+    assertThat(cpuMillis).isLessThan(1_000);
+    assertThat(items(serve(scheduler, count, 0))).isEqualTo(items(served));
+  }
+
+  private static long cpuMillis(Runnable work) {
+    ThreadMXBean threads = ManagementFactory.getThreadMXBean();
+    long before = threads.getCurrentThreadCpuTime();
+    work.run();
+    return TimeUnit.NANOSECONDS.toMillis(threads.getCurrentThreadCpuTime() - before);
+  }
+
+  @Test
+  void limitPerKey_isChangedWithoutAVisitToEveryKey() {
+    for (int i = 0; i < 100_000; i++) {
+      queue.enqueue("item", Placement.of("key" + i));
+    }
+    long cpuMillis =
+        cpuMillis(
+            () -> {
+              for (int i = 0; i < 1_000; i++) {
+                queue.setMaxInFlightPerKey(1 + i % 2);
+              }
+            });
+    assertThat(cpuMillis).isLessThan(1_000);
+  }
+
+  @Test
+  void limitPerKey_holdsAtOnce_alsoForKeysThatWaitAtALimit() {
+    scheduler.advanceTo(0);
+    scheduler.setLimit("x", Limit.ofRate(1, 2));
+    Placement throttled = Placement.of("b").withThrottleKeys("x");
+    queue.setMaxInFlightPerKey(3);
+    enqueue(queue, 5, a);
+    enqueue(queue, 5, throttled);
+    List<ScheduledItem<String>> served = new ArrayList<>(serve(scheduler, 99, 0));
+    assertThat(items(served)).hasSize(5);
+    queue.setMaxInFlightPerKey(2);
+    assertThat(serveAll(scheduler, 5 * SECOND)).isEmpty();
+    served.get(0).complete();
+    assertThat(serveAll(scheduler, 5 * SECOND)).isEmpty();
+    queue.setMaxInFlight("b", 3);
+    assertThat(serveAll(scheduler, 5 * SECOND)).hasSize(1);
+    queue.setMaxInFlightPerKey(Integer.MAX_VALUE);
+    assertThat(serveAll(scheduler, 5 * SECOND)).allMatch(item -> item.startsWith("a"));
+    queue.setMaxInFlight("b", Integer.MAX_VALUE);
+    assertThat(serveAll(scheduler, 99 * SECOND)).hasSize(2);
   }
 
   @Test

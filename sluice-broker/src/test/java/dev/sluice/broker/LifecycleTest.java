@@ -18,6 +18,7 @@ import java.util.ArrayList;
 import java.util.Deque;
 import java.util.List;
 import java.util.UUID;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
@@ -36,7 +37,7 @@ final class LifecycleTest {
   private volatile boolean space = true;
   private final List<UUID> confirmed = new ArrayList<>();
 
-  private final class FaultyOpener implements BrokerLifecycle.Opener {
+  private class FaultyOpener implements BrokerLifecycle.Opener {
     @Override
     public Store open() {
       StoreException refusal = refusals.poll();
@@ -207,5 +208,37 @@ final class LifecycleTest {
       assertNothingLost(next);
     }
     assertThat(broker.view().status()).isEqualTo(BrokerStatus.CLOSED);
+  }
+
+  /** The disk is so full that not even the restart can be recorded. */
+  @Test
+  void failedOpening_leavesNoThreads() throws Exception {
+    ThreadGroup threads = new ThreadGroup("opening");
+    CompletableFuture<Throwable> failure = new CompletableFuture<>();
+    BrokerLifecycle.Opener opener =
+        new FaultyOpener() {
+          @Override
+          public Store open() {
+            super.open();
+            last().failWrite.set(noSpace());
+            return last();
+          }
+        };
+    BrokerConfig config = BrokerConfig.builder().hookThreads(4).build();
+    Thread caller =
+        new Thread(
+            threads,
+            () -> {
+              try {
+                BrokerLifecycle.open(opener, config).close();
+                failure.complete(new AssertionError("was opened"));
+              } catch (RuntimeException full) {
+                failure.complete(full);
+              }
+            });
+    caller.start();
+    assertThat(failure.get(20, TimeUnit.SECONDS)).hasMessageContaining("no space");
+    caller.join();
+    assertThat(threads.activeCount()).isZero();
   }
 }

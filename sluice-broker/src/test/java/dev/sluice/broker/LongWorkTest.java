@@ -16,6 +16,7 @@ import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.BooleanSupplier;
+import java.util.function.UnaryOperator;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
@@ -147,19 +148,100 @@ final class LongWorkTest {
   @Test
   void delete_forgetsDedupeIdsInSteps() {
     List<PreparedMessage> messages = new ArrayList<>();
-    InternedPlacement.Spec route =
-        new InternedPlacement.Spec("k", 1, 0, Collections.emptySortedMap());
     for (int i = 0; i < 2_500; i++) {
-      byte[] body = MessageEnvelope.encode(Map.of(), new byte[1]);
-      messages.add(new PreparedMessage(route, body, 0, 0, "id-" + i, false));
+      messages.add(message(0, "id-" + i));
     }
-    broker.engine.enqueueHandler.enqueue("q", messages, new CompletableFuture<>());
-    broker.step();
+    enqueueAll("q", messages);
     CompletableFuture<Long> purged = purge("q");
     while (!purged.isDone()) {
       broker.step();
     }
     assertThat(ticksUntil(delete("q"))).isEqualTo(2);
     assertThat(broker.line("others").depth).isEqualTo(OTHERS);
+  }
+
+  private static PreparedMessage message(long timeToLiveNanos, String dedupeId) {
+    InternedPlacement.Spec route =
+        new InternedPlacement.Spec("k", 1, 0, Collections.emptySortedMap());
+    byte[] body = MessageEnvelope.encode(Map.of(), new byte[1]);
+    return new PreparedMessage(route, body, 0, timeToLiveNanos, dedupeId, false);
+  }
+
+  private void enqueueAll(String queue, List<PreparedMessage> messages) {
+    broker.engine.enqueueHandler.enqueue(queue, messages, new CompletableFuture<>());
+    broker.step();
+  }
+
+  /** Runs steps while a batch is being written; returns the size of the next batch. */
+  private int workOfNextBatch() {
+    for (int i = 0; i < 100; i++) {
+      broker.engine.tickAhead();
+    }
+    return broker.engine.state.batch.changes.size() + broker.engine.state.batch.probes.size();
+  }
+
+  @Test
+  void messagesThatExpireTogether_areSpreadOverBatches() {
+    int count = 20_000;
+    enqueueAll("q", Collections.nCopies(count, message(EngineFixture.SECOND, null)));
+    broker.now += 2 * EngineFixture.SECOND;
+    broker.engine.advanceTo(broker.now);
+    assertThat(workOfNextBatch()).isBetween(2_000, 6_000);
+    broker.commit();
+    // What follows from the batch before, too.
+    assertThat(workOfNextBatch()).isLessThan(12_000);
+    broker.step();
+    assertThat(broker.line("q").depth).isZero();
+    assertThat(broker.line("q.dlq").depth).isEqualTo(count);
+  }
+
+  @Test
+  void purge_isSpreadOverBatches() {
+    broker.enqueue("q", 20_000);
+    CompletableFuture<Long> purged = purge("q");
+    assertThat(workOfNextBatch()).isBetween(4_096, 6_000);
+    broker.step();
+    assertThat(purged.join()).isEqualTo(20_000);
+  }
+
+  @Test
+  void dedupeIdsOfManyQueues_areForgottenInSteps() {
+    List<PreparedMessage> messages = new ArrayList<>();
+    for (int i = 0; i < 1_000; i++) {
+      messages.add(message(0, "id-" + i));
+    }
+    for (int queue = 0; queue < 20; queue++) {
+      broker.create(
+          "dedupe" + queue, QueueConfig.builder().dedupeWindow(Duration.ofDays(1)).build());
+      enqueueAll("dedupe" + queue, messages);
+    }
+    broker.now += Duration.ofDays(2).toNanos();
+    broker.engine.advanceTo(broker.now);
+    broker.engine.tick();
+    assertThat(broker.engine.state.batch.changes).hasSizeBetween(4_096, 6_000);
+  }
+
+  /** Each may have to visit many fairness keys. */
+  @Test
+  void changesOfMaxInFlightPerKey_takeTurns_othersAreMadeAtOnce() {
+    CompletableFuture<String> first = update("others", config -> config.maxInFlightPerKey(1));
+    CompletableFuture<String> second = update("q", config -> config.maxInFlightPerKey(2));
+    CompletableFuture<String> third = update("q.dlq", config -> config.maxDepth(3));
+    broker.commit();
+    assertThat(List.of(first.isDone(), second.isDone(), third.isDone()))
+        .containsExactly(false, false, true);
+    assertThat(ticksUntil(first)).isEqualTo(1);
+    assertThat(second).isNotDone();
+    assertThat(ticksUntil(second)).isEqualTo(1);
+    assertThat(broker.line("others").config.maxInFlightPerKey()).isEqualTo(1);
+    assertThat(second.join()).isEqualTo(broker.line("q").revision());
+  }
+
+  private CompletableFuture<String> update(
+      String queue, UnaryOperator<QueueConfig.Builder> change) {
+    CompletableFuture<String> updated = new CompletableFuture<>();
+    QueueConfig config = change.apply(QueueConfig.builder()).build();
+    broker.engine.queueAdmin.update(queue, config, broker.line(queue).revision(), updated);
+    return updated;
   }
 }

@@ -46,6 +46,10 @@ final class Simulation implements EngineState.EngineCallbacks {
   static final long LEASE = 2_000 * MILLI;
 
   private final Random random;
+
+  /** Rows of leases before those of the oldest are stored again. */
+  private final int leaseRows;
+
   private final SimLedger ledger = new SimLedger();
   private final List<String> story = new ArrayList<>();
 
@@ -71,6 +75,7 @@ final class Simulation implements EngineState.EngineCallbacks {
 
   Simulation(long seed) {
     this.random = new Random(seed);
+    this.leaseRows = (int) (seed % 4);
     this.producers = new SimProducers(this, random, ledger, answers);
     this.clients = new SimClients(this, random, ledger, answers);
     this.engine = recover();
@@ -131,8 +136,10 @@ final class Simulation implements EngineState.EngineCallbacks {
   }
 
   private BrokerEngine recover() {
-    return Recovery.recover(
-        store, new Recovery.Start(now, bootNanos, "boot" + boots), this, BrokerMetrics.NONE);
+    Recovery.Start start = new Recovery.Start(now, bootNanos, "boot" + boots);
+    BrokerEngine recovered = Recovery.recover(store, start, this, BrokerMetrics.NONE);
+    recovered.state.leaseLog.limitRows(leaseRows);
+    return recovered;
   }
 
   void run(int steps) {

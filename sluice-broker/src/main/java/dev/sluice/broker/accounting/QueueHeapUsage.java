@@ -8,8 +8,7 @@ import java.util.function.LongSupplier;
  * Counts the heap of the messages and remembered ids of one queue within the budget of all queues.
  * Keeps the last part of that budget for queues that hold little, so that one queue, however fast
  * its producers are, does not lock out the producers of others. A queue and its dead-letter queue
- * count as one there: messages move from one to the other without a check. Used by the thread of
- * the engine alone.
+ * count as one there: messages move from one to the other. Used by the thread of the engine alone.
  *
  * <p>Does not protect against many queues that fill the budget together.
  */
@@ -61,7 +60,36 @@ public final class QueueHeapUsage {
   }
 
   /**
-   * Checks that there is room for more of this queue.
+   * Returns whether there is room for {@code more} bytes of a message that becomes a dead letter
+   * here. It may use a little more than others: otherwise a queue that fills the budget could not
+   * get rid of any of its messages, although moving all of them needs no more than they had.
+   *
+   * @param source returns what the queue holds from which the message comes
+   */
+  public boolean fitsDeadLetter(long more, LongSupplier source) {
+    return fits(more, RecoveryHeapCheck.deadLetterBytes(budget.maxBytes()), source);
+  }
+
+  private boolean fits(long more, long extra, LongSupplier counterpart) {
+    long counted = more - extra;
+    return more <= 0
+        || (counted <= budget.maxBytes() - budget.bounded()
+            && (counted <= open() - budget.bounded()
+                || counted <= small() - used - counterpart.getAsLong()));
+  }
+
+  /** Returns the part of the budget that all queues may use. */
+  private long open() {
+    return budget.maxBytes() - budget.maxBytes() / RESERVED_SHARE;
+  }
+
+  /** Returns what a queue may hold that uses the rest. */
+  private long small() {
+    return budget.maxBytes() / SMALL_SHARE;
+  }
+
+  /**
+   * Checks that there is room for {@code more} bytes of this queue.
    *
    * @param counterpart returns what the dead-letter queue of this queue holds, or the queue whose
    *     dead letters this one holds; asked only when the heap is nearly full
@@ -70,18 +98,19 @@ public final class QueueHeapUsage {
    */
   public void require(long more, LongSupplier counterpart) {
     budget.require(more);
-    long open = budget.maxBytes() - budget.maxBytes() / RESERVED_SHARE;
-    long small = budget.maxBytes() / SMALL_SHARE;
-    if (more <= 0 || more <= open - budget.bounded()) {
-      return;
-    }
-    long both = used + counterpart.getAsLong();
-    if (more > small - both) {
+    if (!fits(more, 0, counterpart)) {
       throw new BrokerException(
           Code.HEAP_FULL,
           ("%s must take at most %d bytes of the heap beyond queues that hold at most %d each, but"
                   + " take %d: queue=%s holds %d with its dead letters and would hold %d more")
-              .formatted(budget.subject(), open, small, budget.bounded(), queue, both, more));
+              .formatted(
+                  budget.subject(),
+                  open(),
+                  small(),
+                  budget.bounded(),
+                  queue,
+                  used + counterpart.getAsLong(),
+                  more));
     }
   }
 }

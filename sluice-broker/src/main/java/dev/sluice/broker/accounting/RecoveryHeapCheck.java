@@ -66,7 +66,13 @@ public final class RecoveryHeapCheck {
    * to its share, and any of them may become a dead letter later.
    */
   private boolean fits(long bytes) {
-    return bytes - movedIds <= heapBytes / MESSAGES_SHARE || heapFor(bytes) <= heapBytes;
+    long share = heapBytes / MESSAGES_SHARE;
+    return bytes - movedIds <= share + deadLetterBytes(share) || heapFor(bytes) <= heapBytes;
+  }
+
+  /** Returns what dead letters may take beyond a budget; see {@link QueueHeapUsage}. */
+  static long deadLetterBytes(long budget) {
+    return budget / QueueHeapUsage.SMALL_SHARE;
   }
 
   private long used() {

@@ -78,8 +78,6 @@ public final class BatchEncoder {
           Schema.dedupeRow(seen.id(), seen.until()));
     } else if (change instanceof StateChange.DedupeRemoved forgotten) {
       rows.delete(StoreTable.DEDUPE, Schema.dedupeKey(forgotten.queueId(), forgotten.dedupeId()));
-    } else if (change instanceof StateChange.LeasesEnded over) {
-      rows.delete(StoreTable.LEASE, Schema.leaseKey(over.epoch(), over.batch()));
     } else {
       addConfiguration(change);
     }
@@ -125,10 +123,8 @@ public final class BatchEncoder {
     remove(moved.from());
   }
 
+  /* Rows go in the part in which leases of theirs are stored again. */
   private void addLeases(CommitBatch batch) {
-    if (!batch.storesLeases) {
-      return;
-    }
     ByteWriter out = new ByteWriter(40 * (batch.deliveries.size() + 1));
     for (PendingDelivery delivery : batch.deliveries) {
       lease(delivery.entry(), delivery.token(), delivery.attempts(), delivery.until()).write(out);
@@ -136,9 +132,13 @@ public final class BatchEncoder {
     for (StateChange change : batch.changes) {
       if (change instanceof StateChange.LeaseChanged changed) {
         lease(changed.entry(), changed.token(), changed.attempts(), changed.until()).write(out);
+      } else if (change instanceof StateChange.LeasesEnded over) {
+        rows.delete(StoreTable.LEASE, Schema.leaseKey(over.epoch(), over.batch()));
       }
     }
-    rows.put(StoreTable.LEASE, Schema.leaseKey(batch.epoch, batch.number), out.toBytes());
+    if (batch.storesLeases) {
+      rows.put(StoreTable.LEASE, Schema.leaseKey(batch.epoch, batch.number), out.toBytes());
+    }
   }
 
   private static StoredLease lease(MessageEntry entry, LeaseToken token, int attempts, long until) {

@@ -13,11 +13,20 @@ public final class BrokerEngine {
   /** The most messages to deliver, and timers to fire, between two rounds of inputs. */
   private static final int AT_ONCE = 512;
 
+  /**
+   * The most changes that timers and long work add to one batch, but for one step. Otherwise the
+   * next batch grows for as long as one is being written, and takes the longer to write itself.
+   */
+  static final int MAX_WORK = 4_096;
+
   public final EngineState state;
   public final Dispatcher dispatcher;
   public final EnqueueHandler enqueueHandler;
   public final FailureHandler failureHandler;
   public final QueueAdmin queueAdmin;
+
+  /** What {@link #tick} has added to the present batch. */
+  private int addedWork;
 
   BrokerEngine(EngineState state) {
     this.state = state;
@@ -39,16 +48,26 @@ public final class BrokerEngine {
    * @return when to call again if there is no input before
    */
   public long tick() {
+    int before = state.batch.work();
     boolean more = queueAdmin.runTask();
-    for (int i = 0; i < AT_ONCE; i++) {
+    for (int i = 0; i < AT_ONCE && state.batch.work() - before < MAX_WORK; i++) {
       EngineTimer due = state.timers.pollDue(state.now);
       if (due == null) {
         break;
       }
       fire(due);
     }
+    addedWork += state.batch.work() - before;
     long next = dispatcher.deliver(AT_ONCE);
     return more ? state.now : Math.min(next, state.timers.firstDue());
+  }
+
+  /**
+   * As {@link #tick}, while a batch is being written; does nothing once there is enough to do for
+   * the next one. The batches that the store takes are then as large, however slow it is.
+   */
+  public long tickAhead() {
+    return addedWork < MAX_WORK ? tick() : Long.MAX_VALUE;
   }
 
   private void fire(EngineTimer due) {
@@ -88,8 +107,9 @@ public final class BrokerEngine {
             state.nextSequence,
             state.nextQueueId,
             state.index.lowWaterMark(state.nextSequence));
-    sealed.storesLeases = sealed.leases.references > 0;
+    state.leaseLog.seal(sealed);
     state.batch = new CommitBatch(state.epoch, sealed.number + 1);
+    addedWork = 0;
     return sealed;
   }
 

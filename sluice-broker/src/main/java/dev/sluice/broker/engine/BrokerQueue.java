@@ -85,6 +85,11 @@ public final class BrokerQueue {
     fairQueue.setMaxInFlightPerKey(slots == 0 ? Integer.MAX_VALUE : slots);
   }
 
+  /** Returns whether {@link #configure} has to visit the fairness keys that are in flight. */
+  boolean visitsKeys(QueueConfig newConfig) {
+    return newConfig.maxInFlightPerKey() != config.maxInFlightPerKey();
+  }
+
   /** Identifies this configuration; never used again, by this queue or another. */
   public String revision() {
     return id + "." + revisionNumber;

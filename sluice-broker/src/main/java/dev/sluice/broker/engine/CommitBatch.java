@@ -93,6 +93,11 @@ public final class CommitBatch {
         && whenSynced.isEmpty();
   }
 
+  /** Returns how much the writer has to do for it, deliveries aside, and the engine afterwards. */
+  int work() {
+    return changes.size() + probes.size() + whenWritten.actions.size() + whenSynced.actions.size();
+  }
+
   void addDelivery(PendingDelivery delivery) {
     deliveries.add(delivery);
     touchedLimits.addAll(delivery.entry().placement.spec.throttleKeys().keySet());

@@ -33,6 +33,8 @@ public final class EngineState {
 
   public final MessageIndex index = new MessageIndex();
 
+  public final LeaseLog leaseLog = new LeaseLog();
+
   public final IdleKeyLru idleKeys = new IdleKeyLru();
 
   public final HeapBudget configHeap = new HeapBudget("queues, hooks and configuration");
@@ -138,6 +140,28 @@ public final class EngineState {
     queue.messageHeap.require(more, () -> heapOfCounterpart(queue.name));
   }
 
+  /**
+   * Checks that there is heap to move {@code entry} to another queue.
+   *
+   * @throws BrokerException if not
+   */
+  void requireHeapToMove(MessageEntry entry, BrokerQueue to, InternedPlacement.Spec placement) {
+    requireMessageHeap(to, heapToMove(entry, to, placement));
+  }
+
+  /** Returns whether there is heap to move {@code entry}, with its placement, to dead letters. */
+  boolean hasHeapToMove(MessageEntry entry, BrokerQueue deadLetters) {
+    long more = heapToMove(entry, deadLetters, entry.placement.spec);
+    return deadLetters.messageHeap.fitsDeadLetter(more, () -> entry.queue.messageHeap.used());
+  }
+
+  /* The last message takes its placement along; others leave it, and need it a second time. */
+  private static long heapToMove(
+      MessageEntry entry, BrokerQueue to, InternedPlacement.Spec placement) {
+    long less = entry.placement.users == 1 ? entry.placement.spec.heapBytes() : 0;
+    return to.hasPlacement(placement) ? 0 : placement.heapBytes() - less;
+  }
+
   /** Returns the heap of the dead-letter queue of a queue, or of the source of dead letters. */
   private long heapOfCounterpart(String name) {
     BrokerQueue counterpart =
@@ -229,16 +253,12 @@ public final class EngineState {
 
   /** {@code lease} is to be found after a restart, as it is stored with the present batch. */
   void store(Lease lease) {
-    if (!lease.rows.contains(batch.leases)) {
-      lease.rows.add(batch.leases);
-      batch.leases.references++;
-    }
+    leaseLog.store(lease, batch);
   }
 
   /** Forgets {@code lease}: it has ended, and its outcome is stored. */
   void discard(Lease lease) {
-    lease.rows.forEach(this::release);
-    lease.rows.clear();
+    leaseLog.discard(lease, batch);
   }
 
   /** {@code lease} is over and left no trace: that is stored for as long as the lease is. */
@@ -246,21 +266,7 @@ public final class EngineState {
     MessageEntry entry = lease.entry;
     batch.changes.add(
         new StateChange.LeaseChanged(entry, lease.token, entry.attempts, StateChange.ENDED));
-    for (LeaseRow row : lease.rows) {
-      if (row != batch.leases) {
-        row.corrections.add(batch.leases);
-        batch.leases.references++;
-      }
-    }
-    discard(lease);
-  }
-
-  private void release(LeaseRow row) {
-    // That of the present batch is not there yet; whether it will be is seen when it is sealed.
-    if (--row.references == 0 && row != batch.leases) {
-      batch.changes.add(new StateChange.LeasesEnded(row.epoch, row.batch));
-      row.corrections.forEach(this::release);
-    }
+    leaseLog.revoke(lease, batch);
   }
 
   /** Ends {@code lease}: returns tokens of an undelivered message, and renews credit. */

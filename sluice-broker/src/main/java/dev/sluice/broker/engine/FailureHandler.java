@@ -23,7 +23,10 @@ public final class FailureHandler {
   private static final long NO_DEAD_LETTER_QUEUE_DELAY_NANOS = TimeUnit.SECONDS.toNanos(1);
 
   /** Before a message whose time is over is looked at again. */
-  private static final long DISK_FULL_RETRY_NANOS = TimeUnit.SECONDS.toNanos(1);
+  private static final long CANNOT_MOVE_RETRY_NANOS = TimeUnit.SECONDS.toNanos(1);
+
+  /** The same without heap; there may be as many of these messages as the heap has room for. */
+  private static final long HEAP_FULL_RETRY_NANOS = TimeUnit.SECONDS.toNanos(5);
 
   /** The least delay before a message that could not be read is tried again. */
   private static final long UNREADABLE_DELAY_NANOS = TimeUnit.SECONDS.toNanos(1);
@@ -149,7 +152,7 @@ public final class FailureHandler {
         state.callbacks.isReadable(entry) ? wanted : Math.max(UNREADABLE_DELAY_NANOS, wanted);
     if (!givesUp && !last) {
       retry(entry, request.attempts(), delay);
-    } else if (deadLetters == null || !canMove(entry)) {
+    } else if (deadLetters == null || !canMove(entry, deadLetters)) {
       retry(entry, request.attempts(), Math.max(NO_DEAD_LETTER_QUEUE_DELAY_NANOS, delay));
     } else {
       entry.attempts = request.attempts();
@@ -177,7 +180,8 @@ public final class FailureHandler {
       state.makeAvailable(entry, alarm.availableAt);
       return;
     }
-    if (deadLettersOf(entry.queue) == null || !hasDiskSpace(entry)) {
+    BrokerQueue deadLetters = deadLettersOf(entry.queue);
+    if (deadLetters == null || !hasRoom(entry, deadLetters)) {
       expireMessage(entry, alarm.availableAt);
     } else {
       probe(entry, () -> expireMessage(entry, alarm.availableAt));
@@ -193,8 +197,10 @@ public final class FailureHandler {
     if (deadLetters == null) {
       state.forget(entry);
       state.batch.changes.add(new StateChange.Removed(entry));
-    } else if (!canMove(entry)) {
-      state.delay(entry, availableAt, state.now + DISK_FULL_RETRY_NANOS);
+    } else if (!canMove(entry, deadLetters)) {
+      boolean hasHeap = state.hasHeapToMove(entry, deadLetters);
+      long wait = hasHeap ? CANNOT_MOVE_RETRY_NANOS : HEAP_FULL_RETRY_NANOS;
+      state.delay(entry, availableAt, state.now + wait);
     } else {
       moveToDeadLetters(entry, deadLetters, Reason.TIME_TO_LIVE, "time to live is over");
     }
@@ -208,9 +214,13 @@ public final class FailureHandler {
     return found == null || found.deleting ? null : found;
   }
 
-  /** Whether {@code entry} can be read, and there is room on the disk for a second copy of it. */
-  private boolean canMove(MessageEntry entry) {
-    return hasDiskSpace(entry) && state.callbacks.isReadable(entry);
+  private boolean canMove(MessageEntry entry, BrokerQueue deadLetters) {
+    return hasRoom(entry, deadLetters) && state.callbacks.isReadable(entry);
+  }
+
+  /** Whether there is room on the disk for a second copy, and in the heap for its placement. */
+  private boolean hasRoom(MessageEntry entry, BrokerQueue deadLetters) {
+    return hasDiskSpace(entry) && state.hasHeapToMove(entry, deadLetters);
   }
 
   private boolean hasDiskSpace(MessageEntry entry) {

@@ -1,8 +1,6 @@
 package dev.sluice.broker.engine;
 
 import dev.sluice.broker.LeaseToken;
-import java.util.ArrayList;
-import java.util.List;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
 
@@ -17,14 +15,16 @@ public final class Lease extends EngineTimer {
   /** The consumer that holds it; null after a restart. */
   final @Nullable ConsumerState holder;
 
-  /** The rows in which it is stored. */
-  final List<LeaseRow> rows = new ArrayList<>(1);
-
   private final AtomicInteger marks = new AtomicInteger();
 
   // Neighbors in the list of the holder's leases.
   @Nullable Lease before;
   @Nullable Lease after;
+
+  // Kept by LeaseLog: the newest row that has it, null once it is over, and its neighbors there.
+  @Nullable LeaseRow row;
+  @Nullable Lease older;
+  @Nullable Lease newer;
 
   Lease(MessageEntry entry, LeaseToken token, @Nullable ConsumerState holder) {
     this.entry = entry;

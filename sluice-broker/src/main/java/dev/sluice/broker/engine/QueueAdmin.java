@@ -54,7 +54,7 @@ public final class QueueAdmin {
     }
   }
 
-  /** Begins long work: at once if it has no messages to go through, else with the next tick. */
+  /** Begins long work: at once if there is nothing to go through, else with the next tick. */
   private void begin(BooleanSupplier task, boolean trivial) {
     if (!trivial || !task.getAsBoolean()) {
       tasks.addLast(task);
@@ -138,6 +138,18 @@ public final class QueueAdmin {
 
   /** Answers with the new revision; refused unless the queue has the {@code expected} one. */
   public void update(
+      String name, QueueConfig config, String expected, CompletableFuture<String> future) {
+    BrokerQueue present = state.queues.get(name);
+    // Many calls at once must not visit all keys again and again between two rounds of inputs.
+    begin(
+        () -> {
+          updateNow(name, config, expected, future);
+          return true;
+        },
+        present == null || !present.visitsKeys(config));
+  }
+
+  private void updateNow(
       String name, QueueConfig config, String expected, CompletableFuture<String> future) {
     try {
       BrokerQueue brokerQueue = state.queue(name);
@@ -334,8 +346,7 @@ public final class QueueAdmin {
     BrokerQueue source = source(deadLetters);
     long max = source.config.maxDepth();
     if (first && max > 0 && source.depth >= max) {
-      throw new BrokerException(
-          Code.QUEUE_FULL, "the queue is full: queue=%s, maxDepth=%d".formatted(source.name, max));
+      throw queueFull(source);
     }
     return max == 0 ? Long.MAX_VALUE : Math.max(0, max - source.depth);
   }
@@ -370,7 +381,9 @@ public final class QueueAdmin {
       try {
         BrokerQueue source = source(entry.queue);
         requireReadable(entry);
-        requireHeap(entry, source, routes.get(i));
+        requireDepth(source, routes.get(i));
+        // A hook may give each of many messages that had one route in common a route of its own.
+        state.requireHeapToMove(entry, source, routes.get(i));
         move(entry, source, routes.get(i));
         moved++;
       } catch (BrokerException noPlace) {
@@ -393,12 +406,26 @@ public final class QueueAdmin {
     }
   }
 
-  /** A hook may give each of many messages that had one route in common a route of its own. */
-  private void requireHeap(MessageEntry entry, BrokerQueue source, InternedPlacement.Spec route) {
-    if (!source.hasPlacement(route)) {
-      long less = entry.placement.users == 1 ? entry.placement.spec.heapBytes() : 0;
-      state.requireMessageHeap(source, route.heapBytes() - less);
+  /** Others may have taken the room since the messages were claimed. */
+  private static void requireDepth(BrokerQueue source, InternedPlacement.Spec route) {
+    QueueConfig config = source.config;
+    if (config.maxDepth() > 0 && source.depth >= config.maxDepth()) {
+      throw queueFull(source);
     }
+    String key = route.fairnessKey();
+    if (config.maxDepthPerKey() > 0 && source.depthOf(key) >= config.maxDepthPerKey()) {
+      throw new BrokerException(
+          Code.QUEUE_FULL,
+          "the fairness key is full: queue=%s, key=%s, maxDepthPerKey=%d"
+              .formatted(source.name, key, config.maxDepthPerKey()));
+    }
+  }
+
+  private static BrokerException queueFull(BrokerQueue source) {
+    return new BrokerException(
+        Code.QUEUE_FULL,
+        "the queue is full: queue=%s, maxDepth=%d"
+            .formatted(source.name, source.config.maxDepth()));
   }
 
   private void move(MessageEntry entry, BrokerQueue source, InternedPlacement.Spec route) {

@@ -251,12 +251,12 @@ public final class Recovery {
     ByteWriter row = new ByteWriter(64);
     for (MessageEntry entry : state.index.find(any -> any.lease() != null)) {
       Lease lease = Objects.requireNonNull(entry.lease());
-      lease.rows.add(restoredLeases);
-      restoredLeases.references++;
+      state.leaseLog.restore(lease, restoredLeases);
       new StoredLease(entry.queue.id, entry.sequence, lease.token, entry.attempts, lease.due)
           .write(row);
     }
-    if (restoredLeases.references > 0) {
+    if (restoredLeases.leases > 0) {
+      state.leaseLog.add(restoredLeases);
       byte[] key = Schema.leaseKey(restoredLeases.epoch, restoredLeases.batch);
       rows.put(StoreTable.LEASE, key, row.toBytes());
     }

@@ -65,9 +65,6 @@ public final class BrokerRuntime implements EngineState.EngineCallbacks, Committ
     this.deliveries = new DeliveryReader(reader, engine);
     this.consumers = new ConsumerRegistry(engine, deliveries, callbacks);
     this.configurator = new QueueConfigurator(registry, engine);
-    this.hooks = new HookCoordinator(config, registry, reader, engine);
-    this.enqueuePipeline =
-        new EnqueuePipeline(config, registry, hooks.executor, inbox, calls, callbacks::fail);
     Recovery.Start start = BrokerClock.start();
     long heap = Runtime.getRuntime().maxMemory();
     BrokerEngine machine = Recovery.recover(store, start, this, config.metrics(), heap);
@@ -81,6 +78,10 @@ public final class BrokerRuntime implements EngineState.EngineCallbacks, Committ
     machine.state.configHeap.bound(heap / SETUP_SHARE);
     machine.state.config.forEach(registry::publish);
     registry.publish(machine.state.queues.values());
+    // At the end, for it starts threads: on a full disk the recovery fails again and again.
+    this.hooks = new HookCoordinator(config, registry, reader, engine);
+    this.enqueuePipeline =
+        new EnqueuePipeline(config, registry, hooks.executor, inbox, calls, callbacks::fail);
   }
 
   /**

@@ -70,8 +70,9 @@ final class EngineLoop implements Runnable {
         engine.advanceTo(clock.now());
         inputs.forEach(input -> input.accept(engine));
         inputs.clear();
-        wakeUp = engine.tick();
-        if (!writing || last) {
+        boolean ahead = writing && !last;
+        wakeUp = ahead ? engine.tickAhead() : engine.tick();
+        if (!ahead) {
           submit();
         }
       }

@@ -67,16 +67,12 @@ final class KeyFlow extends DeficitRound.Member<KeyFlow> {
     pending++;
   }
 
-  void remove(QueuedItem<?> item) {
-    item.leaveQueue();
+  void remove(SubQueue sub, QueuedItem<?> item) {
+    sub.remove(item);
     pending--;
   }
 
-  @Nullable ConcurrencySlots slots() {
-    return slots;
-  }
-
-  /** Sets the concurrency limit of the key; null for none. */
+  /** Sets the slots that items of the key occupy; null if they occupy none. */
   void setSlots(@Nullable ConcurrencySlots ofKey) {
     slots = ofKey;
   }

@@ -38,7 +38,10 @@ final class QueueState extends IndexedHeap.Node<QueueState> {
   private boolean strictOrder;
 
   private final Map<String, Integer> weights = new HashMap<>();
+
+  /** The slots of keys that occupy some: no other key can be full. */
   private final Map<String, ConcurrencySlots> slots = new HashMap<>();
+
   private final Map<String, Integer> slotLimits = new HashMap<>();
   private int slotLimit = UNLIMITED_SLOTS;
 
@@ -117,7 +120,7 @@ final class QueueState extends IndexedHeap.Node<QueueState> {
     if (flow == null) {
       flow =
           new KeyFlow(this, level, item.fairnessKey(), weights.getOrDefault(item.fairnessKey(), 1));
-      flow.setSlots(slotsOf(item.fairnessKey()));
+      flow.setSlots(slots.get(item.fairnessKey()));
       level.add(flow);
     }
     if (weight > 0) {
@@ -181,7 +184,6 @@ final class QueueState extends IndexedHeap.Node<QueueState> {
     }
     if (flow.isIdle()) {
       flow.level.remove(flow);
-      forgetIfUnused(flow.slots());
     }
   }
 
@@ -306,7 +308,7 @@ final class QueueState extends IndexedHeap.Node<QueueState> {
 
   private void detach(SubQueue sub, QueuedItem<?> item) {
     KeyFlow flow = sub.flow;
-    flow.remove(item);
+    flow.remove(sub, item);
     if (sub.items.isEmpty()) {
       flow.unready(sub);
       sub.unpark();
@@ -329,7 +331,7 @@ final class QueueState extends IndexedHeap.Node<QueueState> {
 
   /** Counts a delivered item, if its key has a limit. */
   void occupySlot(QueuedItem<?> item) {
-    ConcurrencySlots held = slotsOf(item.fairnessKey());
+    ConcurrencySlots held = slotsToOccupy(item.fairnessKey());
     if (held != null) {
       item.occupy(held);
       if (held.isFull()) {
@@ -358,56 +360,56 @@ final class QueueState extends IndexedHeap.Node<QueueState> {
   void release(ConcurrencySlots held) {
     core.requireNoOffer();
     held.release();
+    if (held.used() == 0) {
+      slots.remove(held.key);
+      forEachFlow(held.key, flow -> flow.setSlots(null));
+    }
     if (!held.isFull()) {
       forEachFlow(held.key, this::resume);
     }
-    forgetIfUnused(held);
   }
 
-  private @Nullable ConcurrencySlots slotsOf(String key) {
+  private @Nullable ConcurrencySlots slotsToOccupy(String key) {
     ConcurrencySlots known = slots.get(key);
     int limit = slotLimits.getOrDefault(key, slotLimit);
-    if (known == null && limit != UNLIMITED_SLOTS) {
-      known = new ConcurrencySlots(this, key, limit);
-      slots.put(key, known);
+    if (known != null || limit == UNLIMITED_SLOTS) {
+      return known;
     }
-    return known;
-  }
-
-  private void forgetIfUnused(@Nullable ConcurrencySlots candidate) {
-    if (candidate != null && candidate.used() == 0 && flowsOf(candidate.key).isEmpty()) {
-      slots.remove(candidate.key);
-    }
+    ConcurrencySlots added = new ConcurrencySlots(this, key, limit);
+    slots.put(key, added);
+    forEachFlow(key, flow -> flow.setSlots(added));
+    return added;
   }
 
   /**
    * Sets the limit of a key or, if {@code key} is null, of all keys without a limit of their own.
+   * Visits the keys that occupy slots, and no others.
    */
   void limitSlots(@Nullable String key, int limit) {
     if (key == null) {
-      slotLimit = limit;
-    } else if (limit == UNLIMITED_SLOTS && slotLimit == UNLIMITED_SLOTS) {
+      if (limit != slotLimit) {
+        slotLimit = limit;
+        slots.values().forEach(this::updateLimit);
+      }
+      return;
+    }
+    if (limit == UNLIMITED_SLOTS && slotLimit == UNLIMITED_SLOTS) {
       slotLimits.remove(key);
     } else {
       slotLimits.put(key, limit);
     }
-    if (key == null) {
-      slots.values().forEach(this::updateLimit);
-    } else if (slots.containsKey(key)) {
-      updateLimit(slots.get(key));
-    }
-    for (KeyFlow flow : key == null ? flows() : flowsOf(key)) {
-      flow.setSlots(slotsOf(flow.key));
-      if (flow.hasSlot()) {
-        resume(flow);
-      } else {
-        suspend(flow);
-      }
+    ConcurrencySlots held = slots.get(key);
+    if (held != null) {
+      updateLimit(held);
     }
   }
 
   private void updateLimit(ConcurrencySlots held) {
+    boolean wasFull = held.isFull();
     held.setLimit(slotLimits.getOrDefault(held.key, slotLimit));
+    if (held.isFull() != wasFull) {
+      forEachFlow(held.key, wasFull ? this::resume : this::suspend);
+    }
   }
 
   void weigh(String key, int weight) {
