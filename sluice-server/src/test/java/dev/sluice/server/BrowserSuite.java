@@ -54,8 +54,7 @@ final class BrowserSuite {
     }
   }
 
-  private static List<Result> runAlone(
-      Map<String, String> environment, String part, String pattern)
+  private static List<Result> runAlone(Map<String, String> environment, String part, String pattern)
       throws IOException, InterruptedException {
     String node = command("node");
     String browser = command("chromium", "google-chrome-stable", "google-chrome");
