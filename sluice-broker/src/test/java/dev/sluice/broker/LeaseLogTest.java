@@ -94,19 +94,23 @@ final class LeaseLogTest {
     assertThat(leased()).extracting(MessageEntry::id).containsExactly(leases.get(0).entry().id());
   }
 
-  /** The first row has both leases. */
+  /** The first row has all leases, and is kept for the second one. */
   @Test
   void revokedLease_isNotRevivedByARowThatAnotherLeaseNeeds() {
-    List<PendingDelivery> leases = lease(2);
+    List<PendingDelivery> leases = lease(3);
     for (int i = 0; i < 3; i++) {
       extend(leases.get(0), 60 * SECOND);
       broker.step();
     }
     broker.engine.dispatcher.release("q", claim(leases.get(0)), new CompletableFuture<>());
     broker.commit(); // and no tick, which would lease it again
+    extend(leases.get(2), 60 * SECOND);
+    broker.commit();
     for (int restart = 0; restart < 2; restart++) {
       broker.kill();
-      assertThat(leased()).extracting(MessageEntry::id).containsExactly(leases.get(1).entry().id());
+      assertThat(leased())
+          .extracting(MessageEntry::id)
+          .containsExactly(leases.get(1).entry().id(), leases.get(2).entry().id());
     }
   }
 
