@@ -112,6 +112,20 @@ final class RequestTurnsTest {
     assertThat(begun).containsExactly("a", "b");
   }
 
+  @Test
+  void closedTurn_doesNotBeginAnyMore() {
+    RequestTurns.Turn first = begin("evil", "a", LARGE);
+    RequestTurns.Turn second = begin("evil", "b", LARGE);
+    RequestTurns.Turn third = begin("evil", "c", LARGE);
+    second.close();
+    assertThat(begun).containsExactly("a", "b");
+    assertThat(third.isWaiting()).isTrue();
+    first.close();
+    assertThat(begun).containsExactly("a", "b", "c");
+    third.close();
+    assertThat(turns.accounts()).isZero();
+  }
+
   /** As messages of a stream, and a unary request whose end comes later. */
   @Test
   void turn_mayBeginAgain() {

@@ -98,7 +98,7 @@ final class HttpExchangeHandler {
     if (!route.takesBody()) {
       body.received(new byte[0]);
     } else {
-      whenOver(memory::close);
+      whenOver(memory::over);
       RequestBodyReader.read(exchange, memory.body(), shared.listen().pace(), body);
     }
   }
@@ -122,6 +122,12 @@ final class HttpExchangeHandler {
     void close() {
       give();
       turn.end();
+    }
+
+    /** The request is over; Undertow does not handle it any more if it waits for its turn. */
+    void over() {
+      give();
+      turn.close();
     }
   }
 
@@ -196,12 +202,6 @@ final class HttpExchangeHandler {
   /** Holds {@code memory} until the answer is known, because the operation may keep the body. */
   private void handle(
       Credential key, byte[] body, ResponseMemoryBudget.Reservation answer, Memory memory) {
-    if (!exchange.getConnection().isOpen()) {
-      // The client has left while the request waited for its turn.
-      memory.close();
-      exchange.endExchange();
-      return;
-    }
     HandlerResult reply;
     try {
       if (!route.open()) {

@@ -14,7 +14,8 @@ import java.util.concurrent.CompletableFuture;
 
 /**
  * Lets a request wait for its {@linkplain RequestTurns turn} without a thread. The wait also ends
- * when the client leaves or the key ends; then the request must not be executed.
+ * when the key ends, so that the request can be refused, and when the client leaves: that closes
+ * the turn, because it ends the exchange.
  */
 final class TurnWait {
   private TurnWait() {}
@@ -32,17 +33,11 @@ final class TurnWait {
       return;
     }
     WatchedCall watch = key.unstarted(why -> turn.abandon());
-    Runnable goOn =
+    Futures.whenOver(
+        wait,
         () -> {
           watch.close();
           exchange.getIoThread().execute(next);
-        };
-    Futures.when(
-        wait,
-        begun -> goOn.run(),
-        left -> {
-          turn.abandon();
-          goOn.run();
         });
     watch.start();
     DisconnectWatch.watch(exchange, wait);

@@ -172,6 +172,12 @@ public final class RequestTurns {
       next.forEach(Runnable::run);
     }
 
+    /** Abandons the turn and gives it to others: once it is closed, it does not begin any more. */
+    public void close() {
+      abandon();
+      end();
+    }
+
     public boolean isWaiting() {
       synchronized (RequestTurns.this) {
         return waiting != null;
