@@ -34,6 +34,7 @@ import java.util.SortedMap;
 import java.util.TreeMap;
 import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
+import java.util.function.BooleanSupplier;
 import java.util.function.LongUnaryOperator;
 import java.util.function.UnaryOperator;
 import org.jspecify.annotations.Nullable;
@@ -83,9 +84,19 @@ public final class LocalBroker implements Broker {
   }
 
   @Override
+  public CompletableFuture<String> updateQueueAsync(
+      String name, UnaryOperator<QueueConfig> change, @Nullable String revision) {
+    return runtime().configurator.updateOnce(name, change, revision);
+  }
+
+  @Override
   public void deleteQueue(String name, @Nullable String revision) {
-    PendingCalls.await(
-        engine().<Void>call((machine, call) -> machine.queueAdmin.delete(name, revision, call)));
+    PendingCalls.await(deleteQueueAsync(name, revision));
+  }
+
+  @Override
+  public CompletableFuture<Void> deleteQueueAsync(String name, @Nullable String revision) {
+    return engine().call((machine, call) -> machine.queueAdmin.delete(name, revision, call));
   }
 
   @Override
@@ -108,8 +119,12 @@ public final class LocalBroker implements Broker {
 
   @Override
   public long purgeQueue(String name) {
-    return PendingCalls.await(
-        engine().<Long>call((machine, call) -> machine.queueAdmin.purge(name, call)));
+    return PendingCalls.await(purgeQueueAsync(name));
+  }
+
+  @Override
+  public CompletableFuture<Long> purgeQueueAsync(String name) {
+    return engine().call((machine, call) -> machine.queueAdmin.purge(name, call));
   }
 
   @Override
@@ -221,11 +236,14 @@ public final class LocalBroker implements Broker {
   }
 
   @Override
-  public CompletableFuture<Long> redriveAsync(String deadLetterQueue, long count, boolean runHook) {
+  public CompletableFuture<Long> redriveAsync(
+      String deadLetterQueue, long count, boolean runHook, BooleanSupplier canceled) {
     requireBetween("count", count, 0, Long.MAX_VALUE);
+    Objects.requireNonNull(canceled, "canceled");
     BrokerRuntime runtime = runtime();
     long max = count == 0 ? Long.MAX_VALUE : count;
-    return new Redrive(runtime.engine, runtime.hooks, deadLetterQueue, max, runHook).start();
+    Redrive.Request request = new Redrive.Request(deadLetterQueue, max, runHook, canceled);
+    return new Redrive(runtime.engine, runtime.hooks, request).start();
   }
 
   // ---- limits and config entries

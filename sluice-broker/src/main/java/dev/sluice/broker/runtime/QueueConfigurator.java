@@ -12,7 +12,7 @@ import java.util.function.BiConsumer;
 import java.util.function.UnaryOperator;
 import org.jspecify.annotations.Nullable;
 
-/** Creates and changes queues, and changes config entries; blocks until changes are stored. */
+/** Creates and changes queues, and changes config entries. */
 final class QueueConfigurator {
   private final QueueRegistry registry;
   private final EngineCalls engine;
@@ -23,28 +23,24 @@ final class QueueConfigurator {
   }
 
   void create(String queue, QueueConfig config, boolean adoptDeadLetterQueue) {
-    this.<Void>apply(
-        config,
-        (machine, call) -> machine.queueAdmin.create(queue, config, adoptDeadLetterQueue, call));
+    PendingCalls.await(
+        this.<Void>apply(
+            config,
+            (machine, call) ->
+                machine.queueAdmin.create(queue, config, adoptDeadLetterQueue, call)));
   }
 
   /**
-   * Changes the configuration of a queue as one step; tries again if another change comes first.
+   * Changes the configuration of a queue as one step, and blocks until it is stored; tries again if
+   * another change comes first.
    *
    * @param revision the revision that the queue must have; null for any
    * @return the new revision
    */
   String update(String queue, UnaryOperator<QueueConfig> change, @Nullable String revision) {
     while (true) {
-      engine.requireOpen();
-      QueueRegistry.QueueHandle handle = registry.handle(queue);
-      String changed = handle.revision();
-      // The change applies to this revision, even if the caller names a later one.
-      QueueAdmin.requireRevision(queue, changed, revision == null ? changed : revision);
-      QueueConfig config = change.apply(handle.config());
       try {
-        return apply(
-            config, (machine, call) -> machine.queueAdmin.update(queue, config, changed, call));
+        return PendingCalls.await(updateOnce(queue, change, revision));
       } catch (BrokerException rejection) {
         if (revision != null || rejection.code() != Code.REVISION_MISMATCH) {
           throw rejection;
@@ -53,20 +49,32 @@ final class QueueConfigurator {
     }
   }
 
+  /** As {@link #update}, without blocking; fails if another change comes first. */
+  CompletableFuture<String> updateOnce(
+      String queue, UnaryOperator<QueueConfig> change, @Nullable String revision) {
+    engine.requireOpen();
+    QueueRegistry.QueueHandle handle = registry.handle(queue);
+    String changed = handle.revision();
+    // The change applies to this revision, even if the caller names a later one.
+    QueueAdmin.requireRevision(queue, changed, revision == null ? changed : revision);
+    QueueConfig config = change.apply(handle.config());
+    return apply(
+        config, (machine, call) -> machine.queueAdmin.update(queue, config, changed, call));
+  }
+
   /** Compiles the hooks of {@code config}, then creates or changes a queue. */
-  private <T> T apply(QueueConfig config, BiConsumer<BrokerEngine, CompletableFuture<T>> change) {
+  private <T> CompletableFuture<T> apply(
+      QueueConfig config, BiConsumer<BrokerEngine, CompletableFuture<T>> change) {
     Runnable unpin = registry.compile(config);
-    boolean applied = false;
-    try {
-      T result = PendingCalls.await(engine.<T>call(change));
-      applied = true;
-      return result;
-    } finally {
-      unpin.run();
-      if (!applied) {
-        discardUnusedHooks();
-      }
-    }
+    return engine
+        .<T>call(change)
+        .whenComplete(
+            (result, failure) -> {
+              unpin.run();
+              if (failure != null) {
+                discardUnusedHooks();
+              }
+            });
   }
 
   /** Discards hooks that were compiled for a rejected change. */

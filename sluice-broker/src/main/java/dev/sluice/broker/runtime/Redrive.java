@@ -8,6 +8,7 @@ import dev.sluice.broker.hooks.HookExecutor;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import java.util.function.BooleanSupplier;
 import java.util.function.Consumer;
 
 /**
@@ -15,17 +16,14 @@ import java.util.function.Consumer;
  * {@code runHook}, {@code on_enqueue} runs on the threads of the {@link HookExecutor}, in pieces
  * that use no more than the budget of one call.
  *
- * <p>A redrive whose future completes early, for example by cancellation, ends after the messages
- * that it has claimed.
+ * <p>A redrive that is canceled ends after the messages that it has claimed.
  */
 final class Redrive {
   private static final int MAX_BATCH = 500;
 
   private final EngineCalls engine;
   private final HookCoordinator hooks;
-  private final String queue;
-  private final long count;
-  private final boolean runHook;
+  private final Request request;
   private final CompletableFuture<Long> result;
 
   // Used by one thread at a time: each step begins when the one before has ended.
@@ -33,13 +31,25 @@ final class Redrive {
   private long from;
   private long moved;
 
-  Redrive(EngineCalls engine, HookCoordinator hooks, String queue, long count, boolean runHook) {
+  /**
+   * What to move.
+   *
+   * @param queue of dead letters
+   * @param count how many of them
+   * @param runHook whether their placements are assigned anew
+   * @param canceled whether no more are wanted
+   */
+  record Request(String queue, long count, boolean runHook, BooleanSupplier canceled) {}
+
+  Redrive(EngineCalls engine, HookCoordinator hooks, Request request) {
     this.engine = engine;
     this.hooks = hooks;
-    this.queue = queue;
-    this.count = count;
-    this.runHook = runHook;
+    this.request = request;
     this.result = engine.begin();
+  }
+
+  private boolean isCanceled() {
+    return result.isDone() || request.canceled.getAsBoolean();
   }
 
   CompletableFuture<Long> start() {
@@ -54,13 +64,13 @@ final class Redrive {
   }
 
   private void claim() {
-    if (moved >= count || result.isDone()) {
+    if (moved >= request.count || isCanceled()) {
       result.complete(moved);
       return;
     }
-    int limit = (int) Math.min(count - moved, MAX_BATCH);
+    int limit = (int) Math.min(request.count - moved, MAX_BATCH);
     QueueAdmin.DeadLetterClaim claim =
-        new QueueAdmin.DeadLetterClaim(queue, limit, from, end, result::isDone);
+        new QueueAdmin.DeadLetterClaim(request.queue, limit, from, end, this::isCanceled);
     then(
         engine.<List<MessageEntry>>call(
             (machine, call) -> machine.queueAdmin.claimDeadLetters(claim, call)),
@@ -73,7 +83,7 @@ final class Redrive {
       return;
     }
     from = entries.get(entries.size() - 1).sequence + 1;
-    if (runHook) {
+    if (request.runHook) {
       place(entries, new ArrayList<>(entries.size()));
     } else {
       move(entries, entries.stream().map(entry -> entry.placement.spec).toList());
@@ -84,7 +94,7 @@ final class Redrive {
   private void place(List<MessageEntry> entries, List<InternedPlacement.Spec> placements) {
     hooks.executor.run(
         HookExecutor.Work.REDRIVE,
-        queue,
+        request.queue,
         entries.size() - placements.size(),
         () -> {
           HookBudget budget = new HookBudget();
