@@ -60,7 +60,7 @@ public final class QueueOperations {
   private final QueueAuthorization access;
   private final AccountQuotas quotas;
   private final ConcurrencyQuota openCalls;
-  private final AccountTurns settleTurns = new AccountTurns(SettleCall.PIECES_OF_ACCOUNT);
+  private final SettleCall.Turns settleTurns = SettleCall.Turns.create();
 
   /** Redrives that have not ended: each goes through messages of the whole broker. */
   private final ConcurrencyQuota redrives =
@@ -190,8 +190,9 @@ public final class QueueOperations {
 
   private static ConcurrencyQuota.Hold memory(
       int settlements, LongFunction<ConcurrencyQuota.Hold> memory) {
-    long bytes = (long) settlements * RequestSizeLimits.SETTLEMENT_BYTES;
-    return bytes <= RequestSizeLimits.FREE_BYTES ? () -> {} : memory.apply(bytes);
+    return settlements <= SettleCall.FREE
+        ? () -> {}
+        : memory.apply((long) settlements * RequestSizeLimits.SETTLEMENT_BYTES);
   }
 
   /** The hook of {@code config} may name the throttle keys for which the caller has limit. */
