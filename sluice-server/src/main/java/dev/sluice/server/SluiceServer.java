@@ -196,7 +196,8 @@ public final class SluiceServer implements AutoCloseable {
                 new GovernorGrpcService(models, streams).bindService(),
                 new AdminGrpcService(admin, keys).bindService(),
                 EarlyHeadersInterceptor.before(new FilaMessageService(queues, streams)),
-                new FilaAdminService(queues, new FilaConfigOperations(broker, admin), admin, keys)
+                new FilaAdminService(
+                        queues, new FilaConfigOperations(broker, admin), admin, keys, streams)
                     .bindService()));
     http =
         new HttpServer(

@@ -334,8 +334,8 @@ public final class QueueOperations {
 
   /**
    * Needs {@code produce} on the queue that gets them, too; {@code count} 0 means all. Ends between
-   * two portions, and fails, once the key is revoked, is changed or expires. Refused while four
-   * redrives of its account run.
+   * two portions, and fails, once the key is revoked, is changed or expires; canceling the future
+   * ends it, too. Refused while four redrives of its account run, canceled ones included.
    */
   public CompletableFuture<Long> redrive(
       Credential key, String deadLetterQueue, long count, boolean runScript) {
@@ -355,14 +355,15 @@ public final class QueueOperations {
                 }));
   }
 
+  /** The place is held until the broker has ended, which may be after the caller has left. */
   private CompletableFuture<Long> redriveHeld(
       Caller caller, String deadLetterQueue, long count, boolean runScript) {
+    CompletableFuture<Long> answer = new CompletableFuture<>();
     ConcurrencyQuota.Hold place = redrives.take(caller);
+    CompletableFuture<Long> running;
     try {
-      CompletableFuture<Long> running = broker.redriveAsync(deadLetterQueue, count, runScript);
-      Futures.whenOver(running, place::close);
-      return running;
-    } catch (RuntimeException refused) {
+      running = broker.redriveAsync(deadLetterQueue, count, runScript, answer::isDone);
+    } catch (RuntimeException | Error refused) {
       place.close();
       throw refused;
     }
@@ -379,5 +380,16 @@ public final class QueueOperations {
       throw ApiException.invalid(
           "%s must be from %d to %d, but was %d".formatted(name, least, most, value));
     }
+    Futures.when(
+        running,
+        moved -> {
+          place.close();
+          answer.complete(moved);
+        },
+        failure -> {
+          place.close();
+          answer.completeExceptionally(failure);
+        });
+    return answer;
   }
 }

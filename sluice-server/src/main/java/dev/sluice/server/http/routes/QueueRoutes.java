@@ -207,7 +207,7 @@ public final class QueueRoutes implements HttpRoute.RouteGroup {
     QueueJson.Redrive wanted = request.readOptional(QueueJson.Redrive.class);
     request.parsed().run();
     Boolean runHook = wanted.runHook();
-    return HandlerResult.later(
+    return HandlerResult.waiting(
         queues.redrive(
             request.key(),
             queue(request),
