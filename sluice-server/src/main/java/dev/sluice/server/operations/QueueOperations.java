@@ -1,6 +1,7 @@
 package dev.sluice.server.operations;
 
 import dev.sluice.broker.Broker;
+import dev.sluice.broker.BrokerException;
 import dev.sluice.broker.BrokerView;
 import dev.sluice.broker.Delivery;
 import dev.sluice.broker.FairnessKeyPage;
@@ -32,6 +33,7 @@ import java.util.SortedMap;
 import java.util.TreeMap;
 import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
 import java.util.function.LongFunction;
 import java.util.function.Supplier;
 import java.util.function.UnaryOperator;
@@ -210,15 +212,30 @@ public final class QueueOperations {
    */
   public String update(
       Caller caller, String queue, UnaryOperator<QueueConfig> change, @Nullable String revision) {
-    return access.call(
-        caller,
-        Kind.ADMIN,
-        queue,
-        () ->
-            broker.updateQueue(
-                queue,
-                before -> withHookThrottleKeys(caller, before, change.apply(before)),
-                revision));
+    while (true) {
+      CompletableFuture<String> changed =
+          access.call(
+              caller,
+              Kind.ADMIN,
+              queue,
+              () ->
+                  broker.updateQueueAsync(
+                      queue,
+                      before -> withHookThrottleKeys(caller, before, change.apply(before)),
+                      revision));
+      try {
+        return changed.join();
+      } catch (CompletionException refused) {
+        if (revision != null || !isMismatch(refused)) {
+          throw ApiException.of(refused);
+        }
+      }
+    }
+  }
+
+  private static boolean isMismatch(CompletionException refused) {
+    return refused.getCause() instanceof BrokerException broker
+        && broker.code() == BrokerException.Code.REVISION_MISMATCH;
   }
 
   /*
@@ -235,7 +252,7 @@ public final class QueueOperations {
 
   /** Deletes {@code queue} and its dead-letter queue if it has that revision; null for any. */
   public void delete(Caller caller, String queue, @Nullable String revision) {
-    access.run(caller, Kind.ADMIN, queue, () -> broker.deleteQueue(queue, revision));
+    join(access.call(caller, Kind.ADMIN, queue, () -> broker.deleteQueueAsync(queue, revision)));
   }
 
   /** With the text of its scripts, which are no place for secrets. */
@@ -280,7 +297,16 @@ public final class QueueOperations {
   }
 
   public long purge(Caller caller, String queue) {
-    return access.call(caller, Kind.ADMIN, queue, () -> broker.purgeQueue(queue));
+    return join(access.call(caller, Kind.ADMIN, queue, () -> broker.purgeQueueAsync(queue)));
+  }
+
+  /** Waits for work that the broker has been given. */
+  private static <T> T join(CompletableFuture<T> work) {
+    try {
+      return work.join();
+    } catch (CompletionException refused) {
+      throw ApiException.of(refused);
+    }
   }
 
   /**
@@ -367,6 +393,17 @@ public final class QueueOperations {
       place.close();
       throw refused;
     }
+    Futures.when(
+        running,
+        moved -> {
+          place.close();
+          answer.complete(moved);
+        },
+        failure -> {
+          place.close();
+          answer.completeExceptionally(failure);
+        });
+    return answer;
   }
 
   private static <T> CompletableFuture<T> whileKeyLasts(Credential key, CompletableFuture<T> work) {
@@ -380,16 +417,5 @@ public final class QueueOperations {
       throw ApiException.invalid(
           "%s must be from %d to %d, but was %d".formatted(name, least, most, value));
     }
-    Futures.when(
-        running,
-        moved -> {
-          place.close();
-          answer.complete(moved);
-        },
-        failure -> {
-          place.close();
-          answer.completeExceptionally(failure);
-        });
-    return answer;
   }
 }
