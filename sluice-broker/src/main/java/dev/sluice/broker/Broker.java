@@ -1,7 +1,7 @@
 package dev.sluice.broker;
 
 import dev.sluice.Limit;
-import dev.sluice.broker.runtime.LocalBroker;
+import dev.sluice.broker.internal.runtime.LocalBroker;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Collection;
@@ -11,6 +11,7 @@ import java.util.Optional;
 import java.util.SortedMap;
 import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
+import java.util.function.BooleanSupplier;
 import java.util.function.LongUnaryOperator;
 import java.util.function.UnaryOperator;
 import org.jspecify.annotations.Nullable;
@@ -20,8 +21,9 @@ import org.jspecify.annotations.Nullable;
  * keys, with leases, retries and dead letters.
  *
  * <p>Thread-safe. Operations on messages return futures that complete when the result is as durable
- * as the queue's {@link Durability}. Operations on queues and configuration block until then.
- * Futures complete on a broker thread: dependents must not block.
+ * as the queue's {@link Durability}. Operations on queues and configuration block until then, or
+ * return futures if their names end in {@code Async}. Futures complete on a broker thread:
+ * dependents must not block.
  *
  * <p>An enqueued message is delivered until it is acknowledged, becomes a dead letter or is purged.
  * It may be delivered more than once: when its lease ends, or when the broker stops before an
@@ -113,6 +115,21 @@ public interface Broker extends AutoCloseable {
   String updateQueue(String name, UnaryOperator<QueueConfig> change, @Nullable String revision);
 
   /**
+   * Changes the configuration of a queue as {@link #updateQueue} does, once and without waiting
+   * until that is stored.
+   *
+   * @param name the name of the queue
+   * @param change returns the new configuration
+   * @param revision the revision that the queue must have, from {@link #queue}; null for any
+   * @return the new revision, once it is stored; fails with {@code REVISION_MISMATCH} after a
+   *     concurrent change, even if {@code revision} is null
+   * @throws BrokerException if the queue does not exist or has another revision, or the change is
+   *     refused
+   */
+  CompletableFuture<String> updateQueueAsync(
+      String name, UnaryOperator<QueueConfig> change, @Nullable String revision);
+
+  /**
    * Deletes a queue of any revision; see {@link #deleteQueue(String, String)}.
    *
    * @param name the name of the queue
@@ -130,6 +147,16 @@ public interface Broker extends AutoCloseable {
    * @throws BrokerException if the queue does not exist, or has another revision
    */
   void deleteQueue(String name, @Nullable String revision);
+
+  /**
+   * Deletes a queue as {@link #deleteQueue(String, String)} does, without blocking. The queue that
+   * has the name now is deleted, whatever happens to the name until the future completes.
+   *
+   * @param name the name of the queue
+   * @param revision the revision that the queue must have, from {@link #queue}; null for any
+   * @return completes when that is stored
+   */
+  CompletableFuture<Void> deleteQueueAsync(String name, @Nullable String revision);
 
   /**
    * Returns all queues, including dead-letter queues.
@@ -164,6 +191,15 @@ public interface Broker extends AutoCloseable {
    * @throws BrokerException if the queue does not exist
    */
   long purgeQueue(String name);
+
+  /**
+   * Purges as {@link #purgeQueue} does, without blocking. The queue that has the name now is
+   * purged, whatever happens to the name until the future completes.
+   *
+   * @param name the name of the queue
+   * @return the number of deleted messages, once that is stored
+   */
+  CompletableFuture<Long> purgeQueueAsync(String name);
 
   /**
    * Returns read-only access to statistics and stored messages.
@@ -343,7 +379,24 @@ public interface Broker extends AutoCloseable {
    * @param runHook whether {@code on_enqueue} assigns their fairness keys anew
    * @return the number of moved messages, once they are stored; canceling it ends the redrive soon
    */
-  CompletableFuture<Long> redriveAsync(String deadLetterQueue, long count, boolean runHook);
+  default CompletableFuture<Long> redriveAsync(
+      String deadLetterQueue, long count, boolean runHook) {
+    return redriveAsync(deadLetterQueue, count, runHook, () -> false);
+  }
+
+  /**
+   * Redrives as {@link #redriveAsync(String, long, boolean)} does, for a caller that must know when
+   * a canceled redrive has ended.
+   *
+   * @param deadLetterQueue a queue whose name ends in {@link QueueNames#DEAD_LETTER_SUFFIX}
+   * @param count the most messages to move; 0 for all that wait now
+   * @param runHook whether {@code on_enqueue} assigns their fairness keys anew
+   * @param canceled asked between portions of messages, on threads of the broker; must neither
+   *     block nor throw. Once it returns true, the redrive ends after at most one more portion.
+   * @return the number of moved messages, once they are stored and the redrive does no more work
+   */
+  CompletableFuture<Long> redriveAsync(
+      String deadLetterQueue, long count, boolean runHook, BooleanSupplier canceled);
 
   /**
    * Sets a limit, which all queues share, at once and after a restart.

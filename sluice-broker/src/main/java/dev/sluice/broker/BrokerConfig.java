@@ -1,7 +1,7 @@
 package dev.sluice.broker;
 
-import static dev.sluice.broker.util.Checks.requireBetween;
-import static dev.sluice.broker.util.Checks.requireDuration;
+import static dev.sluice.broker.internal.util.Checks.requireBetween;
+import static dev.sluice.broker.internal.util.Checks.requireDuration;
 
 import java.time.Duration;
 import java.util.List;

@@ -1,6 +1,6 @@
 package dev.sluice.broker;
 
-import static dev.sluice.broker.util.Checks.requireBetween;
+import static dev.sluice.broker.internal.util.Checks.requireBetween;
 
 import dev.sluice.LimitStats;
 import java.time.Instant;

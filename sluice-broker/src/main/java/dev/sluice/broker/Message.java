@@ -1,8 +1,8 @@
 package dev.sluice.broker;
 
-import static dev.sluice.broker.util.Checks.requireBetween;
-import static dev.sluice.broker.util.Checks.requireDuration;
-import static dev.sluice.broker.util.Checks.requireKey;
+import static dev.sluice.broker.internal.util.Checks.requireBetween;
+import static dev.sluice.broker.internal.util.Checks.requireDuration;
+import static dev.sluice.broker.internal.util.Checks.requireKey;
 
 import dev.sluice.Placement;
 import java.nio.charset.StandardCharsets;

@@ -1,6 +1,6 @@
 package dev.sluice.broker;
 
-import dev.sluice.broker.util.Checks;
+import dev.sluice.broker.internal.util.Checks;
 import java.util.Objects;
 
 /**

@@ -1,6 +1,6 @@
 package dev.sluice.broker;
 
-import dev.sluice.broker.runtime.PendingCalls;
+import dev.sluice.broker.internal.runtime.PendingCalls;
 import java.util.Optional;
 import java.util.function.Supplier;
 

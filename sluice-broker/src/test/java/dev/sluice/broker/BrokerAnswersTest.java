@@ -4,10 +4,10 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.sluice.broker.BrokerException.Code;
-import dev.sluice.broker.runtime.PendingCalls;
-import dev.sluice.broker.store.Store;
-import dev.sluice.broker.store.StoreException;
-import dev.sluice.broker.store.rocks.RocksStore;
+import dev.sluice.broker.internal.runtime.PendingCalls;
+import dev.sluice.broker.internal.store.Store;
+import dev.sluice.broker.internal.store.StoreException;
+import dev.sluice.broker.internal.store.rocks.RocksStore;
 import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Proxy;
 import java.nio.file.Path;

@@ -11,8 +11,8 @@ import com.tngtech.archunit.core.domain.JavaClass;
 import com.tngtech.archunit.core.domain.JavaClasses;
 import com.tngtech.archunit.core.domain.JavaModifier;
 import com.tngtech.archunit.core.importer.ClassFileImporter;
-import dev.sluice.broker.runtime.LocalBroker;
-import dev.sluice.broker.store.rocks.RocksStore;
+import dev.sluice.broker.internal.runtime.LocalBroker;
+import dev.sluice.broker.internal.store.rocks.RocksStore;
 import java.util.List;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -20,7 +20,7 @@ import org.junit.jupiter.api.Test;
 /** The dependencies and the public types of the broker. */
 @Tag("any-jdk")
 final class BrokerArchitectureTest {
-  private static final String ENGINE = "dev.sluice.broker.engine";
+  private static final String ENGINE = "dev.sluice.broker.internal.engine";
 
   private static final JavaClasses BROKER =
       new ClassFileImporter()
@@ -83,7 +83,7 @@ final class BrokerArchitectureTest {
             resideInAnyPackage(
                 "dev.sluice",
                 "dev.sluice.broker",
-                "dev.sluice.broker.util",
+                "dev.sluice.broker.internal.util",
                 "java..",
                 "org.jspecify.annotations"))
         .check(BROKER);
@@ -92,14 +92,16 @@ final class BrokerArchitectureTest {
         .resideInAPackage(ENGINE)
         .should()
         .dependOnClassesThat()
-        .resideInAnyPackage("dev.sluice.broker.lua", "dev.sluice.broker.store.rocks")
+        .resideInAnyPackage(
+            "dev.sluice.broker.internal.lua", "dev.sluice.broker.internal.store.rocks")
         .check(BROKER);
     noClasses()
         .that()
-        .resideInAnyPackage("dev.sluice.broker.lua", "dev.sluice.broker.hooks")
+        .resideInAnyPackage("dev.sluice.broker.internal.lua", "dev.sluice.broker.internal.hooks")
         .should()
         .dependOnClassesThat()
-        .resideInAnyPackage(ENGINE, "dev.sluice.broker.accounting", "dev.sluice.broker.store..")
+        .resideInAnyPackage(
+            ENGINE, "dev.sluice.broker.internal.accounting", "dev.sluice.broker.internal.store..")
         .check(BROKER);
     noClasses()
         .that()
@@ -115,14 +117,14 @@ final class BrokerArchitectureTest {
   void rocksDbAndLua_areUsedByOnePackageEach() {
     noClasses()
         .that()
-        .resideOutsideOfPackage("dev.sluice.broker.store.rocks")
+        .resideOutsideOfPackage("dev.sluice.broker.internal.store.rocks")
         .should()
         .dependOnClassesThat()
         .resideInAPackage("org.rocksdb")
         .check(BROKER);
     noClasses()
         .that()
-        .resideOutsideOfPackage("dev.sluice.broker.lua")
+        .resideOutsideOfPackage("dev.sluice.broker.internal.lua")
         .should()
         .dependOnClassesThat()
         .resideInAPackage("org.luaj..")

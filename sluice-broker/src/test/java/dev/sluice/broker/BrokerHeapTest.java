@@ -6,15 +6,15 @@ import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException
 
 import dev.sluice.Limit;
 import dev.sluice.broker.BrokerException.Code;
-import dev.sluice.broker.accounting.ConfigHeapUsage;
-import dev.sluice.broker.accounting.FairnessKeyTable;
-import dev.sluice.broker.accounting.IdleKeyLru;
-import dev.sluice.broker.accounting.QueueHeapUsage;
-import dev.sluice.broker.engine.EngineState;
-import dev.sluice.broker.engine.InternedPlacement;
-import dev.sluice.broker.engine.MessageEntry;
-import dev.sluice.broker.runtime.BrokerRuntime;
-import dev.sluice.broker.runtime.LocalBroker;
+import dev.sluice.broker.internal.accounting.ConfigHeapUsage;
+import dev.sluice.broker.internal.accounting.FairnessKeyTable;
+import dev.sluice.broker.internal.accounting.IdleKeyLru;
+import dev.sluice.broker.internal.accounting.QueueHeapUsage;
+import dev.sluice.broker.internal.engine.EngineState;
+import dev.sluice.broker.internal.engine.InternedPlacement;
+import dev.sluice.broker.internal.engine.MessageEntry;
+import dev.sluice.broker.internal.runtime.BrokerRuntime;
+import dev.sluice.broker.internal.runtime.LocalBroker;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;

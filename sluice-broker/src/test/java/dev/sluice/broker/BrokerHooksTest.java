@@ -4,8 +4,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.sluice.broker.BrokerException.Code;
-import dev.sluice.broker.hooks.HookCircuitBreaker;
-import dev.sluice.broker.hooks.HookExecutor;
+import dev.sluice.broker.internal.hooks.HookCircuitBreaker;
+import dev.sluice.broker.internal.hooks.HookExecutor;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -19,6 +19,7 @@ import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
 import org.awaitility.Awaitility;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Tag;
@@ -335,5 +336,21 @@ class BrokerHooksTest {
     assertThat(get(redrive)).isEqualTo(600);
     assertThat(broker.stats("q").depth()).isEqualTo(600);
     assertThat(gate.ran).filteredOn("q ENQUEUE ANSWERED"::equals).hasSize(600);
+  }
+
+  @Test
+  void canceledRedrive_endsAfterThePortionThatItHasClaimed() throws Exception {
+    open(1);
+    broker.createQueue("q", os().onEnqueue(SCRIPT).build());
+    get(broker.enqueueAll("q.dlq", batch(1_000)));
+    gate.queue = "q";
+    AtomicBoolean canceled = new AtomicBoolean();
+    CompletableFuture<Long> redrive = broker.redriveAsync("q.dlq", 0, true, canceled::get);
+    Awaitility.await().atMost(SOON).until(() -> !gate.ran.isEmpty());
+    canceled.set(true);
+    assertThat(redrive).isNotDone();
+    gate.open.countDown();
+    assertThat(get(redrive)).isEqualTo(500);
+    assertThat(broker.stats("q.dlq").depth()).isEqualTo(500);
   }
 }

@@ -3,8 +3,8 @@ package dev.sluice.broker;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.sluice.broker.PowerLoss.Cut;
-import dev.sluice.broker.store.rocks.WalFiles;
-import dev.sluice.broker.store.rocks.WalPosition;
+import dev.sluice.broker.internal.store.rocks.WalFiles;
+import dev.sluice.broker.internal.store.rocks.WalPosition;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;

@@ -2,10 +2,10 @@ package dev.sluice.broker;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.sluice.broker.accounting.ReadyAgeHistogram;
-import dev.sluice.broker.engine.BrokerQueue;
-import dev.sluice.broker.engine.EngineState;
-import dev.sluice.broker.engine.MessageEntry;
+import dev.sluice.broker.internal.accounting.ReadyAgeHistogram;
+import dev.sluice.broker.internal.engine.BrokerQueue;
+import dev.sluice.broker.internal.engine.EngineState;
+import dev.sluice.broker.internal.engine.MessageEntry;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;

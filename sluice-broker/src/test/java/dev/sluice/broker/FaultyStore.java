@@ -1,9 +1,9 @@
 package dev.sluice.broker;
 
-import dev.sluice.broker.store.RowBatch;
-import dev.sluice.broker.store.Store;
-import dev.sluice.broker.store.StoreException;
-import dev.sluice.broker.store.StoreTable;
+import dev.sluice.broker.internal.store.RowBatch;
+import dev.sluice.broker.internal.store.Store;
+import dev.sluice.broker.internal.store.StoreException;
+import dev.sluice.broker.internal.store.StoreTable;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.util.List;

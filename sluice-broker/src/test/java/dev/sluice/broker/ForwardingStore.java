@@ -1,8 +1,8 @@
 package dev.sluice.broker;
 
-import dev.sluice.broker.store.RowBatch;
-import dev.sluice.broker.store.Store;
-import dev.sluice.broker.store.StoreTable;
+import dev.sluice.broker.internal.store.RowBatch;
+import dev.sluice.broker.internal.store.Store;
+import dev.sluice.broker.internal.store.StoreTable;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 

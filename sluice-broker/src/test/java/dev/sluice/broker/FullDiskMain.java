@@ -1,11 +1,11 @@
 package dev.sluice.broker;
 
-import dev.sluice.broker.store.RowBatch;
-import dev.sluice.broker.store.Store;
-import dev.sluice.broker.store.StoreException;
-import dev.sluice.broker.store.StoreTable;
-import dev.sluice.broker.store.rocks.RocksSettings;
-import dev.sluice.broker.store.rocks.RocksStore;
+import dev.sluice.broker.internal.store.RowBatch;
+import dev.sluice.broker.internal.store.Store;
+import dev.sluice.broker.internal.store.StoreException;
+import dev.sluice.broker.internal.store.StoreTable;
+import dev.sluice.broker.internal.store.rocks.RocksSettings;
+import dev.sluice.broker.internal.store.rocks.RocksStore;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.file.Files;

@@ -2,7 +2,7 @@ package dev.sluice.broker;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.sluice.broker.hooks.HookCircuitBreaker;
+import dev.sluice.broker.internal.hooks.HookCircuitBreaker;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.ExecutorService;

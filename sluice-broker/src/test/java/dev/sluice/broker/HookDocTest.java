@@ -2,10 +2,10 @@ package dev.sluice.broker;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.sluice.broker.hooks.HookEngine;
-import dev.sluice.broker.hooks.HookEngine.Retry;
-import dev.sluice.broker.hooks.HookLimits;
-import dev.sluice.broker.lua.LuaHookEngine;
+import dev.sluice.broker.internal.hooks.HookEngine;
+import dev.sluice.broker.internal.hooks.HookEngine.Retry;
+import dev.sluice.broker.internal.hooks.HookLimits;
+import dev.sluice.broker.internal.lua.LuaHookEngine;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;

@@ -4,7 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.sluice.broker.BrokerException.Code;
-import dev.sluice.broker.hooks.HookExecutor;
+import dev.sluice.broker.internal.hooks.HookExecutor;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;

@@ -4,9 +4,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import dev.sluice.broker.engine.Schema;
-import dev.sluice.broker.hooks.HookEngine;
-import dev.sluice.broker.hooks.HookException;
+import dev.sluice.broker.internal.engine.Schema;
+import dev.sluice.broker.internal.hooks.HookEngine;
+import dev.sluice.broker.internal.hooks.HookException;
 import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.List;

@@ -1,7 +1,7 @@
 package dev.sluice.broker;
 
-import dev.sluice.broker.engine.LimitConfigEntry;
-import dev.sluice.broker.store.MessageId;
+import dev.sluice.broker.internal.engine.LimitConfigEntry;
+import dev.sluice.broker.internal.store.MessageId;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.Comparator;

@@ -3,7 +3,7 @@ package dev.sluice.broker;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.sluice.broker.KillCheck.Fault;
-import dev.sluice.broker.store.MessageId;
+import dev.sluice.broker.internal.store.MessageId;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.UUID;

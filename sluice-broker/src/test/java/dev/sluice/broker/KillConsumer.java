@@ -1,7 +1,7 @@
 package dev.sluice.broker;
 
 import dev.sluice.broker.BrokerException.Code;
-import dev.sluice.broker.runtime.LeasedDelivery;
+import dev.sluice.broker.internal.runtime.LeasedDelivery;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayDeque;

@@ -3,10 +3,10 @@ package dev.sluice.broker;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
-import dev.sluice.broker.engine.Schema;
-import dev.sluice.broker.store.Store;
-import dev.sluice.broker.store.StoreTable;
-import dev.sluice.broker.store.rocks.RocksStore;
+import dev.sluice.broker.internal.engine.Schema;
+import dev.sluice.broker.internal.store.Store;
+import dev.sluice.broker.internal.store.StoreTable;
+import dev.sluice.broker.internal.store.rocks.RocksStore;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.time.Duration;

@@ -1,6 +1,6 @@
 package dev.sluice.broker;
 
-import dev.sluice.broker.store.rocks.WalPosition;
+import dev.sluice.broker.internal.store.rocks.WalPosition;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.ArrayList;

@@ -3,7 +3,7 @@ package dev.sluice.broker;
 import static java.nio.charset.StandardCharsets.UTF_8;
 
 import dev.sluice.Limit;
-import dev.sluice.broker.engine.LimitConfigEntry;
+import dev.sluice.broker.internal.engine.LimitConfigEntry;
 import java.time.Duration;
 import java.util.Arrays;
 import java.util.Map;

@@ -1,10 +1,10 @@
 package dev.sluice.broker;
 
 import dev.sluice.broker.BrokerException.Code;
-import dev.sluice.broker.runtime.BrokerLifecycle;
-import dev.sluice.broker.runtime.LocalBroker;
-import dev.sluice.broker.store.Store;
-import dev.sluice.broker.store.rocks.RocksStore;
+import dev.sluice.broker.internal.runtime.BrokerLifecycle;
+import dev.sluice.broker.internal.runtime.LocalBroker;
+import dev.sluice.broker.internal.store.Store;
+import dev.sluice.broker.internal.store.rocks.RocksStore;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.List;

@@ -3,7 +3,7 @@ package dev.sluice.broker;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 
-import dev.sluice.broker.engine.PrefetchBudget;
+import dev.sluice.broker.internal.engine.PrefetchBudget;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Collections;

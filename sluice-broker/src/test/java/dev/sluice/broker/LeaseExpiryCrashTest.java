@@ -2,7 +2,7 @@ package dev.sluice.broker;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.sluice.broker.engine.PendingDelivery;
+import dev.sluice.broker.internal.engine.PendingDelivery;
 import java.time.Duration;
 import java.util.Comparator;
 import java.util.List;

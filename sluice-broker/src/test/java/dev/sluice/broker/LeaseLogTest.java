@@ -2,13 +2,13 @@ package dev.sluice.broker;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.sluice.broker.engine.BatchEncoder;
-import dev.sluice.broker.engine.CommitBatch;
-import dev.sluice.broker.engine.Dispatcher;
-import dev.sluice.broker.engine.MessageEntry;
-import dev.sluice.broker.engine.PendingDelivery;
-import dev.sluice.broker.engine.Schema;
-import dev.sluice.broker.store.StoreTable;
+import dev.sluice.broker.internal.engine.BatchEncoder;
+import dev.sluice.broker.internal.engine.CommitBatch;
+import dev.sluice.broker.internal.engine.Dispatcher;
+import dev.sluice.broker.internal.engine.MessageEntry;
+import dev.sluice.broker.internal.engine.PendingDelivery;
+import dev.sluice.broker.internal.engine.Schema;
+import dev.sluice.broker.internal.store.StoreTable;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;

@@ -4,11 +4,11 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.sluice.broker.BrokerException.Code;
-import dev.sluice.broker.runtime.BrokerLifecycle;
-import dev.sluice.broker.runtime.LocalBroker;
-import dev.sluice.broker.store.Store;
-import dev.sluice.broker.store.StoreException;
-import dev.sluice.broker.store.rocks.RocksStore;
+import dev.sluice.broker.internal.runtime.BrokerLifecycle;
+import dev.sluice.broker.internal.runtime.LocalBroker;
+import dev.sluice.broker.internal.store.Store;
+import dev.sluice.broker.internal.store.StoreException;
+import dev.sluice.broker.internal.store.rocks.RocksStore;
 import dev.sluice.testkit.Await;
 import java.io.IOException;
 import java.nio.file.Path;

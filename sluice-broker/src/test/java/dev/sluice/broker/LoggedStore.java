@@ -1,10 +1,10 @@
 package dev.sluice.broker;
 
-import dev.sluice.broker.engine.CommitBatch;
-import dev.sluice.broker.engine.Schema;
-import dev.sluice.broker.store.RowBatch;
-import dev.sluice.broker.store.StoreTable;
-import dev.sluice.broker.store.rocks.RocksStore;
+import dev.sluice.broker.internal.engine.CommitBatch;
+import dev.sluice.broker.internal.engine.Schema;
+import dev.sluice.broker.internal.store.RowBatch;
+import dev.sluice.broker.internal.store.StoreTable;
+import dev.sluice.broker.internal.store.rocks.RocksStore;
 import java.util.Arrays;
 
 /**

@@ -2,12 +2,12 @@ package dev.sluice.broker;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.sluice.broker.engine.InternedPlacement;
-import dev.sluice.broker.engine.MessageEntry;
-import dev.sluice.broker.engine.MessageIndex;
-import dev.sluice.broker.engine.PreparedMessage;
-import dev.sluice.broker.engine.QueueAdmin;
-import dev.sluice.broker.store.MessageEnvelope;
+import dev.sluice.broker.internal.engine.InternedPlacement;
+import dev.sluice.broker.internal.engine.MessageEntry;
+import dev.sluice.broker.internal.engine.MessageIndex;
+import dev.sluice.broker.internal.engine.PreparedMessage;
+import dev.sluice.broker.internal.engine.QueueAdmin;
+import dev.sluice.broker.internal.store.MessageEnvelope;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collections;

@@ -2,8 +2,8 @@ package dev.sluice.broker;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.sluice.broker.hooks.HookLimits;
-import dev.sluice.broker.lua.LuaSandbox;
+import dev.sluice.broker.internal.hooks.HookLimits;
+import dev.sluice.broker.internal.lua.LuaSandbox;
 import java.util.Map;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;

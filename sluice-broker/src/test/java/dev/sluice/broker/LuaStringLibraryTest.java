@@ -2,10 +2,10 @@ package dev.sluice.broker;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.sluice.broker.hooks.HookLimits;
-import dev.sluice.broker.lua.LuaSandbox;
-import dev.sluice.broker.lua.ResourceGuard;
-import dev.sluice.broker.lua.StringLibrary;
+import dev.sluice.broker.internal.hooks.HookLimits;
+import dev.sluice.broker.internal.lua.LuaSandbox;
+import dev.sluice.broker.internal.lua.ResourceGuard;
+import dev.sluice.broker.internal.lua.StringLibrary;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Random;

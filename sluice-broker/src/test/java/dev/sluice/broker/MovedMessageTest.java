@@ -5,15 +5,15 @@ import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.sluice.broker.BrokerException.Code;
-import dev.sluice.broker.engine.InternedPlacement;
-import dev.sluice.broker.engine.Schema;
-import dev.sluice.broker.runtime.LocalBroker;
-import dev.sluice.broker.store.ByteReader;
-import dev.sluice.broker.store.ByteWriter;
-import dev.sluice.broker.store.MessageId;
-import dev.sluice.broker.store.RowBatch;
-import dev.sluice.broker.store.StoreTable;
-import dev.sluice.broker.store.rocks.RocksStore;
+import dev.sluice.broker.internal.engine.InternedPlacement;
+import dev.sluice.broker.internal.engine.Schema;
+import dev.sluice.broker.internal.runtime.LocalBroker;
+import dev.sluice.broker.internal.store.ByteReader;
+import dev.sluice.broker.internal.store.ByteWriter;
+import dev.sluice.broker.internal.store.MessageId;
+import dev.sluice.broker.internal.store.RowBatch;
+import dev.sluice.broker.internal.store.StoreTable;
+import dev.sluice.broker.internal.store.rocks.RocksStore;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;

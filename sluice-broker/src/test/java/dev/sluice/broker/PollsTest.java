@@ -2,13 +2,13 @@ package dev.sluice.broker;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.sluice.broker.engine.Dispatcher;
-import dev.sluice.broker.engine.InternedPlacement;
-import dev.sluice.broker.engine.PendingDelivery;
-import dev.sluice.broker.engine.PendingReceive;
-import dev.sluice.broker.engine.PrefetchBudget;
-import dev.sluice.broker.engine.PreparedMessage;
-import dev.sluice.broker.store.MessageEnvelope;
+import dev.sluice.broker.internal.engine.Dispatcher;
+import dev.sluice.broker.internal.engine.InternedPlacement;
+import dev.sluice.broker.internal.engine.PendingDelivery;
+import dev.sluice.broker.internal.engine.PendingReceive;
+import dev.sluice.broker.internal.engine.PrefetchBudget;
+import dev.sluice.broker.internal.engine.PreparedMessage;
+import dev.sluice.broker.internal.store.MessageEnvelope;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;

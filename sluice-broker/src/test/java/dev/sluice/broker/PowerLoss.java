@@ -2,9 +2,9 @@ package dev.sluice.broker;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 
-import dev.sluice.broker.store.rocks.SyncMarkerFile;
-import dev.sluice.broker.store.rocks.WalFiles;
-import dev.sluice.broker.store.rocks.WalPosition;
+import dev.sluice.broker.internal.store.rocks.SyncMarkerFile;
+import dev.sluice.broker.internal.store.rocks.WalFiles;
+import dev.sluice.broker.internal.store.rocks.WalPosition;
 import java.io.IOException;
 import java.io.RandomAccessFile;
 import java.nio.ByteBuffer;

@@ -2,10 +2,10 @@ package dev.sluice.broker;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 
-import dev.sluice.broker.store.RowBatch;
-import dev.sluice.broker.store.StoreTable;
-import dev.sluice.broker.store.rocks.RocksSettings;
-import dev.sluice.broker.store.rocks.RocksStore;
+import dev.sluice.broker.internal.store.RowBatch;
+import dev.sluice.broker.internal.store.StoreTable;
+import dev.sluice.broker.internal.store.rocks.RocksSettings;
+import dev.sluice.broker.internal.store.rocks.RocksStore;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.ArrayDeque;

@@ -3,9 +3,9 @@ package dev.sluice.broker;
 import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.sluice.broker.store.Store;
-import dev.sluice.broker.store.StoreTable;
-import dev.sluice.broker.store.rocks.RocksStore;
+import dev.sluice.broker.internal.store.Store;
+import dev.sluice.broker.internal.store.StoreTable;
+import dev.sluice.broker.internal.store.rocks.RocksStore;
 import java.nio.file.Path;
 import java.util.HashSet;
 import java.util.List;

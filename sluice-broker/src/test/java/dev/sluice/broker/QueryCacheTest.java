@@ -4,7 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.sluice.ManualClock;
-import dev.sluice.broker.runtime.QueryCache;
+import dev.sluice.broker.internal.runtime.QueryCache;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;

@@ -2,8 +2,8 @@ package dev.sluice.broker;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.sluice.broker.engine.Dispatcher;
-import dev.sluice.broker.engine.PendingDelivery;
+import dev.sluice.broker.internal.engine.Dispatcher;
+import dev.sluice.broker.internal.engine.PendingDelivery;
 import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.BeforeEach;

@@ -4,12 +4,12 @@ import static dev.sluice.broker.EngineFixture.SECOND;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 
-import dev.sluice.broker.engine.ConsumerState;
-import dev.sluice.broker.engine.FailureHandler;
-import dev.sluice.broker.engine.PendingDelivery;
-import dev.sluice.broker.engine.RetryBackoff;
-import dev.sluice.broker.engine.Schema;
-import dev.sluice.broker.store.ByteWriter;
+import dev.sluice.broker.internal.engine.ConsumerState;
+import dev.sluice.broker.internal.engine.FailureHandler;
+import dev.sluice.broker.internal.engine.PendingDelivery;
+import dev.sluice.broker.internal.engine.RetryBackoff;
+import dev.sluice.broker.internal.engine.Schema;
+import dev.sluice.broker.internal.store.ByteWriter;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;

@@ -2,14 +2,14 @@ package dev.sluice.broker;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 
-import dev.sluice.broker.hooks.HookException;
-import dev.sluice.broker.hooks.HookLimits;
-import dev.sluice.broker.lua.BaseLibrary;
-import dev.sluice.broker.lua.HeaderTable;
-import dev.sluice.broker.lua.LuaSandbox;
-import dev.sluice.broker.lua.LuaStrings;
-import dev.sluice.broker.lua.ScriptSource;
-import dev.sluice.broker.lua.ScriptWarmup;
+import dev.sluice.broker.internal.hooks.HookException;
+import dev.sluice.broker.internal.hooks.HookLimits;
+import dev.sluice.broker.internal.lua.BaseLibrary;
+import dev.sluice.broker.internal.lua.HeaderTable;
+import dev.sluice.broker.internal.lua.LuaSandbox;
+import dev.sluice.broker.internal.lua.LuaStrings;
+import dev.sluice.broker.internal.lua.ScriptSource;
+import dev.sluice.broker.internal.lua.ScriptWarmup;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.util.Map;

@@ -4,11 +4,11 @@ import static org.assertj.core.api.Assertions.assertThatCode;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.sluice.broker.SimLedger.Sent;
-import dev.sluice.broker.engine.FailureHandler;
-import dev.sluice.broker.engine.InternedPlacement;
-import dev.sluice.broker.engine.MessageEntry;
-import dev.sluice.broker.engine.PendingDelivery;
-import dev.sluice.broker.engine.QueueAdmin;
+import dev.sluice.broker.internal.engine.FailureHandler;
+import dev.sluice.broker.internal.engine.InternedPlacement;
+import dev.sluice.broker.internal.engine.MessageEntry;
+import dev.sluice.broker.internal.engine.PendingDelivery;
+import dev.sluice.broker.internal.engine.QueueAdmin;
 import java.util.Collections;
 import java.util.List;
 import java.util.UUID;

@@ -3,10 +3,10 @@ package dev.sluice.broker;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.sluice.broker.SimLedger.Sent;
-import dev.sluice.broker.engine.BrokerQueue;
-import dev.sluice.broker.engine.InternedPlacement;
-import dev.sluice.broker.engine.PreparedMessage;
-import dev.sluice.broker.store.MessageEnvelope;
+import dev.sluice.broker.internal.engine.BrokerQueue;
+import dev.sluice.broker.internal.engine.InternedPlacement;
+import dev.sluice.broker.internal.engine.PreparedMessage;
+import dev.sluice.broker.internal.store.MessageEnvelope;
 import java.nio.ByteBuffer;
 import java.util.ArrayList;
 import java.util.Collections;

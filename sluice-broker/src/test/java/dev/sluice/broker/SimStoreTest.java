@@ -3,10 +3,10 @@ package dev.sluice.broker;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import dev.sluice.broker.store.RowBatch;
-import dev.sluice.broker.store.Store;
-import dev.sluice.broker.store.StoreException;
-import dev.sluice.broker.store.StoreTable;
+import dev.sluice.broker.internal.store.RowBatch;
+import dev.sluice.broker.internal.store.Store;
+import dev.sluice.broker.internal.store.StoreException;
+import dev.sluice.broker.internal.store.StoreTable;
 import java.util.HashSet;
 import java.util.Random;
 import java.util.Set;

@@ -1,12 +1,12 @@
 package dev.sluice.broker;
 
-import dev.sluice.broker.engine.BrokerQueue;
-import dev.sluice.broker.engine.ConsumerState;
-import dev.sluice.broker.engine.Dispatcher;
-import dev.sluice.broker.engine.EngineState;
-import dev.sluice.broker.engine.FailureHandler;
-import dev.sluice.broker.engine.PendingDelivery;
-import dev.sluice.broker.hooks.HookEngine;
+import dev.sluice.broker.internal.engine.BrokerQueue;
+import dev.sluice.broker.internal.engine.ConsumerState;
+import dev.sluice.broker.internal.engine.Dispatcher;
+import dev.sluice.broker.internal.engine.EngineState;
+import dev.sluice.broker.internal.engine.FailureHandler;
+import dev.sluice.broker.internal.engine.PendingDelivery;
+import dev.sluice.broker.internal.hooks.HookEngine;
 import java.util.List;
 import java.util.UUID;
 import java.util.concurrent.CompletableFuture;

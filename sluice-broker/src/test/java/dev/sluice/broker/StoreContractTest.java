@@ -5,10 +5,10 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatCode;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import dev.sluice.broker.store.RowBatch;
-import dev.sluice.broker.store.Store;
-import dev.sluice.broker.store.StoreException;
-import dev.sluice.broker.store.StoreTable;
+import dev.sluice.broker.internal.store.RowBatch;
+import dev.sluice.broker.internal.store.Store;
+import dev.sluice.broker.internal.store.StoreException;
+import dev.sluice.broker.internal.store.StoreTable;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.EnumMap;

@@ -3,9 +3,9 @@ package dev.sluice.broker;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import dev.sluice.broker.store.StoreException;
-import dev.sluice.broker.store.rocks.NativeLibrary;
-import dev.sluice.broker.store.rocks.StoreDirectory;
+import dev.sluice.broker.internal.store.StoreException;
+import dev.sluice.broker.internal.store.rocks.NativeLibrary;
+import dev.sluice.broker.internal.store.rocks.StoreDirectory;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;

@@ -1,7 +1,7 @@
 package dev.sluice.broker;
 
-import dev.sluice.broker.store.rocks.RocksStore;
-import dev.sluice.broker.store.rocks.WalFiles;
+import dev.sluice.broker.internal.store.rocks.RocksStore;
+import dev.sluice.broker.internal.store.rocks.WalFiles;
 import java.io.IOException;
 import java.io.RandomAccessFile;
 import java.nio.file.Files;

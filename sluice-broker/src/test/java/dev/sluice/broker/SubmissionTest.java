@@ -2,8 +2,8 @@ package dev.sluice.broker;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.sluice.broker.engine.InternedPlacement;
-import dev.sluice.broker.engine.PreparedMessage;
+import dev.sluice.broker.internal.engine.InternedPlacement;
+import dev.sluice.broker.internal.engine.PreparedMessage;
 import java.util.TreeMap;
 import org.junit.jupiter.api.Test;
 

@@ -3,9 +3,9 @@ package dev.sluice.governor;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.sluice.Limit;
-import dev.sluice.governor.engine.BudgetEngine;
+import dev.sluice.governor.internal.engine.BudgetEngine;
 import dev.sluice.governor.redis.TimedScripts;
-import dev.sluice.governor.redis.store.ReplyMapper;
+import dev.sluice.governor.redis.internal.store.ReplyMapper;
 import dev.sluice.testkit.load.SeedBudget;
 import dev.sluice.testkit.redis.RedisServer;
 import java.time.Duration;

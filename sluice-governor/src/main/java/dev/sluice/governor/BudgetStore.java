@@ -1,7 +1,7 @@
 package dev.sluice.governor;
 
 import dev.sluice.NanoClock;
-import dev.sluice.governor.local.LocalBudgetStore;
+import dev.sluice.governor.internal.local.LocalBudgetStore;
 import dev.sluice.governor.spi.StoreTimer;
 import java.util.Map;
 import java.util.Optional;

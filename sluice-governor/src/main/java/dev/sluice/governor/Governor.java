@@ -1,8 +1,8 @@
 package dev.sluice.governor;
 
 import dev.sluice.NanoClock;
-import dev.sluice.governor.local.LocalBudgetStore;
-import dev.sluice.governor.monitor.GovernorMonitor;
+import dev.sluice.governor.internal.local.LocalBudgetStore;
+import dev.sluice.governor.internal.monitor.GovernorMonitor;
 import dev.sluice.governor.spi.StoreTimer;
 import java.nio.file.Path;
 import java.util.Map;

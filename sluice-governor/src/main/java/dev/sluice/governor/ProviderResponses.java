@@ -1,6 +1,6 @@
 package dev.sluice.governor;
 
-import dev.sluice.governor.monitor.ProviderFeedback;
+import dev.sluice.governor.internal.monitor.ProviderFeedback;
 import dev.sluice.governor.spi.StoreTimer;
 import java.time.Instant;
 import java.util.LinkedHashMap;

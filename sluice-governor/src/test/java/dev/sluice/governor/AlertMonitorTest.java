@@ -3,7 +3,7 @@ package dev.sluice.governor;
 import static dev.sluice.governor.WaitingListFixture.SECOND;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.sluice.governor.monitor.AlertMonitor;
+import dev.sluice.governor.internal.monitor.AlertMonitor;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.List;

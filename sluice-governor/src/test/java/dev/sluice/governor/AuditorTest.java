@@ -5,8 +5,8 @@ import static dev.sluice.governor.WaitingListFixture.MS;
 import static dev.sluice.governor.WaitingListFixture.SECOND;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.sluice.governor.engine.TokenWaiter;
-import dev.sluice.governor.monitor.Auditor;
+import dev.sluice.governor.internal.engine.TokenWaiter;
+import dev.sluice.governor.internal.monitor.Auditor;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;

@@ -13,9 +13,9 @@ import org.junit.jupiter.api.Test;
 @Tag("any-jdk")
 final class GovernorArchitectureTest {
   private static final String API = "dev.sluice.governor";
-  private static final String ENGINE = "dev.sluice.governor.engine";
-  private static final String LOCAL = "dev.sluice.governor.local";
-  private static final String MONITOR = "dev.sluice.governor.monitor";
+  private static final String ENGINE = "dev.sluice.governor.internal.engine";
+  private static final String LOCAL = "dev.sluice.governor.internal.local";
+  private static final String MONITOR = "dev.sluice.governor.internal.monitor";
   private static final String SPI = "dev.sluice.governor.spi";
 
   private static final JavaClasses GOVERNOR =

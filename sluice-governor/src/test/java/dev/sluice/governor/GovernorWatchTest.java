@@ -8,7 +8,7 @@ import ch.qos.logback.classic.Level;
 import ch.qos.logback.classic.Logger;
 import ch.qos.logback.classic.spi.ILoggingEvent;
 import ch.qos.logback.core.read.ListAppender;
-import dev.sluice.governor.monitor.GovernorMonitor;
+import dev.sluice.governor.internal.monitor.GovernorMonitor;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.List;

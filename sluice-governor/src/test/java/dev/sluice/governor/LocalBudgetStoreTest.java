@@ -5,7 +5,7 @@ import static dev.sluice.governor.WaitingListFixture.SECOND;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import dev.sluice.governor.local.LocalBudgetStore;
+import dev.sluice.governor.internal.local.LocalBudgetStore;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;

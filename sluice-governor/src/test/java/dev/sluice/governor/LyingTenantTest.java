@@ -2,7 +2,7 @@ package dev.sluice.governor;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.sluice.governor.engine.ModelBuckets;
+import dev.sluice.governor.internal.engine.ModelBuckets;
 import dev.sluice.governor.spi.ModelLimits;
 import java.time.Duration;
 import java.util.ArrayList;

@@ -3,9 +3,9 @@ package dev.sluice.governor;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.sluice.Limit;
-import dev.sluice.governor.engine.Reservation;
-import dev.sluice.governor.engine.TokenDemand;
-import dev.sluice.governor.engine.TokenWaiter;
+import dev.sluice.governor.internal.engine.Reservation;
+import dev.sluice.governor.internal.engine.TokenDemand;
+import dev.sluice.governor.internal.engine.TokenWaiter;
 import dev.sluice.governor.spi.ModelLimits;
 import java.util.ArrayList;
 import java.util.HashMap;

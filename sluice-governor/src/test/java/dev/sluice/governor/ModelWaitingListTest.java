@@ -8,11 +8,11 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.sluice.Limit;
-import dev.sluice.governor.engine.ClassWaitingList;
-import dev.sluice.governor.engine.Forecaster;
-import dev.sluice.governor.engine.TokenDemand;
-import dev.sluice.governor.engine.TokenWaiter;
-import dev.sluice.governor.engine.WaitReason;
+import dev.sluice.governor.internal.engine.ClassWaitingList;
+import dev.sluice.governor.internal.engine.Forecaster;
+import dev.sluice.governor.internal.engine.TokenDemand;
+import dev.sluice.governor.internal.engine.TokenWaiter;
+import dev.sluice.governor.internal.engine.WaitReason;
 import dev.sluice.governor.spi.ModelLimits;
 import java.util.ArrayList;
 import java.util.List;

@@ -3,7 +3,7 @@ package dev.sluice.governor;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import dev.sluice.governor.local.LocalBudgetStore;
+import dev.sluice.governor.internal.local.LocalBudgetStore;
 import dev.sluice.governor.spi.BudgetStoreSupport;
 import dev.sluice.governor.spi.OutageBudgetStore;
 import dev.sluice.governor.spi.StoreSnapshot;

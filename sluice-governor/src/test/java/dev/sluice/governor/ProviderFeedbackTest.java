@@ -3,7 +3,7 @@ package dev.sluice.governor;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.within;
 
-import dev.sluice.governor.monitor.ProviderFeedback;
+import dev.sluice.governor.internal.monitor.ProviderFeedback;
 import dev.sluice.properties.Generator;
 import dev.sluice.properties.Property;
 import java.time.Duration;

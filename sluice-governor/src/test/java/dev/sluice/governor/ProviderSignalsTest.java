@@ -2,7 +2,7 @@ package dev.sluice.governor;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.sluice.governor.monitor.ProviderRateLimitHeaders;
+import dev.sluice.governor.internal.monitor.ProviderRateLimitHeaders;
 import dev.sluice.properties.Property;
 import java.time.Duration;
 import java.time.Instant;

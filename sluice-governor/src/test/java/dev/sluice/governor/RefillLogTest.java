@@ -2,7 +2,7 @@ package dev.sluice.governor;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.sluice.governor.monitor.RefillLog;
+import dev.sluice.governor.internal.monitor.RefillLog;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 

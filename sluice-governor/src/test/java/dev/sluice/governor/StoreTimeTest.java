@@ -2,7 +2,7 @@ package dev.sluice.governor;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.sluice.governor.monitor.StoreClock;
+import dev.sluice.governor.internal.monitor.StoreClock;
 import dev.sluice.governor.spi.StoreTimer;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;

@@ -3,11 +3,11 @@ package dev.sluice.governor;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.sluice.Limit;
-import dev.sluice.governor.engine.Forecaster;
-import dev.sluice.governor.engine.ModelWaitingList;
-import dev.sluice.governor.engine.Reservation;
-import dev.sluice.governor.engine.TokenDemand;
-import dev.sluice.governor.engine.TokenWaiter;
+import dev.sluice.governor.internal.engine.Forecaster;
+import dev.sluice.governor.internal.engine.ModelWaitingList;
+import dev.sluice.governor.internal.engine.Reservation;
+import dev.sluice.governor.internal.engine.TokenDemand;
+import dev.sluice.governor.internal.engine.TokenWaiter;
 import dev.sluice.governor.spi.BudgetLimits;
 import dev.sluice.governor.spi.ModelLimits;
 import java.time.Duration;

@@ -4,8 +4,8 @@ import static dev.sluice.governor.WaitingListFixture.MINUTE;
 import static dev.sluice.governor.WaitingListFixture.SECOND;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.sluice.governor.local.LocalBudgetStore;
-import dev.sluice.governor.monitor.GovernorMonitor;
+import dev.sluice.governor.internal.local.LocalBudgetStore;
+import dev.sluice.governor.internal.monitor.GovernorMonitor;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;

@@ -3,7 +3,7 @@ package dev.sluice.redis;
 import dev.sluice.Decision;
 import dev.sluice.Limit;
 import dev.sluice.TokenBucket;
-import dev.sluice.redis.limits.Futures;
+import dev.sluice.redis.internal.limits.Futures;
 import java.time.Duration;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;

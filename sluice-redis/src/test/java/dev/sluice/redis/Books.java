@@ -1,6 +1,6 @@
 package dev.sluice.redis;
 
-import dev.sluice.redis.limits.ScriptLimit;
+import dev.sluice.redis.internal.limits.ScriptLimit;
 import dev.sluice.testkit.redis.RedisServer;
 import java.util.List;
 

@@ -3,7 +3,7 @@ package dev.sluice.redis;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.sluice.Limit;
-import dev.sluice.redis.limits.ScriptLimit;
+import dev.sluice.redis.internal.limits.ScriptLimit;
 import dev.sluice.testkit.Await;
 import dev.sluice.testkit.redis.RedisServer;
 import java.time.Duration;

@@ -5,7 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.sluice.Decision;
 import dev.sluice.Limit;
-import dev.sluice.redis.limits.CostChecks;
+import dev.sluice.redis.internal.limits.CostChecks;
 import dev.sluice.testkit.Await;
 import dev.sluice.testkit.redis.RedisCluster;
 import dev.sluice.testkit.redis.RedisServer;

@@ -6,7 +6,7 @@ import dev.sluice.Decision;
 import dev.sluice.Limit;
 import dev.sluice.Limits;
 import dev.sluice.internal.bucket.LimitUnits;
-import dev.sluice.redis.limits.ScriptLimit;
+import dev.sluice.redis.internal.limits.ScriptLimit;
 import dev.sluice.testkit.redis.RedisServer;
 import java.time.Duration;
 import java.util.ArrayList;

@@ -1,14 +1,14 @@
 package dev.sluice.redis;
 
 import dev.sluice.Limit;
-import dev.sluice.redis.connection.ConnectionState;
-import dev.sluice.redis.connection.FleetConnection;
-import dev.sluice.redis.limits.BucketDemand;
-import dev.sluice.redis.limits.LimitsFleetMember;
-import dev.sluice.redis.limits.OutageLimits;
-import dev.sluice.redis.limits.RedisDecider;
-import dev.sluice.redis.limits.RedisLimits;
-import dev.sluice.redis.limits.ScriptLimit;
+import dev.sluice.redis.internal.connection.ConnectionState;
+import dev.sluice.redis.internal.connection.FleetConnection;
+import dev.sluice.redis.internal.limits.BucketDemand;
+import dev.sluice.redis.internal.limits.LimitsFleetMember;
+import dev.sluice.redis.internal.limits.OutageLimits;
+import dev.sluice.redis.internal.limits.RedisDecider;
+import dev.sluice.redis.internal.limits.RedisLimits;
+import dev.sluice.redis.internal.limits.ScriptLimit;
 import dev.sluice.testkit.Await;
 import java.time.Duration;
 import java.time.Instant;

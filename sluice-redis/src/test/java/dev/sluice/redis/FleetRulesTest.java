@@ -6,8 +6,8 @@ import static org.awaitility.Awaitility.await;
 
 import dev.sluice.Decision;
 import dev.sluice.Limit;
-import dev.sluice.redis.limits.RedisKeys;
-import dev.sluice.redis.limits.ScriptLimit;
+import dev.sluice.redis.internal.limits.RedisKeys;
+import dev.sluice.redis.internal.limits.ScriptLimit;
 import dev.sluice.testkit.redis.RedisServer;
 import java.time.Duration;
 import java.util.ArrayList;

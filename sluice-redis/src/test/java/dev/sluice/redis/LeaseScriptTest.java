@@ -3,8 +3,8 @@ package dev.sluice.redis;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.sluice.Limit;
-import dev.sluice.redis.limits.LimitScript;
-import dev.sluice.redis.limits.ScriptLimit;
+import dev.sluice.redis.internal.limits.LimitScript;
+import dev.sluice.redis.internal.limits.ScriptLimit;
 import dev.sluice.testkit.load.GrantLog;
 import dev.sluice.testkit.redis.RedisServer;
 import java.time.Duration;

@@ -3,10 +3,10 @@ package dev.sluice.redis;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.sluice.Limit;
-import dev.sluice.redis.limits.BucketTokenBlocks;
-import dev.sluice.redis.limits.ScriptLimit;
-import dev.sluice.redis.limits.TokenBlock;
-import dev.sluice.redis.limits.TokenBlockSize;
+import dev.sluice.redis.internal.limits.BucketTokenBlocks;
+import dev.sluice.redis.internal.limits.ScriptLimit;
+import dev.sluice.redis.internal.limits.TokenBlock;
+import dev.sluice.redis.internal.limits.TokenBlockSize;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;

@@ -3,7 +3,7 @@ package dev.sluice.redis;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.sluice.Limit;
-import dev.sluice.redis.limits.RedisKeys;
+import dev.sluice.redis.internal.limits.RedisKeys;
 import dev.sluice.testkit.Await;
 import dev.sluice.testkit.redis.RedisServer;
 import java.time.Duration;

@@ -16,7 +16,7 @@ import org.junit.jupiter.api.Test;
 /** The dependencies of the limits in Redis. */
 @Tag("any-jdk")
 final class RedisArchitectureTest {
-  private static final String CONNECTION = "dev.sluice.redis.connection";
+  private static final String CONNECTION = "dev.sluice.redis.internal.connection";
 
   private static final JavaClasses REDIS =
       new ClassFileImporter()
@@ -47,7 +47,7 @@ final class RedisArchitectureTest {
         .resideInAPackage(CONNECTION)
         .should()
         .dependOnClassesThat()
-        .resideInAPackage("dev.sluice.redis.limits")
+        .resideInAPackage("dev.sluice.redis.internal.limits")
         .check(REDIS);
   }
 

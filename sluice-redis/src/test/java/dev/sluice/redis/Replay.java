@@ -5,7 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.sluice.Decision;
 import dev.sluice.Limit;
 import dev.sluice.TokenBucket;
-import dev.sluice.redis.limits.ScriptLimit;
+import dev.sluice.redis.internal.limits.ScriptLimit;
 import java.math.BigDecimal;
 import java.math.RoundingMode;
 import java.util.ArrayList;

@@ -1,15 +1,15 @@
 package dev.sluice.redis;
 
-import dev.sluice.redis.connection.ConnectionConfig;
-import dev.sluice.redis.connection.FleetConnection;
-import dev.sluice.redis.connection.MembersView;
-import dev.sluice.redis.connection.MembershipConfig;
-import dev.sluice.redis.connection.RedisAddress;
-import dev.sluice.redis.connection.ScriptCall;
-import dev.sluice.redis.limits.LimitDefinitions;
-import dev.sluice.redis.limits.LimitScript;
-import dev.sluice.redis.limits.LimitTable;
-import dev.sluice.redis.limits.RedisKeys;
+import dev.sluice.redis.internal.connection.ConnectionConfig;
+import dev.sluice.redis.internal.connection.FleetConnection;
+import dev.sluice.redis.internal.connection.MembersView;
+import dev.sluice.redis.internal.connection.MembershipConfig;
+import dev.sluice.redis.internal.connection.RedisAddress;
+import dev.sluice.redis.internal.connection.ScriptCall;
+import dev.sluice.redis.internal.limits.LimitDefinitions;
+import dev.sluice.redis.internal.limits.LimitScript;
+import dev.sluice.redis.internal.limits.LimitTable;
+import dev.sluice.redis.internal.limits.RedisKeys;
 import dev.sluice.testkit.redis.RedisServer;
 import java.time.Duration;
 import java.util.List;

@@ -4,11 +4,11 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.sluice.Limit;
-import dev.sluice.redis.connection.FleetConnection;
-import dev.sluice.redis.connection.MembershipConfig;
-import dev.sluice.redis.limits.RedisKeyedLimits;
-import dev.sluice.redis.limits.RedisKeys;
-import dev.sluice.redis.limits.RedisLimits;
+import dev.sluice.redis.internal.connection.FleetConnection;
+import dev.sluice.redis.internal.connection.MembershipConfig;
+import dev.sluice.redis.internal.limits.RedisKeyedLimits;
+import dev.sluice.redis.internal.limits.RedisKeys;
+import dev.sluice.redis.internal.limits.RedisLimits;
 import dev.sluice.testkit.Await;
 import dev.sluice.testkit.redis.RedisServer;
 import java.time.Duration;

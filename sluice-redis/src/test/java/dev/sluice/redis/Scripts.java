@@ -2,9 +2,9 @@ package dev.sluice.redis;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.sluice.redis.connection.MembershipConfig;
-import dev.sluice.redis.limits.LimitScript;
-import dev.sluice.redis.limits.ScriptLimit;
+import dev.sluice.redis.internal.connection.MembershipConfig;
+import dev.sluice.redis.internal.limits.LimitScript;
+import dev.sluice.redis.internal.limits.ScriptLimit;
 import dev.sluice.testkit.redis.RedisServer;
 import io.lettuce.core.RedisClient;
 import io.lettuce.core.ScriptOutputType;

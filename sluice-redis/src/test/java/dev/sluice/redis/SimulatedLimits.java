@@ -1,16 +1,16 @@
 package dev.sluice.redis;
 
 import dev.sluice.Limit;
-import dev.sluice.redis.connection.FleetConnection;
-import dev.sluice.redis.connection.SimulatedLink;
-import dev.sluice.redis.limits.CachedLimits;
-import dev.sluice.redis.limits.LimitsFleetMember;
-import dev.sluice.redis.limits.RedisKeyedLimits;
-import dev.sluice.redis.limits.RedisTokenBucket;
-import dev.sluice.redis.limits.ScriptLimit;
-import dev.sluice.redis.limits.SharedLimitsConfig;
-import dev.sluice.redis.limits.TokenBlockDecider;
-import dev.sluice.redis.limits.TokenBlocks;
+import dev.sluice.redis.internal.connection.FleetConnection;
+import dev.sluice.redis.internal.connection.SimulatedLink;
+import dev.sluice.redis.internal.limits.CachedLimits;
+import dev.sluice.redis.internal.limits.LimitsFleetMember;
+import dev.sluice.redis.internal.limits.RedisKeyedLimits;
+import dev.sluice.redis.internal.limits.RedisTokenBucket;
+import dev.sluice.redis.internal.limits.ScriptLimit;
+import dev.sluice.redis.internal.limits.SharedLimitsConfig;
+import dev.sluice.redis.internal.limits.TokenBlockDecider;
+import dev.sluice.redis.internal.limits.TokenBlocks;
 import java.time.Duration;
 import java.util.SortedMap;
 import java.util.concurrent.atomic.AtomicLong;

@@ -8,7 +8,7 @@ import dev.sluice.redis.OutageListener;
 import dev.sluice.redis.OutageMode;
 import dev.sluice.redis.SharedLimitOptions;
 import dev.sluice.redis.SharedLimits;
-import dev.sluice.redis.connection.RedisAddress;
+import dev.sluice.redis.internal.connection.RedisAddress;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Objects;

@@ -65,9 +65,9 @@ import java.time.Duration;
 import java.time.InstantSource;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.ScheduledExecutorService;
+import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.UnaryOperator;
@@ -93,7 +93,8 @@ public final class SluiceServer implements AutoCloseable {
   private final FileReloader reloads = new FileReloader();
   private final OpenStreams streams = new OpenStreams();
   private final ScheduledExecutorService timer = Executors.newSingleThreadScheduledExecutor();
-  private final ExecutorService workers = Executors.newFixedThreadPool(WORKERS);
+  private final ThreadPoolExecutor workers =
+      (ThreadPoolExecutor) Executors.newFixedThreadPool(WORKERS);
   private final Tracing tracing;
   private final @Nullable ReloadableTls tls;
   private final GrpcServer grpc;
@@ -196,7 +197,8 @@ public final class SluiceServer implements AutoCloseable {
                 new GovernorGrpcService(models, streams).bindService(),
                 new AdminGrpcService(admin, keys).bindService(),
                 EarlyHeadersInterceptor.before(new FilaMessageService(queues, streams)),
-                new FilaAdminService(queues, new FilaConfigOperations(broker, admin), admin, keys)
+                new FilaAdminService(
+                        queues, new FilaConfigOperations(broker, admin), admin, keys, streams)
                     .bindService()));
     http =
         new HttpServer(
@@ -309,11 +311,13 @@ public final class SluiceServer implements AutoCloseable {
       throw failure;
     }
     try {
+      // Now: a thread that the system refuses later would lose a call.
+      server.workers.prestartAllCoreThreads();
       server.grpc.start();
       if (config.listen().hasHttp()) {
         server.http.start();
       }
-    } catch (IOException | RuntimeException failure) {
+    } catch (IOException | RuntimeException | Error failure) {
       server.end();
       throw failure;
     }

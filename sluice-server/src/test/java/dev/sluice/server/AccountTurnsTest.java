@@ -79,6 +79,21 @@ final class AccountTurnsTest {
   }
 
   @Test
+  void taskThatEndsWithAnError_leavesItsTurn() {
+    for (int i = 0; i <= AT_ONCE; i++) {
+      CompletableFuture<Integer> thrown =
+          turns.run(
+              TENANT,
+              () -> {
+                throw new InternalError("on purpose");
+              });
+      assertThat(thrown).isCompletedExceptionally();
+    }
+    submit(TENANT);
+    assertThat(begun).hasSize(1);
+  }
+
+  @Test
   void manyTasksThatEndAtOnce_needNoDeepStack() {
     submit(TENANT);
     submit(TENANT);

@@ -4,6 +4,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 import com.google.protobuf.ByteString;
+import dev.sluice.proto.v1.CreateQueueRequest;
+import dev.sluice.proto.v1.CreateQueueResponse;
 import dev.sluice.proto.v1.EnqueueRequest;
 import dev.sluice.proto.v1.EnqueueResponse;
 import dev.sluice.proto.v1.EnqueueStreamRequest;
@@ -12,6 +14,8 @@ import dev.sluice.proto.v1.ListQueuesRequest;
 import dev.sluice.proto.v1.ListQueuesResponse;
 import dev.sluice.proto.v1.Message;
 import dev.sluice.proto.v1.QueuesGrpc;
+import dev.sluice.proto.v1.UpdateQueueRequest;
+import dev.sluice.proto.v1.UpdateQueueResponse;
 import dev.sluice.server.auth.AccountQuotas;
 import dev.sluice.server.auth.ApiKey;
 import dev.sluice.server.auth.Caller;
@@ -95,10 +99,28 @@ final class CallTurnsTest {
       }
     }
 
-    @Override
-    public void listQueues(ListQueuesRequest request, StreamObserver<ListQueuesResponse> call) {
+    private void blockList() {
       listing.addAndGet(AuthenticationInterceptor.caller().account().equals(EVIL) ? 1 : 0);
       block();
+    }
+
+    @Override
+    public void createQueue(CreateQueueRequest request, StreamObserver<CreateQueueResponse> call) {
+      blockList();
+      call.onNext(CreateQueueResponse.getDefaultInstance());
+      call.onCompleted();
+    }
+
+    @Override
+    public void updateQueue(UpdateQueueRequest request, StreamObserver<UpdateQueueResponse> call) {
+      blockList();
+      call.onNext(UpdateQueueResponse.getDefaultInstance());
+      call.onCompleted();
+    }
+
+    @Override
+    public void listQueues(ListQueuesRequest request, StreamObserver<ListQueuesResponse> call) {
+      blockList();
       call.onNext(ListQueuesResponse.getDefaultInstance());
       call.onCompleted();
     }
@@ -189,6 +211,18 @@ final class CallTurnsTest {
   void listsOfOneAccount_haveOneThread() throws Exception {
     for (int i = 0; i < THREADS; i++) {
       of(EVIL).listQueues(ListQueuesRequest.getDefaultInstance(), new Recorded<>());
+    }
+    of(EVIL).enqueue(EnqueueRequest.getDefaultInstance(), new Recorded<>());
+    assertOthersAreServed(THREADS / 2);
+    assertThat(listing).hasValue(1);
+  }
+
+  /** The broker goes through all fairness keys of a queue for a change of it. */
+  @Test
+  void changesOfQueuesOfOneAccount_haveOneThread() throws Exception {
+    for (int i = 0; i < THREADS; i++) {
+      of(EVIL).createQueue(CreateQueueRequest.getDefaultInstance(), new Recorded<>());
+      of(EVIL).updateQueue(UpdateQueueRequest.getDefaultInstance(), new Recorded<>());
     }
     of(EVIL).enqueue(EnqueueRequest.getDefaultInstance(), new Recorded<>());
     assertOthersAreServed(THREADS / 2);

@@ -14,6 +14,8 @@ import dev.sluice.proto.v1.EnqueueStreamRequest;
 import dev.sluice.proto.v1.EnqueueStreamResponse;
 import dev.sluice.proto.v1.Message;
 import dev.sluice.proto.v1.QueuesGrpc;
+import dev.sluice.proto.v1.RedriveRequest;
+import dev.sluice.proto.v1.RedriveResponse;
 import dev.sluice.server.auth.AccountQuotas;
 import dev.sluice.server.auth.ApiKey;
 import dev.sluice.server.auth.ApiKeyStore;
@@ -36,17 +38,24 @@ import dev.sluice.server.telemetry.Tracing;
 import dev.sluice.server.transport.AccountExecutors;
 import dev.sluice.server.transport.ProtocolListenerConfig;
 import dev.sluice.server.transport.Readiness;
+import io.grpc.Context;
 import io.grpc.ManagedChannel;
 import io.grpc.Metadata;
 import io.grpc.Status;
 import io.grpc.netty.shaded.io.grpc.netty.NettyChannelBuilder;
 import io.grpc.stub.MetadataUtils;
+import java.lang.reflect.InvocationHandler;
+import java.lang.reflect.Proxy;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
+import java.net.Socket;
+import java.net.http.HttpRequest;
 import java.net.http.HttpRequest.BodyPublishers;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.time.InstantSource;
+import java.util.Collections;
 import java.util.List;
 import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
@@ -61,22 +70,29 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Enqueue calls that wait for a hook while their key is revoked end, and store nothing. */
+/**
+ * Enqueue calls that wait for a hook while their key is revoked end, and store nothing; redrives
+ * end with their calls.
+ */
 @Tag("any-jdk")
 @Timeout(90)
 final class HookWaitsTest {
   private static final Duration PATIENCE = Duration.ofSeconds(30);
   private static final String KEY = "Bearer tenant";
+  private static final int DEAD_LETTERS = 1_000;
 
   @TempDir Path dir;
   private final CountDownLatch hooksMayRun = new CountDownLatch(1);
   private final ExecutorService workers = Executors.newCachedThreadPool();
   private final ServerMetrics metrics = new ServerMetrics();
+  private final OpenStreams streams = new OpenStreams();
+  private final CompletableFuture<CompletableFuture<Long>> redrive = new CompletableFuture<>();
   private volatile boolean revoked;
   private Broker broker;
   private RevocationWatcher keys;
   private GrpcServer grpc;
   private HttpServer http;
+  private boolean httpClosed;
   private ManagedChannel channel;
   private CompletableFuture<List<UUID>> first;
 
@@ -100,6 +116,22 @@ final class HookWaitsTest {
         dir.resolve("broker"), BrokerConfig.builder().hookThreads(1).metrics(gate).build());
   }
 
+  private Broker notingRedrives() {
+    InvocationHandler handler =
+        (proxy, method, arguments) -> {
+          Object result = method.invoke(broker, arguments);
+          if (method.getName().equals("redriveAsync")) {
+            @SuppressWarnings("unchecked") // that is what it returns
+            CompletableFuture<Long> moved = (CompletableFuture<Long>) result;
+            redrive.complete(moved);
+          }
+          return result;
+        };
+    return (Broker)
+        Proxy.newProxyInstance(
+            Broker.class.getClassLoader(), new Class<?>[] {Broker.class}, handler);
+  }
+
   private static ProtocolListenerConfig anywhere() {
     return new ProtocolListenerConfig(
         new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), TransportConfig.DEFAULTS, null);
@@ -115,7 +147,7 @@ final class HookWaitsTest {
             .build());
     QueueOperations queues =
         new QueueOperations(
-            broker,
+            notingRedrives(),
             new QueueAuthorization(broker),
             new AccountQuotas(ApiKeyStore.open(dir)),
             AccountQuotas.openCalls());
@@ -127,7 +159,7 @@ final class HookWaitsTest {
             new AuthenticationInterceptor(keys, AccountQuotas.openCalls()),
             new Readiness(() -> {}),
             metrics.requests(),
-            List.of(new QueueGrpcService(queues, new OpenStreams()).bindService()));
+            List.of(new QueueGrpcService(queues, streams).bindService()));
     grpc.start();
     http =
         new HttpServer(
@@ -147,7 +179,9 @@ final class HookWaitsTest {
     hooksMayRun.countDown();
     channel.shutdownNow();
     grpc.close(Duration.ZERO);
-    http.close(Duration.ZERO);
+    if (!httpClosed) {
+      http.close(Duration.ZERO);
+    }
     broker.close();
     workers.shutdownNow();
   }
@@ -221,6 +255,82 @@ final class HookWaitsTest {
     revokeWhen(1);
     assertThat(answer.join().status()).isEqualTo(401);
     requireNothingStored();
+  }
+
+  // ---- redrives
+
+  /** They wait behind the first call for the only thread of hooks. */
+  private void storeDeadLetters() {
+    var letters = Collections.nCopies(DEAD_LETTERS, dev.sluice.broker.Message.of(new byte[1]));
+    assertThat(broker.enqueueAll("q.dlq", letters).join()).hasSize(DEAD_LETTERS);
+  }
+
+  private Recorded<RedriveResponse> beginRedrive(QueuesGrpc.QueuesStub stub) {
+    storeDeadLetters();
+    Recorded<RedriveResponse> answer = new Recorded<>();
+    stub.redrive(
+        RedriveRequest.newBuilder().setDeadLetterQueue("q.dlq").setRunHook(true).build(), answer);
+    await().atMost(PATIENCE).until(() -> keys.count() == 1);
+    return answer;
+  }
+
+  private HttpRequest.Builder redriveOverHttp(HttpProbe probe) {
+    return probe
+        .request("/v1/queues/q.dlq/redrive")
+        .timeout(PATIENCE)
+        .header("Authorization", KEY)
+        .POST(BodyPublishers.ofString("{\"run_hook\":true}"));
+  }
+
+  /** The messages that were claimed before the end are moved. */
+  private void requireRedriveEnded() {
+    await().atMost(PATIENCE).until(() -> keys.count() == 0);
+    hooksMayRun.countDown();
+    assertThat(redrive.join().join()).isLessThanOrEqualTo(500);
+    assertThat(broker.stats("q.dlq").depth()).isGreaterThanOrEqualTo(DEAD_LETTERS - 500);
+  }
+
+  @Test
+  void redriveWhoseClientCancels_ends() {
+    Context.CancellableContext client = Context.current().withCancellation();
+    client.run(() -> beginRedrive(stub()));
+    client.cancel(null);
+    requireRedriveEnded();
+  }
+
+  @Test
+  void redrive_endsWithTheServer() throws Exception {
+    Recorded<RedriveResponse> answer = beginRedrive(stub());
+    streams.close();
+    assertThat(answer.end().getCode()).isEqualTo(Status.Code.UNAVAILABLE);
+    requireRedriveEnded();
+  }
+
+  @Test
+  void redriveOverHttpWhoseClientLeaves_ends() throws Exception {
+    storeDeadLetters();
+    try (Socket client = new Socket(InetAddress.getLoopbackAddress(), http.port())) {
+      String body = "{\"run_hook\":true}";
+      String request =
+          "POST /v1/queues/q.dlq/redrive HTTP/1.1\r\nHost: localhost\r\nAuthorization: %s\r\n"
+              .formatted(KEY);
+      String rest = "Content-Length: %d\r\n\r\n%s".formatted(body.length(), body);
+      client.getOutputStream().write((request + rest).getBytes(StandardCharsets.US_ASCII));
+      await().atMost(PATIENCE).until(() -> keys.count() == 1);
+    }
+    requireRedriveEnded();
+  }
+
+  @Test
+  void redriveOverHttp_endsWithTheServer() {
+    storeDeadLetters();
+    HttpProbe probe = new HttpProbe(http.port());
+    CompletableFuture<HttpProbe.Reply> answer = probe.sendLater(redriveOverHttp(probe));
+    await().atMost(PATIENCE).until(() -> keys.count() == 1);
+    httpClosed = true;
+    http.close(PATIENCE);
+    assertThat(answer.join().status()).isEqualTo(503);
+    requireRedriveEnded();
   }
 
   @Test

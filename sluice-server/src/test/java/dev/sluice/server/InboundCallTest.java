@@ -129,6 +129,16 @@ final class InboundCallTest {
     assertThat(wire.end).isEqualTo(Status.RESOURCE_EXHAUSTED);
   }
 
+  /** As a call whose key has ended is; an eviction comes on the thread of another call. */
+  @Test
+  void callThatIsClosedBelow_isRefusedWithoutFailure() {
+    EndableCall<ConsumeRequest, ConsumeResponse> call = new EndableCall<>(wire);
+    listen(call);
+    wire.close(Status.UNAUTHENTICATED, new Metadata());
+    call.refuse(Status.RESOURCE_EXHAUSTED);
+    assertThat(wire.end).isEqualTo(Status.UNAUTHENTICATED);
+  }
+
   @Test
   void completeRequest_isNotRefused() {
     EndableCall<ConsumeRequest, ConsumeResponse> call = new EndableCall<>(wire);

@@ -62,6 +62,7 @@ import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executors;
 import java.util.concurrent.ScheduledExecutorService;
+import java.util.function.BooleanSupplier;
 import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -295,14 +296,14 @@ final class QuotasTest {
   }
 
   @Test
-  void redrivesOfOneAccount_areBounded_untilTheyEnd() throws IOException {
+  void redrivesOfOneAccount_areBounded_untilTheBrokerHasEndedThem() throws IOException {
     Caller caller =
         new Caller(
             "c",
             false,
             List.of(new Permission(Kind.ADMIN, "q.dlq"), new Permission(Kind.PRODUCE, "q")),
             ApiKey.NEVER);
-    List<CompletableFuture<Long>> running = new ArrayList<>();
+    List<Running> running = new ArrayList<>();
     try (Broker broker = Broker.open(dir.resolve("broker"))) {
       broker.createQueue("q");
       QueueOperations queues =
@@ -318,20 +319,28 @@ final class QuotasTest {
       String rule = "redrives of one account must be at most 4";
       assertExhausted(() -> queues.redrive(key, "q.dlq", 0, false), rule);
       assertThat(running).hasSize(4);
-      running.get(0).complete(7L);
+      running.get(0).end.complete(7L);
       CompletableFuture<Long> next = queues.redrive(key, "q.dlq", 0, false);
       assertExhausted(() -> queues.redrive(key, "q.dlq", 0, false), rule);
+      assertThat(running.get(4).canceled.getAsBoolean()).isFalse();
       next.cancel(false);
+      assertThat(running.get(4).canceled.getAsBoolean()).isTrue();
+      assertExhausted(() -> queues.redrive(key, "q.dlq", 0, false), rule);
+      running.get(4).end.complete(500L);
       assertThat(queues.redrive(key, "q.dlq", 0, false)).isNotDone();
     }
   }
 
-  private static Broker redrivingSlowly(Broker broker, List<CompletableFuture<Long>> running) {
+  /** A redrive that the broker has begun. */
+  private record Running(BooleanSupplier canceled, CompletableFuture<Long> end) {}
+
+  private static Broker redrivingSlowly(Broker broker, List<Running> running) {
     InvocationHandler handler =
         (proxy, method, arguments) -> {
           if (method.getName().equals("redriveAsync")) {
-            running.add(new CompletableFuture<>());
-            return running.get(running.size() - 1);
+            Running begun = new Running((BooleanSupplier) arguments[3], new CompletableFuture<>());
+            running.add(begun);
+            return begun.end;
           }
           return method.invoke(broker, arguments);
         };

@@ -41,6 +41,9 @@ final class RecordingCall extends ServerCall<ConsumeRequest, ConsumeResponse> {
 
   @Override
   public void close(Status status, Metadata trailers) {
+    if (end != null) {
+      throw new IllegalStateException("call already closed");
+    }
     end = status;
   }
 

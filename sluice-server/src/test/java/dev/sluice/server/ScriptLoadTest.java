@@ -96,7 +96,7 @@ final class ScriptLoadTest {
     Set<String> found = new TreeSet<>();
     for (Map.Entry<Thread, StackTraceElement[]> each : Thread.getAllStackTraces().entrySet()) {
       for (StackTraceElement frame : each.getValue()) {
-        if (frame.getClassName().equals("dev.sluice.broker.lua.LuaSandbox")) {
+        if (frame.getClassName().equals("dev.sluice.broker.internal.lua.LuaSandbox")) {
           found.add(each.getKey().getName());
         }
       }

@@ -44,9 +44,8 @@ import org.junit.jupiter.params.provider.ValueSource;
 final class SettleCallTest {
   private static final int MANY = 2 * SettleCall.AT_ONCE + 1;
 
-  /** Calls with at most so many settlements do not wait. */
-  private static final int SMALL = 50;
-
+  private static final int FREE = SettleCall.FREE;
+  private static final int SMALL = SettleCall.SMALL;
   private static final Credential KEY = KeyedServer.by(Caller.ANYBODY);
 
   @TempDir private Path dir;
@@ -78,6 +77,11 @@ final class SettleCallTest {
 
   private CompletableFuture<List<Optional<ApiException>>> settle(
       List<Settlement> all, Credential key, AccountTurns turns) {
+    return settle(all, key, new SettleCall.Turns(turns, turns));
+  }
+
+  private CompletableFuture<List<Optional<ApiException>>> settle(
+      List<Settlement> all, Credential key, SettleCall.Turns turns) {
     return new SettleCall(broker, "q", all, () -> memoryGiven.set(true), key, turns).start();
   }
 
@@ -149,24 +153,50 @@ final class SettleCallTest {
 
   /** Another task of the account has the only turn. */
   @ParameterizedTest
-  @ValueSource(ints = {50, 51, SettleCall.AT_ONCE})
-  void settlementsOfALargeCall_waitForATurnOfTheirAccount(int count) {
+  @ValueSource(ints = {1, FREE, FREE + 1, SMALL, SMALL + 1, SettleCall.AT_ONCE})
+  void settlements_waitForATurnOfTheirAccount_unlessTheyAreFew(int count) {
     AccountTurns turns = new AccountTurns(1);
     CompletableFuture<String> other = new CompletableFuture<>();
     CompletableFuture<String> first = turns.run(KEY.owner(), () -> other);
     CompletableFuture<List<Optional<ApiException>>> answer = settle(acks(count), KEY, turns);
-    if (count > SMALL) {
+    if (count > FREE) {
       assertThat(inFlight()).isEqualTo(MANY);
       assertThat(answer).isNotDone();
       other.complete("done");
     }
     assertThat(answer.join()).hasSize(count).allMatch(Optional::isEmpty);
-    assertThat(first.isDone()).isEqualTo(count > SMALL);
+    assertThat(first.isDone()).isEqualTo(count > FREE);
     assertThat(inFlight()).isEqualTo(MANY - count);
   }
 
+  @Test
+  void smallCalls_waitForSmallOnesAlone() {
+    SettleCall.Turns turns = new SettleCall.Turns(new AccountTurns(1), new AccountTurns(1));
+    CompletableFuture<String> large = new CompletableFuture<>();
+    CompletableFuture<String> small = new CompletableFuture<>();
+    assertThat(turns.large().run(KEY.owner(), () -> large)).isNotDone();
+    assertThat(settle(acks(SMALL), KEY, turns).join()).hasSize(SMALL);
+    assertThat(turns.small().run(KEY.owner(), () -> small)).isNotDone();
+    CompletableFuture<List<Optional<ApiException>>> waiting = settle(acks(SMALL), KEY, turns);
+    assertThat(waiting).isNotDone();
+    small.complete("done");
+    assertThat(waiting.join()).hasSize(SMALL);
+  }
+
+  /** The account may have as many settlements at the broker in small pieces as in large ones. */
+  @Test
+  void manySmallCalls_areWithTheBrokerAtOnce() {
+    SettleCall.Turns turns = SettleCall.Turns.create();
+    for (int i = 0; i < 39; i++) {
+      assertThat(turns.small().run(KEY.owner(), CompletableFuture::new)).isNotDone();
+    }
+    assertThat(settle(acks(SMALL), KEY, turns).join()).hasSize(SMALL);
+    assertThat(turns.small().run(KEY.owner(), CompletableFuture::new)).isNotDone();
+    assertThat(settle(acks(SMALL), KEY, turns)).isNotDone();
+  }
+
   @ParameterizedTest
-  @ValueSource(ints = {SMALL + 1, MANY})
+  @ValueSource(ints = {FREE + 1, SMALL + 1, MANY})
   void callCanceledWhileItWaitsForItsTurn_settlesNothingAndReleasesItsMemory(int count) {
     AccountTurns turns = new AccountTurns(1);
     CompletableFuture<String> other = new CompletableFuture<>();
@@ -181,7 +211,7 @@ final class SettleCallTest {
   }
 
   @ParameterizedTest
-  @ValueSource(ints = {SMALL + 1, MANY})
+  @ValueSource(ints = {FREE + 1, SMALL + 1, MANY})
   void callWhoseKeyIsRevokedWhileItWaitsForItsTurn_failsAtOnceAndSettlesNothing(int count) {
     AtomicReference<Caller> holder = new AtomicReference<>(Caller.ANYBODY);
     RevocationWatcher watches =

@@ -129,6 +129,23 @@ final class WorkSharesTest {
   }
 
   @Test
+  void workForWhichTheSystemHasNoThread_keepsNoPlace() {
+    for (int i = 0; i < 5; i++) {
+      Executor full =
+          shares.of(
+              "one",
+              task -> {
+                throw new OutOfMemoryError("on purpose");
+              });
+      assertThatThrownBy(() -> full.execute(() -> done.add("never"))).hasMessage("on purpose");
+    }
+    assertThat(shares.owners()).isZero();
+    submit("one", "later");
+    runAll();
+    assertThat(done).containsExactly("later");
+  }
+
+  @Test
   void workThatThrows_passesItsPlaceOn() {
     for (int i = 0; i < 3; i++) {
       shares

@@ -1,14 +1,14 @@
 package dev.sluice.governor.redis;
 
 import dev.sluice.governor.BudgetStore;
-import dev.sluice.governor.redis.store.RedisBudgetStore;
-import dev.sluice.governor.redis.store.RedisBudgetsConfig;
+import dev.sluice.governor.redis.internal.store.RedisBudgetStore;
+import dev.sluice.governor.redis.internal.store.RedisBudgetsConfig;
 import dev.sluice.governor.spi.StoreTimer;
 import dev.sluice.redis.OutageListener;
 import dev.sluice.redis.OutageMode;
 import dev.sluice.redis.RedisUnavailableException;
-import dev.sluice.redis.connection.ConnectionConfig;
-import dev.sluice.redis.connection.RedisAddress;
+import dev.sluice.redis.internal.connection.ConnectionConfig;
+import dev.sluice.redis.internal.connection.RedisAddress;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Objects;

@@ -4,7 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.sluice.governor.ModelBudget;
 import dev.sluice.governor.WaitingListConfig;
-import dev.sluice.redis.connection.MembershipConfig;
+import dev.sluice.redis.internal.connection.MembershipConfig;
 import dev.sluice.testkit.load.GrantLog;
 import dev.sluice.testkit.load.SeedBudget;
 import dev.sluice.testkit.redis.RedisServer;

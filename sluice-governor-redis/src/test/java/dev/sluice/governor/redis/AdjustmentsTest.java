@@ -3,7 +3,7 @@ package dev.sluice.governor.redis;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.sluice.governor.ProviderAdjustment;
-import dev.sluice.governor.redis.store.AdjustmentState;
+import dev.sluice.governor.redis.internal.store.AdjustmentState;
 import dev.sluice.governor.spi.StoreTimer;
 import java.time.Duration;
 import org.jspecify.annotations.Nullable;

@@ -6,7 +6,7 @@ import dev.sluice.governor.BudgetConfig;
 import dev.sluice.governor.BudgetListener;
 import dev.sluice.governor.BudgetStore;
 import dev.sluice.governor.GovernorStatus;
-import dev.sluice.governor.redis.store.ModelKeys;
+import dev.sluice.governor.redis.internal.store.ModelKeys;
 import dev.sluice.testkit.Await;
 import dev.sluice.testkit.load.BudgetLoad;
 import dev.sluice.testkit.load.BudgetLog;

@@ -13,7 +13,7 @@ import dev.sluice.governor.ModelBudget;
 import dev.sluice.governor.ProviderAdjustment;
 import dev.sluice.governor.TokenExplanation;
 import dev.sluice.governor.TokenRequest;
-import dev.sluice.governor.redis.store.ModelKeys;
+import dev.sluice.governor.redis.internal.store.ModelKeys;
 import dev.sluice.testkit.load.SeedBudget;
 import dev.sluice.testkit.redis.RedisServer;
 import java.time.Duration;

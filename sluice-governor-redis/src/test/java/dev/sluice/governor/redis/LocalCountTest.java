@@ -4,7 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.sluice.governor.BudgetListener;
 import dev.sluice.governor.TokenSettlement;
-import dev.sluice.governor.redis.store.OutageGrantCounter;
+import dev.sluice.governor.redis.internal.store.OutageGrantCounter;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;

@@ -11,7 +11,7 @@ import dev.sluice.governor.TokenDecision;
 import dev.sluice.governor.TokenDecision.Denied;
 import dev.sluice.governor.TokenRequest;
 import dev.sluice.governor.WaitingListConfig;
-import dev.sluice.governor.redis.store.ModelKeys;
+import dev.sluice.governor.redis.internal.store.ModelKeys;
 import dev.sluice.governor.spi.StoreTimer;
 import dev.sluice.testkit.load.SeedBudget;
 import dev.sluice.testkit.redis.RedisServer;

@@ -5,7 +5,7 @@ import static org.awaitility.Awaitility.await;
 import dev.sluice.governor.BudgetConfig;
 import dev.sluice.governor.BudgetListener;
 import dev.sluice.governor.BudgetStore;
-import dev.sluice.governor.redis.store.RedisBudgetStore;
+import dev.sluice.governor.redis.internal.store.RedisBudgetStore;
 import dev.sluice.governor.spi.StoreTimer;
 import dev.sluice.redis.OutageMode;
 import dev.sluice.testkit.contract.BudgetFixture;

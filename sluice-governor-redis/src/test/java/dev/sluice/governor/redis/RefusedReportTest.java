@@ -9,7 +9,7 @@ import dev.sluice.governor.BudgetConfig;
 import dev.sluice.governor.ModelBudget;
 import dev.sluice.governor.TokenDecision;
 import dev.sluice.governor.TokenRequest;
-import dev.sluice.governor.redis.store.ModelKeys;
+import dev.sluice.governor.redis.internal.store.ModelKeys;
 import dev.sluice.redis.RedisUnavailableException;
 import dev.sluice.testkit.load.SeedBudget;
 import dev.sluice.testkit.redis.RedisServer;

@@ -3,7 +3,7 @@ package dev.sluice.governor.redis;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import dev.sluice.governor.redis.store.SerialRunner;
+import dev.sluice.governor.redis.internal.store.SerialRunner;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;

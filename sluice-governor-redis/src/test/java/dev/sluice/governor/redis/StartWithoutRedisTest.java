@@ -4,7 +4,7 @@ import static dev.sluice.governor.redis.RedisBudgetStoreTest.config;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.sluice.governor.ModelBudget;
-import dev.sluice.governor.redis.store.ModelKeys;
+import dev.sluice.governor.redis.internal.store.ModelKeys;
 import dev.sluice.testkit.load.SeedBudget;
 import dev.sluice.testkit.redis.RedisServer;
 import org.junit.jupiter.api.Tag;

@@ -2,9 +2,9 @@ package dev.sluice.governor.redis;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.sluice.governor.redis.store.ReplyMapper;
-import dev.sluice.governor.redis.store.ScriptReply;
-import dev.sluice.governor.redis.store.TicketWaiters;
+import dev.sluice.governor.redis.internal.store.ReplyMapper;
+import dev.sluice.governor.redis.internal.store.ScriptReply;
+import dev.sluice.governor.redis.internal.store.TicketWaiters;
 import dev.sluice.governor.spi.StoreSnapshot;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;

@@ -2,10 +2,10 @@ package dev.sluice.governor.redis;
 
 import dev.sluice.governor.ModelBudget;
 import dev.sluice.governor.WaitingListConfig;
-import dev.sluice.governor.redis.store.GovernorScript;
-import dev.sluice.governor.redis.store.ModelKeys;
-import dev.sluice.governor.redis.store.ModelScriptConfig;
-import dev.sluice.governor.redis.store.ScriptResult;
+import dev.sluice.governor.redis.internal.store.GovernorScript;
+import dev.sluice.governor.redis.internal.store.ModelKeys;
+import dev.sluice.governor.redis.internal.store.ModelScriptConfig;
+import dev.sluice.governor.redis.internal.store.ScriptResult;
 import dev.sluice.testkit.redis.RedisServer;
 import java.util.ArrayList;
 import java.util.List;

@@ -6,7 +6,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.sluice.governor.BudgetConfig;
 import dev.sluice.governor.TokenDecision;
 import dev.sluice.governor.TokenRequest;
-import dev.sluice.governor.redis.store.ModelKeys;
+import dev.sluice.governor.redis.internal.store.ModelKeys;
 import dev.sluice.testkit.Await;
 import dev.sluice.testkit.load.SeedBudget;
 import dev.sluice.testkit.redis.RedisCluster;

@@ -1,6 +1,6 @@
 package dev.sluice.redis.simulation;
 
-import dev.sluice.redis.connection.ConnectionState;
+import dev.sluice.redis.internal.connection.ConnectionState;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;

@@ -1,7 +1,7 @@
 package dev.sluice.redis.simulation;
 
-import dev.sluice.redis.connection.FleetConnection;
-import dev.sluice.redis.connection.MembersView;
+import dev.sluice.redis.internal.connection.FleetConnection;
+import dev.sluice.redis.internal.connection.MembersView;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.HashSet;

@@ -2,10 +2,10 @@ package dev.sluice.redis.simulation;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.sluice.redis.connection.ConnectionState;
-import dev.sluice.redis.connection.FleetConnection;
-import dev.sluice.redis.connection.MembersView;
-import dev.sluice.redis.connection.MembershipConfig;
+import dev.sluice.redis.internal.connection.ConnectionState;
+import dev.sluice.redis.internal.connection.FleetConnection;
+import dev.sluice.redis.internal.connection.MembersView;
+import dev.sluice.redis.internal.connection.MembershipConfig;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;

@@ -4,7 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.sluice.properties.Seeds;
 import dev.sluice.redis.TokenBlockConfig;
-import dev.sluice.redis.connection.MembersView;
+import dev.sluice.redis.internal.connection.MembersView;
 import dev.sluice.redis.simulation.Faults.Fault;
 import dev.sluice.testkit.redis.RedisServer;
 import java.io.IOException;

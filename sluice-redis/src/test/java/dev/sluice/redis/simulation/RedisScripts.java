@@ -1,6 +1,6 @@
 package dev.sluice.redis.simulation;
 
-import dev.sluice.redis.connection.LuaScript;
+import dev.sluice.redis.internal.connection.LuaScript;
 import io.lettuce.core.RedisCommandExecutionException;
 import java.io.BufferedInputStream;
 import java.io.BufferedOutputStream;

@@ -1,6 +1,6 @@
 package dev.sluice.redis.simulation;
 
-import dev.sluice.redis.connection.LuaScript;
+import dev.sluice.redis.internal.connection.LuaScript;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 

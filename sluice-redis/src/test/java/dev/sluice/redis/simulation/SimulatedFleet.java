@@ -1,6 +1,6 @@
 package dev.sluice.redis.simulation;
 
-import dev.sluice.redis.connection.FleetConnection;
+import dev.sluice.redis.internal.connection.FleetConnection;
 import dev.sluice.redis.simulation.Faults.Fault;
 import java.util.ArrayList;
 import java.util.List;

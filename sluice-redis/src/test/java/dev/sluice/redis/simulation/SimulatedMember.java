@@ -1,10 +1,10 @@
 package dev.sluice.redis.simulation;
 
-import dev.sluice.redis.connection.ConnectionState;
-import dev.sluice.redis.connection.FleetConnection;
-import dev.sluice.redis.connection.MembersView;
-import dev.sluice.redis.connection.MembershipConfig;
-import dev.sluice.redis.connection.SimulatedLink;
+import dev.sluice.redis.internal.connection.ConnectionState;
+import dev.sluice.redis.internal.connection.FleetConnection;
+import dev.sluice.redis.internal.connection.MembersView;
+import dev.sluice.redis.internal.connection.MembershipConfig;
+import dev.sluice.redis.internal.connection.SimulatedLink;
 import java.util.List;
 import java.util.Random;
 import org.jspecify.annotations.Nullable;

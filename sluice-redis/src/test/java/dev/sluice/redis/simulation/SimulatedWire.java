@@ -1,7 +1,7 @@
 package dev.sluice.redis.simulation;
 
-import dev.sluice.redis.connection.LuaScript;
-import dev.sluice.redis.connection.SimulatedLink;
+import dev.sluice.redis.internal.connection.LuaScript;
+import dev.sluice.redis.internal.connection.SimulatedLink;
 import java.io.IOException;
 import java.net.ConnectException;
 import java.util.ArrayList;

@@ -22,6 +22,8 @@ import java.util.stream.Stream;
  * - x is deleted, and x.dlq with it, and another caller creates x.dlq, between the check that x
  *   exists and the call on x.dlq. A call that is allowed by x alone holds a read lock from the check
  *   until the broker has the call; the creation of a queue of such a name holds the write lock.
+ *   Nobody waits for the broker under the read lock of a call that may take long: a creation that
+ *   waits keeps all other calls from the lock.
  *
  * Locks are striped by name. No thread waits for a lock while it holds one of another name: only
  * calls on x.dlq lock, and a redrive, which nests a call on x, locks x.dlq alone. A caller without a
@@ -78,7 +80,7 @@ public final class QueueAuthorization {
 
   /**
    * Checks the permission and does {@code work}, which must have handed the call to the broker when
-   * it returns.
+   * it returns. Work that may take long returns a future, for which the caller waits.
    */
   public <T> T call(Caller caller, Kind kind, String queue, Supplier<T> work) {
     if (queue.isEmpty()) {

@@ -31,6 +31,7 @@ import dev.sluice.server.fila.v1.SetAclResponse;
 import dev.sluice.server.fila.v1.SetConfigRequest;
 import dev.sluice.server.fila.v1.SetConfigResponse;
 import dev.sluice.server.grpc.AuthenticationInterceptor;
+import dev.sluice.server.grpc.OpenStreams;
 import dev.sluice.server.grpc.RequestAdmission;
 import dev.sluice.server.grpc.UnaryCalls;
 import dev.sluice.server.operations.AdminOperations;
@@ -44,16 +45,19 @@ public final class FilaAdminService extends FilaAdminGrpc.FilaAdminImplBase {
   private final FilaConfigOperations config;
   private final AdminOperations admin;
   private final ApiKeyOperations keys;
+  private final OpenStreams streams;
 
   public FilaAdminService(
       QueueOperations queues,
       FilaConfigOperations config,
       AdminOperations admin,
-      ApiKeyOperations keys) {
+      ApiKeyOperations keys,
+      OpenStreams streams) {
     this.queues = queues;
     this.config = config;
     this.admin = admin;
     this.keys = keys;
+    this.streams = streams;
   }
 
   @Override
@@ -127,10 +131,10 @@ public final class FilaAdminService extends FilaAdminGrpc.FilaAdminImplBase {
     long count = request.getCount() < 0 ? Long.MAX_VALUE : request.getCount();
     UnaryCalls.answerLater(
         call,
-        caller -> {
-          return queues.redrive(
-              AuthenticationInterceptor.key(), request.getDlqQueue(), count, false);
-        },
+        caller ->
+            streams.endedWithServer(
+                queues.redrive(
+                    AuthenticationInterceptor.key(), request.getDlqQueue(), count, false)),
         redriven -> RedriveResponse.newBuilder().setRedriven(redriven).build());
     RequestAdmission.parsed();
   }

@@ -39,8 +39,12 @@ public final class AccountCallExecutor implements ServerCallExecutorSupplier, Se
   private static final ThreadLocal<AccountCallExecutor.AccountExecutor> CURRENT =
       new ThreadLocal<>();
 
-  /** Calls besides {@code List...} whose answers have many entries. */
-  private static final Set<String> LISTS = Set.of("GetQueue", "GetStats");
+  /**
+   * Calls besides {@code List...} that take long: their answers have many entries, or the broker
+   * goes through all fairness keys of the queue, or all queues, for them.
+   */
+  private static final Set<String> LISTS =
+      Set.of("GetQueue", "GetStats", "CreateQueue", "UpdateQueue");
 
   private final AccountExecutors shares;
   private final Executor pool;

@@ -5,6 +5,8 @@ import io.grpc.ForwardingServerCallListener.SimpleForwardingServerCallListener;
 import io.grpc.Metadata;
 import io.grpc.ServerCall;
 import io.grpc.Status;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /*
  * A call is ended on the connection's thread, by a timer or by a change of its key while a worker
@@ -21,6 +23,8 @@ import io.grpc.Status;
 
 /** A gRPC call that the server can end before the service does. */
 public final class EndableCall<Q, A> extends SimpleForwardingServerCall<Q, A> {
+  private static final Logger LOG = LoggerFactory.getLogger(EndableCall.class);
+
   private enum State {
     ARRIVING,
     COMPLETE,
@@ -47,7 +51,12 @@ public final class EndableCall<Q, A> extends SimpleForwardingServerCall<Q, A> {
   public synchronized void end(Status why) {
     if (!closed) {
       state = State.ENDED;
-      close(why, new Metadata());
+      try {
+        close(why, new Metadata());
+      } catch (IllegalStateException over) {
+        // Closed below, as a call whose key has ended is. The thread may be that of another call.
+        LOG.debug("the call has already ended", over);
+      }
     }
   }
 

@@ -1,7 +1,9 @@
 package dev.sluice.server.grpc;
 
+import dev.sluice.server.support.Futures;
 import dev.sluice.server.transport.Readiness;
 import java.util.Set;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 
 /** The gRPC calls without an end of their own, which would keep a server from closing. */
@@ -20,6 +22,14 @@ public final class OpenStreams {
     if (closed) {
       stream.fail(Readiness.closing());
     }
+  }
+
+  /** Fails {@code work}, which may take long, when the server closes; returns it. */
+  public <T> CompletableFuture<T> endedWithServer(CompletableFuture<T> work) {
+    Stream stream = work::completeExceptionally;
+    add(stream);
+    Futures.whenOver(work, () -> remove(stream));
+    return work;
   }
 
   public void remove(Stream stream) {

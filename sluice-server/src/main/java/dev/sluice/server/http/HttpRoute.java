@@ -18,8 +18,8 @@ import org.jspecify.annotations.Nullable;
  *
  * @param method in capitals
  * @param template the path; a segment in braces is a parameter
- * @param lists whether the answer may have thousands of entries: of one account, one such call is
- *     handled at a time
+ * @param lists whether the answer may have thousands of entries, or the broker goes through all
+ *     fairness keys of a queue, or all queues: of one account, one such call is handled at a time
  * @param open whether it is answered without a key
  * @param query what may stand behind the question mark; null for anything, which is not looked at
  * @param need what the path alone says that a caller must be allowed to do

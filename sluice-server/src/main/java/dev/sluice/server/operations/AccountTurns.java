@@ -33,7 +33,8 @@ public final class AccountTurns {
       CompletableFuture<T> running;
       try {
         running = work.get();
-      } catch (RuntimeException e) {
+      } catch (Throwable e) {
+        // Errors, too: the turn must come back.
         running = CompletableFuture.failedFuture(e);
       }
       Futures.when(running, result::complete, result::completeExceptionally);

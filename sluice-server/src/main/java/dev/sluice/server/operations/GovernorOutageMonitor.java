@@ -2,7 +2,7 @@ package dev.sluice.server.operations;
 
 import dev.sluice.redis.OutageListener;
 import dev.sluice.redis.OutageMode;
-import dev.sluice.redis.connection.RedisErrorLog;
+import dev.sluice.redis.internal.connection.RedisErrorLog;
 import java.time.Duration;
 import java.util.concurrent.atomic.AtomicLong;
 import org.slf4j.Logger;

@@ -1,6 +1,7 @@
 package dev.sluice.server.operations;
 
 import dev.sluice.broker.Broker;
+import dev.sluice.broker.BrokerException;
 import dev.sluice.broker.BrokerView;
 import dev.sluice.broker.Delivery;
 import dev.sluice.broker.FairnessKeyPage;
@@ -32,6 +33,7 @@ import java.util.SortedMap;
 import java.util.TreeMap;
 import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
 import java.util.function.LongFunction;
 import java.util.function.Supplier;
 import java.util.function.UnaryOperator;
@@ -60,7 +62,7 @@ public final class QueueOperations {
   private final QueueAuthorization access;
   private final AccountQuotas quotas;
   private final ConcurrencyQuota openCalls;
-  private final AccountTurns settleTurns = new AccountTurns(SettleCall.PIECES_OF_ACCOUNT);
+  private final SettleCall.Turns settleTurns = SettleCall.Turns.create();
 
   /** Redrives that have not ended: each goes through messages of the whole broker. */
   private final ConcurrencyQuota redrives =
@@ -190,8 +192,9 @@ public final class QueueOperations {
 
   private static ConcurrencyQuota.Hold memory(
       int settlements, LongFunction<ConcurrencyQuota.Hold> memory) {
-    long bytes = (long) settlements * RequestSizeLimits.SETTLEMENT_BYTES;
-    return bytes <= RequestSizeLimits.FREE_BYTES ? () -> {} : memory.apply(bytes);
+    return settlements <= SettleCall.FREE
+        ? () -> {}
+        : memory.apply((long) settlements * RequestSizeLimits.SETTLEMENT_BYTES);
   }
 
   /** The hook of {@code config} may name the throttle keys for which the caller has limit. */
@@ -209,15 +212,30 @@ public final class QueueOperations {
    */
   public String update(
       Caller caller, String queue, UnaryOperator<QueueConfig> change, @Nullable String revision) {
-    return access.call(
-        caller,
-        Kind.ADMIN,
-        queue,
-        () ->
-            broker.updateQueue(
-                queue,
-                before -> withHookThrottleKeys(caller, before, change.apply(before)),
-                revision));
+    while (true) {
+      CompletableFuture<String> changed =
+          access.call(
+              caller,
+              Kind.ADMIN,
+              queue,
+              () ->
+                  broker.updateQueueAsync(
+                      queue,
+                      before -> withHookThrottleKeys(caller, before, change.apply(before)),
+                      revision));
+      try {
+        return changed.join();
+      } catch (CompletionException refused) {
+        if (revision != null || !isMismatch(refused)) {
+          throw ApiException.of(refused);
+        }
+      }
+    }
+  }
+
+  private static boolean isMismatch(CompletionException refused) {
+    return refused.getCause() instanceof BrokerException broker
+        && broker.code() == BrokerException.Code.REVISION_MISMATCH;
   }
 
   /*
@@ -234,7 +252,7 @@ public final class QueueOperations {
 
   /** Deletes {@code queue} and its dead-letter queue if it has that revision; null for any. */
   public void delete(Caller caller, String queue, @Nullable String revision) {
-    access.run(caller, Kind.ADMIN, queue, () -> broker.deleteQueue(queue, revision));
+    join(access.call(caller, Kind.ADMIN, queue, () -> broker.deleteQueueAsync(queue, revision)));
   }
 
   /** With the text of its scripts, which are no place for secrets. */
@@ -279,7 +297,16 @@ public final class QueueOperations {
   }
 
   public long purge(Caller caller, String queue) {
-    return access.call(caller, Kind.ADMIN, queue, () -> broker.purgeQueue(queue));
+    return join(access.call(caller, Kind.ADMIN, queue, () -> broker.purgeQueueAsync(queue)));
+  }
+
+  /** Waits for work that the broker has been given. */
+  private static <T> T join(CompletableFuture<T> work) {
+    try {
+      return work.join();
+    } catch (CompletionException refused) {
+      throw ApiException.of(refused);
+    }
   }
 
   /**
@@ -333,8 +360,8 @@ public final class QueueOperations {
 
   /**
    * Needs {@code produce} on the queue that gets them, too; {@code count} 0 means all. Ends between
-   * two portions, and fails, once the key is revoked, is changed or expires. Refused while four
-   * redrives of its account run.
+   * two portions, and fails, once the key is revoked, is changed or expires; canceling the future
+   * ends it, too. Refused while four redrives of its account run, canceled ones included.
    */
   public CompletableFuture<Long> redrive(
       Credential key, String deadLetterQueue, long count, boolean runScript) {
@@ -354,17 +381,29 @@ public final class QueueOperations {
                 }));
   }
 
+  /** The place is held until the broker has ended, which may be after the caller has left. */
   private CompletableFuture<Long> redriveHeld(
       Caller caller, String deadLetterQueue, long count, boolean runScript) {
+    CompletableFuture<Long> answer = new CompletableFuture<>();
     ConcurrencyQuota.Hold place = redrives.take(caller);
+    CompletableFuture<Long> running;
     try {
-      CompletableFuture<Long> running = broker.redriveAsync(deadLetterQueue, count, runScript);
-      Futures.whenOver(running, place::close);
-      return running;
-    } catch (RuntimeException refused) {
+      running = broker.redriveAsync(deadLetterQueue, count, runScript, answer::isDone);
+    } catch (RuntimeException | Error refused) {
       place.close();
       throw refused;
     }
+    Futures.when(
+        running,
+        moved -> {
+          place.close();
+          answer.complete(moved);
+        },
+        failure -> {
+          place.close();
+          answer.completeExceptionally(failure);
+        });
+    return answer;
   }
 
   private static <T> CompletableFuture<T> whileKeyLasts(Credential key, CompletableFuture<T> work) {

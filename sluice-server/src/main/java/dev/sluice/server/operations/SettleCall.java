@@ -9,6 +9,7 @@ import dev.sluice.server.operations.QueueOperations.Action;
 import dev.sluice.server.operations.QueueOperations.Settlement;
 import dev.sluice.server.support.ApiException;
 import dev.sluice.server.support.Futures;
+import dev.sluice.server.transport.RequestSizeLimits;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.LinkedHashMap;
@@ -22,8 +23,9 @@ import java.util.concurrent.CompletableFuture;
 /*
  * The broker takes inputs in the order in which they come, and answers on one thread. A call with
  * thousands of settlements would hold up all other callers, so the broker gets the next piece of it
- * when it has answered the one before. An account that sends many such calls at once holds up only
- * itself: its pieces take turns.
+ * when it has answered the one before. An account that sends many calls at once holds up only
+ * itself: its pieces take turns. Small pieces have turns of their own, so that they do not wait for
+ * large ones. A call that holds no memory takes no turn: nothing would bound how many wait.
  *
  * A call that may wait ends when its key does, or when it is canceled; then no further piece of it
  * is executed. Its last piece ends that: what is executed as a whole is answered.
@@ -37,18 +39,31 @@ public final class SettleCall {
   /** How many settlements of one call the broker has at a time. */
   public static final int AT_ONCE = 500;
 
-  /** How many pieces of one account the broker has at a time. */
-  static final int PIECES_OF_ACCOUNT = 4;
+  /** Calls with at most so many settlements hold no memory and do not wait. */
+  public static final int FREE = RequestSizeLimits.FREE_BYTES / RequestSizeLimits.SETTLEMENT_BYTES;
 
-  /** Smaller pieces do not wait for their turn. */
-  private static final int SMALL = 50;
+  /** Pieces of at most so many settlements are small. */
+  public static final int SMALL = 50;
+
+  /** How many large pieces of one account the broker has at a time. */
+  private static final int PIECES_OF_ACCOUNT = 4;
+
+  /** The turns of the pieces of each account. */
+  public record Turns(AccountTurns large, AccountTurns small) {
+    /** Lets the broker have as many settlements of one account in small pieces as in large ones. */
+    public static Turns create() {
+      return new Turns(
+          new AccountTurns(PIECES_OF_ACCOUNT),
+          new AccountTurns(PIECES_OF_ACCOUNT * AT_ONCE / SMALL));
+    }
+  }
 
   private final Broker broker;
   private final String queue;
   private final List<Settlement> all;
   private final ConcurrencyQuota.Hold memory;
   private final Object owner;
-  private final AccountTurns turns;
+  private final Turns turns;
   private final CompletableFuture<List<Optional<ApiException>>> answer = new CompletableFuture<>();
   private final WatchedCall watch;
 
@@ -62,7 +77,7 @@ public final class SettleCall {
       List<Settlement> all,
       ConcurrencyQuota.Hold memory,
       Credential key,
-      AccountTurns turns) {
+      Turns turns) {
     this.broker = broker;
     this.queue = queue;
     this.all = all;
@@ -79,7 +94,7 @@ public final class SettleCall {
    * changed or expires: then the future fails.
    */
   public CompletableFuture<List<Optional<ApiException>>> start() {
-    if (all.size() > SMALL) {
+    if (all.size() > FREE) {
       watch.start();
       Futures.whenOver(answer, watch::close);
     }
@@ -96,9 +111,7 @@ public final class SettleCall {
     }
     List<Settlement> piece = all.subList(from, Math.min(from + AT_ONCE, all.size()));
     Futures.when(
-        piece.size() <= SMALL
-            ? settleUnlessOver(piece)
-            : turns.run(owner, () -> settleUnlessOver(piece)),
+        inTurn(piece),
         done -> {
           if (done.isEmpty()) {
             memory.close();
@@ -111,6 +124,14 @@ public final class SettleCall {
           memory.close();
           answer.completeExceptionally(failure);
         });
+  }
+
+  private CompletableFuture<List<Optional<ApiException>>> inTurn(List<Settlement> piece) {
+    if (all.size() <= FREE) {
+      return settleUnlessOver(piece);
+    }
+    AccountTurns mine = piece.size() <= SMALL ? turns.small : turns.large;
+    return mine.run(owner, () -> settleUnlessOver(piece));
   }
 
   /**

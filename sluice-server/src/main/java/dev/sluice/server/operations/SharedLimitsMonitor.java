@@ -4,7 +4,7 @@ import dev.sluice.Limit;
 import dev.sluice.redis.LimitsListener;
 import dev.sluice.redis.OutageListener;
 import dev.sluice.redis.OutageMode;
-import dev.sluice.redis.connection.RedisErrorLog;
+import dev.sluice.redis.internal.connection.RedisErrorLog;
 import dev.sluice.server.support.JsonListFile;
 import java.io.IOException;
 import java.nio.file.Path;

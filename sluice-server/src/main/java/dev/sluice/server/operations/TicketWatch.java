@@ -121,10 +121,12 @@ public final class TicketWatch {
     Futures.whenOver(looked, this::ends);
   }
 
-  /** While the governor does not answer, the watch continues. */
+  /** While the governor does not answer, or has no place for the call, the watch continues. */
   private void missed(Throwable failure) {
     ApiException why = ApiException.of(failure);
-    if (why.kind() != ErrorKind.UNAVAILABLE && wasMissing()) {
+    boolean isTemporary =
+        why.kind() == ErrorKind.UNAVAILABLE || why.kind() == ErrorKind.RESOURCE_EXHAUSTED;
+    if (!isTemporary && wasMissing()) {
       fail(why);
     }
   }
@@ -136,7 +138,7 @@ public final class TicketWatch {
     return begins;
   }
 
-  /** Returns true from the second miss on: the decision of a missing ticket may be under way. */
+  /** Returns true from the second miss in a row: the decision of a ticket may be under way. */
   private synchronized boolean wasMissing() {
     boolean before = missing;
     missing = true;
@@ -152,6 +154,7 @@ public final class TicketWatch {
   }
 
   private synchronized void tell(TokenDecision now) {
+    missing = false;
     TicketWatch.TicketListener to = follower;
     if (over || to == null) {
       return;

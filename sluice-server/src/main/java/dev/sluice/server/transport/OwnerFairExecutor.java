@@ -104,6 +104,10 @@ public final class OwnerFairExecutor {
       } catch (RejectedExecutionException closing) {
         LOG.debug("the threads have ended", closing);
         over(turn.owner);
+      } catch (Throwable failure) {
+        // As when the system refuses a thread: the work is lost, its place is not.
+        over(turn.owner);
+        throw failure;
       }
     }
   }

@@ -4,8 +4,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.sluice.governor.TokenDecision;
 import dev.sluice.governor.TokenRequest;
-import dev.sluice.redis.connection.ConnectionState;
-import dev.sluice.redis.connection.FleetConnection;
+import dev.sluice.redis.internal.connection.ConnectionState;
+import dev.sluice.redis.internal.connection.FleetConnection;
 import dev.sluice.redis.simulation.Faults;
 import dev.sluice.redis.simulation.RedisScripts;
 import dev.sluice.redis.simulation.Request;

@@ -39,7 +39,6 @@ import dev.sluice.server.operations.QueueConfigFields;
 import dev.sluice.server.operations.QueueOperations;
 import dev.sluice.server.operations.WaitingReceive;
 import dev.sluice.server.support.ApiException;
-import dev.sluice.server.support.Futures;
 import dev.sluice.server.transport.ResponseMemoryBudget;
 import io.grpc.stub.ServerCallStreamObserver;
 import io.grpc.stub.StreamObserver;
@@ -90,7 +89,7 @@ public final class QueueGrpcService extends QueuesGrpc.QueuesImplBase {
     UnaryCalls.answerLater(
         call,
         caller ->
-            endedWithServer(
+            streams.endedWithServer(
                 queues.receive(
                     AuthenticationInterceptor.key(),
                     request.getQueue(),
@@ -103,13 +102,6 @@ public final class QueueGrpcService extends QueuesGrpc.QueuesImplBase {
                 .build(),
         WaitingReceive::giveBack);
     RequestAdmission.parsed();
-  }
-
-  private <T> CompletableFuture<T> endedWithServer(CompletableFuture<T> work) {
-    OpenStreams.Stream stream = work::completeExceptionally;
-    streams.add(stream);
-    Futures.whenOver(work, () -> streams.remove(stream));
-    return work;
   }
 
   @Override
@@ -257,11 +249,12 @@ public final class QueueGrpcService extends QueuesGrpc.QueuesImplBase {
     UnaryCalls.answerLater(
         call,
         caller ->
-            queues.redrive(
-                AuthenticationInterceptor.key(),
-                request.getDeadLetterQueue(),
-                request.getCount(),
-                request.getRunHook()),
+            streams.endedWithServer(
+                queues.redrive(
+                    AuthenticationInterceptor.key(),
+                    request.getDeadLetterQueue(),
+                    request.getCount(),
+                    request.getRunHook())),
         redriven -> RedriveResponse.newBuilder().setRedriven(redriven).build());
     RequestAdmission.parsed();
   }

@@ -46,7 +46,7 @@ public final class QueueRoutes implements HttpRoute.RouteGroup {
   public List<HttpRoute> routes() {
     return List.of(
         HttpRoute.of("GET", ALL, this::list).listing(),
-        HttpRoute.of("POST", ALL, this::create).needingSome(Kind.ADMIN),
+        HttpRoute.of("POST", ALL, this::create).needingSome(Kind.ADMIN).listing(),
         HttpRoute.of("GET", ONE, this::get).listing(),
         HttpRoute.of("PUT", ONE, this::replace).needing(queue(Kind.ADMIN)).listing(),
         HttpRoute.of("PATCH", ONE, this::change).needing(queue(Kind.ADMIN)).listing(),
@@ -207,7 +207,7 @@ public final class QueueRoutes implements HttpRoute.RouteGroup {
     QueueJson.Redrive wanted = request.readOptional(QueueJson.Redrive.class);
     request.parsed().run();
     Boolean runHook = wanted.runHook();
-    return HandlerResult.later(
+    return HandlerResult.waiting(
         queues.redrive(
             request.key(),
             queue(request),

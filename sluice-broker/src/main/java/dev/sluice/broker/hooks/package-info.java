@@ -1,9 +1,0 @@
-/**
- * Hooks of queues, in any language: limits, budgets, the circuit breaker and the threads.
- *
- * <p>Uses the API alone.
- */
-@NullMarked
-package dev.sluice.broker.hooks;
-
-import org.jspecify.annotations.NullMarked;

@@ -1,9 +1,0 @@
-/**
- * The budget store of one process, with its journal.
- *
- * <p>Uses the API, {@code spi} and {@code engine}.
- */
-@NullMarked
-package dev.sluice.governor.local;
-
-import org.jspecify.annotations.NullMarked;

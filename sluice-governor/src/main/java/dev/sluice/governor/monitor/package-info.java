@@ -1,9 +1,0 @@
-/**
- * Watches decisions: alerts, the audit and the rate limits that providers report.
- *
- * <p>Uses the API and {@code spi}.
- */
-@NullMarked
-package dev.sluice.governor.monitor;
-
-import org.jspecify.annotations.NullMarked;
