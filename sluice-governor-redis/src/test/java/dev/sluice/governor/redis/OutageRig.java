@@ -11,7 +11,6 @@ import dev.sluice.governor.TokenRequest;
 import dev.sluice.governor.redis.internal.store.RedisBudgetStore;
 import dev.sluice.redis.OutageListener;
 import dev.sluice.redis.OutageMode;
-import dev.sluice.redis.internal.connection.ConnectionState;
 import dev.sluice.redis.internal.connection.FleetConnection;
 import java.time.Duration;
 import java.util.List;
@@ -46,8 +45,7 @@ final class OutageRig implements OutageListener, AutoCloseable {
    */
   static void awaitReserved(BudgetStore store) {
     FleetConnection connection = ((RedisBudgetStore) store).connection();
-    until(
-        "a share", () -> connection.share() > 0 || connection.state() != ConnectionState.CONNECTED);
+    until("a share", () -> connection.share() > 0 || !connection.state().asksRedis());
   }
 
   private OutageRig(
