@@ -188,7 +188,7 @@ final class LongWorkTest {
     broker.engine.advanceTo(broker.now);
     assertThat(workOfNextBatch()).isBetween(2_000, 6_000);
     broker.commit();
-    // What follows from the batch before, too.
+    // The second batch also has the work that follows from the first.
     assertThat(workOfNextBatch()).isLessThan(12_000);
     broker.step();
     assertThat(broker.line("q").depth).isZero();

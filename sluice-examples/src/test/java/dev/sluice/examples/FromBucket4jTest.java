@@ -33,9 +33,9 @@ final class FromBucket4jTest {
             .addLimit(limit -> limit.capacity(50).refillGreedy(1, Duration.ofMinutes(1)))
             .build();
     bucket.asBlocking().consume(50);
-    ConsumptionProbe decide_replacesConsumptionProbe = bucket.tryConsumeAndReturnRemaining(1);
-    if (!decide_replacesConsumptionProbe.isConsumed()) {
-      long nanos = decide_replacesConsumptionProbe.getNanosToWaitForRefill();
+    ConsumptionProbe probe = bucket.tryConsumeAndReturnRemaining(1);
+    if (!probe.isConsumed()) {
+      long nanos = probe.getNanosToWaitForRefill();
       reply.header("Retry-After", TimeUnit.NANOSECONDS.toSeconds(nanos) + 1);
     }
   }

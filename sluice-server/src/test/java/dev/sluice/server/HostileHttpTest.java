@@ -215,20 +215,20 @@ final class HostileHttpTest {
 
   @Test
   void abandonedLongPolls_takeNoMessage() throws IOException {
+    assertThat(ask("POST", "/v1/queues", "{\"name\":\"polls\"}")).startsWith("HTTP/1.1 2");
     for (int i = 0; i < 100 * STORM; i++) {
       Socket socket = connect();
       String body = "{\"wait_ms\":20000}";
       send(
           socket,
-          "POST /v1/queues/q/receive HTTP/1.1\r\nHost: localhost\r\nContent-Length: %d\r\n\r\n%s"
+          "POST /v1/queues/polls/receive HTTP/1.1\r\nHost: localhost\r\nContent-Length: %d\r\n\r\n%s"
               .formatted(body.length(), body));
     }
     for (Socket socket : open) {
       socket.close();
     }
     await().atMost(Duration.ofSeconds(20)).until(() -> server.httpConnections() == 0);
-    assertThat(ask("POST", "/v1/queues/q/messages", "{\"payload\":\"x\"}")).contains(" 200 ");
-    assertThat(ask("POST", "/v1/queues/q/receive", "{\"wait_ms\":5000}")).contains("\"payload");
-    assertThat(ask("POST", "/v1/queues/q/purge", "")).contains(" 200 ");
+    assertThat(ask("POST", "/v1/queues/polls/messages", "{\"payload\":\"x\"}")).contains(" 200 ");
+    assertThat(ask("POST", "/v1/queues/polls/receive", "{\"wait_ms\":5000}")).contains("\"payload");
   }
 }

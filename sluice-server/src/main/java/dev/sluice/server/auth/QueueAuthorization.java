@@ -22,7 +22,7 @@ import java.util.stream.Stream;
  * - x is deleted, and x.dlq with it, and another caller creates x.dlq, between the check that x
  *   exists and the call on x.dlq. A call that is allowed by x alone holds a read lock from the check
  *   until the broker has the call; the creation of a queue of such a name holds the write lock.
- *   Nobody waits for the broker under the read lock of a call that may take long: a creation that
+ *   A call that may take long does not wait for the broker under the read lock: a creation that
  *   waits keeps all other calls from the lock.
  *
  * Locks are striped by name. No thread waits for a lock while it holds one of another name: only

@@ -1,6 +1,6 @@
 /**
  * Operations of callers, independent of the protocol: they check permissions and call the
- * libraries. What both protocols write the same way is here, too.
+ * libraries. Formats that both protocols share are here, too.
  *
  * <p>Uses the configuration, {@code support}, {@code auth} and {@code transport}.
  */

@@ -25,7 +25,7 @@ public final class BrokerEngine {
   public final FailureHandler failureHandler;
   public final QueueAdmin queueAdmin;
 
-  /** What {@link #tick} has added to the present batch. */
+  /** The changes that {@link #tick} has added to the present batch. */
   private int addedWork;
 
   BrokerEngine(EngineState state) {

@@ -32,7 +32,7 @@ final class Redrive {
   private long moved;
 
   /**
-   * What to move.
+   * Parameters of a redrive.
    *
    * @param queue of dead letters
    * @param count how many of them
