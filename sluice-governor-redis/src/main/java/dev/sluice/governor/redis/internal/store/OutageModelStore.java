@@ -357,14 +357,14 @@ final class OutageModelStore {
   boolean cancel(String id) {
     endAfterReturn();
     String ticket = replies.ticket(id);
-    if (grants.find(id) != null || !local.decide(store -> store.cancel(ticket)).orElse(false)) {
-      return false;
-    }
-    if (local.isKnownToRedis(ticket)) {
+    boolean known = local.isKnownToRedis(ticket);
+    boolean canceled =
+        grants.find(id) == null && local.decide(store -> store.cancel(ticket)).orElse(false);
+    if (canceled && (known || local.isKnownToRedis(ticket))) {
       // Another node may have delivered a grant of Redis for it.
       outbox.cancel(id, false);
     }
-    return true;
+    return canceled;
   }
 
   /** Stores a cancellation for Redis, which does not answer. */

@@ -14,7 +14,7 @@ import java.util.function.Predicate;
  * the oldest are dropped. Thread-safe.
  */
 final class TicketLeaves {
-  /** Of older ones, tickets have been abandoned by now. */
+  /** A grant that was claimed for a dropped one is held until its reservation times out. */
   private static final int MOST = 10_000;
 
   private static final int AT_ONCE = 256; // which Redis runs well within the timeout
@@ -60,7 +60,8 @@ final class TicketLeaves {
   private synchronized void end(Leave leave, boolean failed) {
     pending.computeIfPresent(
         leave.id(), (same, calls) -> calls == 1 ? null : (Integer) (calls - 1));
-    if (failed) {
+    Leave kept = unanswered.get(leave.id());
+    if (failed && (kept == null || kept.sequence() < leave.sequence())) {
       unanswered.remove(leave.id());
       unanswered.put(leave.id(), leave);
       if (unanswered.size() > MOST) {

@@ -200,8 +200,8 @@ final class TicketWaitingList {
     TicketWaiters.WaitingTicket waiting = waiters.take(id);
     if (waiting != null) {
       timer.execute(() -> waiting.complete(Optional.of(outcome), () -> outage.unclaim(id)));
-    } else {
-      // The caller has just left. Not here, where locks may be held.
+    } else if (!outage.isOpen(id)) {
+      // The caller has just left, without a grant of Redis. Not here, where locks may be held.
       timer.execute(() -> outage.local().undelivered(replies.ticket(id)));
     }
   }
