@@ -18,6 +18,7 @@ import dev.sluice.server.telemetry.ServerMetrics;
 import dev.sluice.server.telemetry.Tracing;
 import dev.sluice.server.transport.MemoryBudgets;
 import dev.sluice.server.transport.ProtocolListenerConfig;
+import dev.sluice.server.transport.RequestMemoryBudget;
 import dev.sluice.server.transport.RequestTurns;
 import java.io.IOException;
 import java.net.InetAddress;
@@ -33,6 +34,7 @@ import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -47,7 +49,14 @@ final class HttpLargeRequestsTest {
   private static final String EVIL = "evil";
   private static final int LARGE = RequestTurns.BYTES_AT_ONCE;
 
-  private final MemoryBudgets memory = MemoryBudgets.ofHeap();
+  /** The bodies of four large requests, two for each account. */
+  private final MemoryBudgets memory =
+      new MemoryBudgets(
+          new RequestMemoryBudget(4L * LARGE + 100),
+          MemoryBudgets.ofHeap().work(),
+          MemoryBudgets.ofHeap().unread(),
+          MemoryBudgets.ofHeap().answers());
+
   private final RevocationWatcher keys =
       new RevocationWatcher(this::authenticate, InstantSource.system());
   private final Map<String, CompletableFuture<Boolean>> handled = new ConcurrentHashMap<>();
@@ -156,6 +165,26 @@ final class HttpLargeRequestsTest {
     answer("second");
     assertThat(first.join().status()).isEqualTo(200);
     assertThat(second.join().status()).isEqualTo(200);
+    assertNoTrace();
+  }
+
+  @Test
+  void requestThatWaits_makesRoomForAnotherAccount() {
+    CompletableFuture<HttpProbe.Reply> first = post(EVIL, "/hold", large("first"));
+    awaitHandled("first");
+    CompletableFuture<HttpProbe.Reply> second = post(EVIL, "/hold", large("second"));
+    awaitWaiting(1);
+    CompletableFuture<HttpProbe.Reply> a = post("good", "/hold", large("a"));
+    awaitHandled("first", "a");
+    CompletableFuture<HttpProbe.Reply> b = post("good", "/hold", large("b"));
+    awaitWaiting(2);
+    CompletableFuture<HttpProbe.Reply> other = post("other", "/hold", large("other"));
+    awaitHandled("first", "a", "other");
+    assertThat(second.join().status()).isEqualTo(503);
+    handled.values().forEach(each -> each.complete(true));
+    awaitHandled("first", "a", "other", "b");
+    answer("b");
+    assertThat(Stream.of(first, a, b, other).map(each -> each.join().status())).containsOnly(200);
     assertNoTrace();
   }
 

@@ -22,8 +22,8 @@ import java.util.stream.Stream;
  * - x is deleted, and x.dlq with it, and another caller creates x.dlq, between the check that x
  *   exists and the call on x.dlq. A call that is allowed by x alone holds a read lock from the check
  *   until the broker has the call; the creation of a queue of such a name holds the write lock.
- *   A call that may take long does not wait for the broker under the read lock: a creation that
- *   waits keeps all other calls from the lock.
+ *   Changes of a queue do not wait for the broker under the read lock: a creation that waits for
+ *   the lock keeps all other calls from it. Reads wait for one page, and a consumer for its start.
  *
  * Locks are striped by name. No thread waits for a lock while it holds one of another name: only
  * calls on x.dlq lock, and a redrive, which nests a call on x, locks x.dlq alone. A caller without a

@@ -32,6 +32,7 @@ import java.util.concurrent.CancellationException;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executor;
 import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
 import org.xnio.IoUtils;
 
 /**
@@ -99,21 +100,48 @@ final class HttpExchangeHandler {
       body.received(new byte[0]);
     } else {
       whenOver(memory::over);
-      RequestBodyReader.read(exchange, memory.body(), shared.listen().pace(), body);
+      RequestBodyReader.read(exchange, memory.body, shared.listen().pace(), body);
     }
   }
 
-  /**
-   * The memory that a request holds.
-   *
-   * @param body its bytes
-   * @param work what is made of them
-   * @param turn for as long as it is held, and until its answer is made
-   */
-  private record Memory(
-      RequestMemoryBudget.Reservation body,
-      RequestMemoryBudget.Reservation work,
-      RequestTurns.Turn turn) {
+  /** The memory that a request holds, and its turn until its answer is made. */
+  private static final class Memory {
+    final RequestMemoryBudget.Reservation body;
+    final RequestMemoryBudget.Reservation work;
+    final RequestTurns.Turn turn;
+
+    /**
+     * The body until the request is handled. Undertow keeps the task of a request that is over
+     * until a thread is free; what is not counted must not be reachable from there.
+     */
+    private volatile byte @Nullable [] received;
+
+    Memory(
+        RequestMemoryBudget.Reservation body,
+        RequestMemoryBudget.Reservation work,
+        RequestTurns.Turn turn) {
+      this.body = body;
+      this.work = work;
+      this.turn = turn;
+    }
+
+    /** Keeps the body, which makes room for others until the request is handled. */
+    void keep(byte[] bytes) {
+      received = bytes;
+      body.evictBy(
+          () -> {
+            received = null;
+            turn.abandon();
+          });
+    }
+
+    /** Returns the body, which is not evicted from now on; null if it was, or if it is over. */
+    byte @Nullable [] take() {
+      byte[] bytes = body.complete() ? received : null;
+      received = null;
+      return bytes;
+    }
+
     void give() {
       body.close();
       work.close();
@@ -126,6 +154,7 @@ final class HttpExchangeHandler {
 
     /** The request is over; Undertow does not handle it any more if it waits for its turn. */
     void over() {
+      received = null;
       give();
       turn.close();
     }
@@ -173,11 +202,21 @@ final class HttpExchangeHandler {
     public void received(byte[] body) {
       Executor threads =
           shared.threads().of(key.owner(), exchange.getConnection().getWorker(), route.lists());
+      memory.keep(body);
+      int size = body.length;
       exchange.dispatch(
-          task ->
-              TurnWait.begin(
-                  exchange, memory.turn(), key, body.length, () -> threads.execute(task)),
-          same -> handle(key, body, answer, memory));
+          task -> TurnWait.begin(exchange, memory.turn, key, size, () -> threads.execute(task)),
+          same -> handle());
+    }
+
+    private void handle() {
+      byte[] body = memory.take();
+      if (body == null) {
+        memory.close();
+        noRoom();
+      } else {
+        HttpExchangeHandler.this.handle(key, body, answer, memory);
+      }
     }
 
     @Override
@@ -219,7 +258,7 @@ final class HttpExchangeHandler {
                       this::header,
                       body,
                       answer,
-                      memory.work(),
+                      memory.work,
                       memory::close,
                       this::whenOver));
     } catch (RuntimeException refused) {
@@ -233,7 +272,7 @@ final class HttpExchangeHandler {
     } else if (reply instanceof HandlerResult.SingleResponse<?> single) {
       Futures.whenOver(single.work(), memory::give);
       Executor threads = exchange.getConnection().getWorker();
-      answer(single, shared.threads().forAnswers(key.owner(), threads), memory.turn());
+      answer(single, shared.threads().forAnswers(key.owner(), threads), memory.turn);
     }
   }
 

@@ -50,7 +50,7 @@ public final class RequestBodyReader {
 
   /** Receives the outcome once. */
   public interface Receiver {
-    /** Everything is there. */
+    /** Everything is there. The room may have been evicted meanwhile. */
     void received(byte[] body);
 
     /** There is more than the limit. */
@@ -247,7 +247,7 @@ public final class RequestBodyReader {
 
   private void end() {
     // This thread may have read the rest of the body before it saw an eviction.
-    refused |= !room.complete();
+    refused |= room.isEvicted();
     if (broken != null) {
       // Undertow may keep the closed connection, and with it the body, for a while.
       drop();

@@ -204,11 +204,23 @@ public final class RequestMemoryBudget {
     /**
      * Allows others to evict the request until it is {@link #complete}.
      *
-     * @param end refuses the request; runs at most once, on the thread of another request
+     * @param end refuses the request; runs at most once, on the thread of another request, or now
+     *     if the request was evicted before
      */
     public void evictBy(Runnable end) {
       synchronized (RequestMemoryBudget.this) {
         evict = complete || closed ? null : end;
+        if (!evicted) {
+          return;
+        }
+      }
+      end.run();
+    }
+
+    /** Returns whether the request was evicted: it must be refused. */
+    public boolean isEvicted() {
+      synchronized (RequestMemoryBudget.this) {
+        return evicted;
       }
     }
 

@@ -123,10 +123,14 @@ final class Redrive {
   private <T> void then(CompletableFuture<T> step, Consumer<T> next) {
     step.whenComplete(
         (value, failure) -> {
-          if (failure == null) {
-            next.accept(value);
-          } else {
+          if (failure != null) {
             result.completeExceptionally(failure);
+            return;
+          }
+          try {
+            next.accept(value);
+          } catch (Throwable error) {
+            result.completeExceptionally(error);
           }
         });
   }
