@@ -12,8 +12,9 @@ import java.util.Objects;
 
 /** The budget file of the source document, which is kept among the examples. */
 public final class SeedBudget {
-  /** Its path, relative to the folder of a module. */
-  public static final Path FILE = Path.of("..", "examples", "governor", "token-budget.json");
+  /** Its path: in the folder that {@code -Dsluice.root} names, or from the folder of a module. */
+  public static final Path FILE =
+      Path.of(System.getProperty("sluice.root", ".."), "examples", "governor", "token-budget.json");
 
   /** The source document's classes, whose shares bind. */
   public static final Map<String, Double> CLASSES =
