@@ -64,6 +64,10 @@ public final class JavaProcess implements AutoCloseable {
       command.add("--enable-native-access=ALL-UNNAMED");
       command.add("--sun-misc-unsafe-memory-access=allow");
     }
+    String root = System.getProperty("sluice.root");
+    if (root != null) {
+      command.add("-Dsluice.root=" + root);
+    }
     command.addAll(flags);
     command.addAll(List.of("-cp", property("java.class.path"), program.getName()));
     command.addAll(arguments);
