@@ -20,7 +20,7 @@ import org.jspecify.annotations.Nullable;
  *
  * Caps alone do not keep room for others: two accounts with a cap of a half hold everything. So a
  * request that finds the budget full takes the room of a larger holder: it evicts the largest
- * request that is still arriving of the account that holds most (of the connection, where the
+ * request that is not handled yet of the account that holds most (of the connection, where the
  * server asks for no keys), as long as that account holds more than the request's own account would
  * hold, and more than a SAFE_SHARE of the total. So an account that holds little is never evicted,
  * even when all the others hold complete requests, which cannot be evicted. An idle stream holds

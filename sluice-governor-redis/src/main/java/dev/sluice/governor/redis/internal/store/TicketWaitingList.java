@@ -200,9 +200,16 @@ final class TicketWaitingList {
     TicketWaiters.WaitingTicket waiting = waiters.take(id);
     if (waiting != null) {
       timer.execute(() -> waiting.complete(Optional.of(outcome), () -> outage.unclaim(id)));
-    } else if (!outage.isOpen(id)) {
-      // The caller has just left, without a grant of Redis. Not here, where locks may be held.
-      timer.execute(() -> outage.local().undelivered(replies.ticket(id)));
+    } else {
+      // The caller has just left. Not here, where locks may be held.
+      timer.execute(() -> undeliveredLocally(id));
+    }
+  }
+
+  /** Undoes the claim of the share, unless a caller has the grant that Redis made meanwhile. */
+  private void undeliveredLocally(String id) {
+    if (!outage.isOpen(id)) {
+      outage.local().undelivered(replies.ticket(id));
     }
   }
 
